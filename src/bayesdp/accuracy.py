@@ -1,0 +1,260 @@
+"""How far off a noisy answer may be: (α, β)-accuracy both ways, Pr[|error| ≥ α] ≤ β.
+
+Each noise law turns β into the smallest α it can promise, and α into its β. `cells` asks for the promise to hold
+for that many independent cells at once (a histogram read as a whole); 1 is the promise for one cell. The formulas are
+derived in docs/theory/accuracy.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError
+from bayesdp.queries import Query
+from bayesdp.rounding import down, float_above, up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "DiscreteLaplace",
+    "Laplace",
+    "NoiseLaw",
+    "RandomizedResponse",
+    "impossible",
+    "laplace_scale",
+    "least_failure",
+    "tau_for_accuracy",
+]
+
+_TRIM, _TRIMMED = 1e-40, 1e-30
+"""Binomial terms below the first, relative to the mode, are left out; together they weigh less than the second."""
+
+_ROUNDED = 1e-11
+"""More than rounding can take from a convolved tail (relative), for up to a million records."""
+
+_ULPS = 4
+"""Products of at most four correctly rounded operations and a library logarithm; docs/numerics.md."""
+
+
+class NoiseLaw(ABC):
+    """The law of an error, and the accuracy it allows."""
+
+    def alpha(self, beta: float, cells: int = 1) -> float:
+        """Return α such that the error reaches α with probability at most β, in any of `cells` cells."""
+        beta = validation.probability("beta", beta)
+        return self._alpha(_per_cell(beta, validation.natural("cells", cells)))
+
+    def beta(self, alpha: float, cells: int = 1) -> float:
+        """Return the probability that the error reaches α in any of `cells` cells."""
+        tail = self.tail(validation.positive("alpha", alpha))
+        cells = validation.natural("cells", cells)
+        if cells == 1 or tail >= 1:
+            return tail
+        return min(1.0, up(-math.expm1(cells * math.log1p(-tail)), _ULPS))
+
+    @abstractmethod
+    def tail(self, alpha: float) -> float:
+        """Return Pr[|error| ≥ α] for one cell."""
+
+    @abstractmethod
+    def _alpha(self, beta: float) -> float:
+        """Return the smallest α this law promises for one cell, rounded up."""
+
+
+@dataclass(frozen=True)
+class Laplace(NoiseLaw):
+    """Continuous Laplace noise of a given scale: α = scale·ln(1/β), which is tight.
+
+    >>> round(Laplace(scale=1).alpha(0.05), 4)
+    2.9958
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
+
+    def tail(self, alpha: float) -> float:
+        return min(1.0, up(math.exp(-alpha / self.scale), _ULPS))
+
+    def _alpha(self, beta: float) -> float:
+        return _finite("alpha", up(-math.log(beta) * self.scale, _ULPS))
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(NoiseLaw):
+    """Two-sided geometric noise on the integers: with p = e^(−1/scale), Pr[Z = k] ∝ p^|k| and Pr[|Z| ≥ k] = 2p^k/(1 + p).
+
+    >>> round(DiscreteLaplace(scale=1).tail(3), 4)
+    0.0728
+    >>> DiscreteLaplace(scale=1).alpha(0.05)
+    4.0
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
+
+    def tail(self, alpha: float) -> float:
+        steps = math.ceil(alpha)
+        if steps < 1:
+            return 1.0
+        return min(1.0, up(2 * math.exp(-steps / self.scale) / (1 + math.exp(-1 / self.scale)), _ULPS))
+
+    def _alpha(self, beta: float) -> float:
+        ratio = math.log(2 / (beta * (1 + math.exp(-1 / self.scale))))
+        steps = max(1, math.ceil(_finite("alpha", self.scale * ratio)))
+        while steps > 1 and self.tail(steps - 1) <= beta:
+            steps -= 1
+        while self.tail(steps) > beta:
+            steps += max(1, int(steps * 2**-50))
+        return float(steps)
+
+
+@dataclass(frozen=True)
+class RandomizedResponse(NoiseLaw):
+    """The error of the count estimated from `records` bits flipped with probability `flip`, `ones` of them 1.
+
+    The number of ones reported is Bin(ones, 1 − flip) + Bin(records − ones, flip); its law is convolved exactly. The
+    estimator is (reported − records·flip)/(1 − 2·flip).
+
+    >>> round(RandomizedResponse(flip=0.25, records=500, ones=250).alpha(0.05), 1)
+    38.0
+    """
+
+    flip: float
+    records: int
+    ones: int
+
+    def __post_init__(self) -> None:
+        flip = validation.number("flip", self.flip)
+        if not 0 <= flip < 0.5:
+            raise InvalidInputError(f"flip must lie in [0, 0.5), not {flip:g}; at 0.5 the answers say nothing")
+        object.__setattr__(self, "flip", flip)
+        object.__setattr__(self, "records", validation.natural("records", self.records))
+        object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
+        if self.ones > self.records:
+            raise InvalidInputError(f"ones must be at most records, but {self.ones} > {self.records}")
+
+    def estimate(self, reported: float) -> float:
+        """Return the unbiased estimate of how many records are 1 from how many were reported."""
+        return (reported - self.records * self.flip) / (1 - 2 * self.flip)
+
+    def tail(self, alpha: float) -> float:
+        import numpy as np
+
+        errors, reached = self._law
+        index = int(np.searchsorted(errors, alpha))
+        return float(reached[index]) if index < len(reached) else _TRIMMED
+
+    def _alpha(self, beta: float) -> float:
+        import numpy as np
+
+        errors, reached = self._law
+        too_likely = np.flatnonzero(reached > beta)
+        return up(float(errors[too_likely[-1]])) if too_likely.size else 0.0
+
+    @cached_property
+    def _law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The possible |errors| in ascending order, and the probability that each is reached, rounded up."""
+        import numpy as np
+
+        true_ones, first = _binomial(self.ones, 1 - self.flip)
+        false_ones, second = _binomial(self.records - self.ones, self.flip)
+        mass = np.convolve(true_ones, false_ones)
+        reported = first + second + np.arange(len(mass))
+        middle = self.ones * (1 - 2 * self.flip) + self.records * self.flip
+        errors = np.abs(reported - middle) / (1 - 2 * self.flip)
+        order = np.argsort(errors, kind="stable")
+        reached = np.cumsum(mass[order][::-1])[::-1] * (1 + _ROUNDED) + _TRIMMED
+        return errors[order], np.minimum(reached, 1.0)
+
+
+def laplace_scale(query: Query, tau: float) -> float:
+    """Return the Laplace scale that makes an answer to `query` τ-DP: sensitivity/τ, rounded up.
+
+    >>> from bayesdp.queries import Sum
+    >>> laplace_scale(Sum("height", bounds=(0, 100)), tau=0.5)
+    200.0
+    """
+    return float_above(Fraction(query.sensitivity) / Fraction(validation.positive("tau", tau)))
+
+
+def tau_for_accuracy(query: Query, alpha: float, beta: float) -> float:
+    """Return the smallest τ whose Laplace noise keeps the error below α except with probability β.
+
+    For a histogram the promise is for all cells at once.
+    """
+    alpha = validation.positive("alpha", alpha)
+    beta = _per_cell(validation.probability("beta", beta), query.dimension)
+    tau = _finite("tau", -math.log(beta) * query.sensitivity / alpha)
+    while Laplace(laplace_scale(query, tau)).alpha(beta) > alpha:
+        tau = up(tau)
+    return tau
+
+
+def least_failure(epsilon: float) -> float:
+    """Return the least β any ε-BDP mechanism has at useful α when *all* records may be correlated: 1/(e^ε + 1).
+
+    Useful: α at most half the range of the query. docs/theory/impossibility.md proves it.
+
+    >>> round(least_failure(1.0), 4)
+    0.2689
+    """
+    epsilon = validation.positive("epsilon", epsilon)
+    return math.exp(-epsilon) / (1 + math.exp(-epsilon))
+
+
+def impossible(epsilon: float, *, alpha: float, beta: float, spread: float) -> bool:
+    """Tell whether no ε-BDP mechanism against arbitrary correlation of all records can be (α, β)-accurate.
+
+    spread: the largest difference max |f(D) − f(D′)| between two answers of the query.
+
+    >>> impossible(1.0, alpha=50, beta=0.05, spread=100)
+    True
+    """
+    alpha, spread = validation.positive("alpha", alpha), validation.positive("spread", spread)
+    beta = validation.number("beta", beta)
+    if not 0 <= beta <= 1:
+        raise InvalidInputError(f"beta must lie in [0, 1], not {beta:g}")
+    return alpha <= spread / 2 and beta < down(least_failure(epsilon), _ULPS)
+
+
+def _per_cell(beta: float, cells: int) -> float:
+    """Return the β that each of `cells` independent cells may have so that all hold at once with 1 − β."""
+    return beta if cells == 1 else down(-math.expm1(math.log1p(-beta) / cells), _ULPS)
+
+
+def _binomial(trials: int, chance: float) -> tuple[NDArray[np.float64], int]:
+    """Return the binomial law, trimmed of what is below 1e-40 of its mode, and where it begins.
+
+    Ratios of neighbours are multiplied outward from the mode, so nothing overflows and no difference is taken.
+    """
+    import numpy as np
+
+    if chance in (0.0, 1.0):
+        return np.ones(1), round(trials * chance)
+    mode = min(trials, int((trials + 1) * chance))
+    odds = chance / (1 - chance)
+    above = np.arange(mode, trials)
+    below = np.arange(mode, 0, -1)
+    upward = np.cumprod((trials - above) / (above + 1) * odds)
+    downward = np.cumprod(below / (trials - below + 1) / odds)
+    upward, downward = upward[upward > _TRIM], downward[downward > _TRIM]
+    mass = np.concatenate([downward[::-1], [1.0], upward])
+    return mass / mass.sum(), mode - len(downward)
+
+
+def _finite(name: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise InvalidInputError(f"{name} is too large for a floating-point number; choose a larger tau or epsilon")
+    return value

@@ -1,0 +1,401 @@
+"""ε → τ: the largest τ that any applicable theorem allows for a promised ε, rounded towards privacy.
+
+The search is generic: a theorem's ε must not fall as τ rises, and that is all it needs. All targets are searched
+together, and every evaluation narrows the bracket of every target, so a grid of ε costs little more than one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, overload
+
+from bayesdp import validation
+from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
+from bayesdp.documents import Document
+from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.leakage.registry import theorems
+from bayesdp.leakage.report import BETA, Leakage, check_queries, members, promised, report
+from bayesdp.leakage.theorem import Theorem
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import down, shown_above, shown_below
+from bayesdp.spending import Release, Spend, as_spend, queries_of
+from bayesdp.tables import table
+
+__all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
+
+LARGEST_TAU = 1000.0
+"""Noise at this τ is already nothing (a thousandth of the sensitivity); a search goes no further unless ε does."""
+
+_SMALLEST_SHARE = 2.0**-60
+"""A theorem that still exceeds ε at this share of it does not reach ε at all."""
+
+_CLOSED_FORM_ULPS = 64
+
+
+@dataclass(frozen=True)
+class Option:
+    """What one theorem allows: the largest τ for the promised ε with its α — or the reason there is none.
+
+    covered: whether the theorem's hypotheses hold at all; it may still not reach so small an ε.
+    """
+
+    theorem: str
+    epsilon: float
+    tau: float | None = None
+    alpha: float | None = None
+    reason: str | None = None
+    covered: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of one theorem in `bayesdp calibrate --json`."""
+        if self.tau is None:
+            return {"theorem": self.theorem, "applies": False, "reason": self.reason}
+        return {
+            "theorem": self.theorem,
+            "applies": True,
+            "epsilon": self.epsilon,
+            "tau": self.tau,
+            "alpha": self.alpha,
+        }
+
+
+@dataclass(frozen=True)
+class Calibration(Document):
+    """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
+
+    epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ.
+    """
+
+    query: Query
+    epsilon: float
+    tau: float
+    leakage: Leakage
+    options: tuple[Option, ...]
+    beta: float = BETA
+
+    @property
+    def scale(self) -> float:
+        """The Laplace scale that makes the answer τ-DP."""
+        return laplace_scale(self.query, self.tau)
+
+    @property
+    def theorem(self) -> str:
+        """The theorem that proves the promise."""
+        return self.leakage.theorem
+
+    def accuracy(self, beta: float = BETA, *, simultaneous: bool = True) -> float:
+        """Return α: the error reaches it with probability at most β.
+
+        simultaneous: for a histogram, whether that holds for all cells at once or for each cell by itself.
+        """
+        return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
+
+    def __str__(self) -> str:
+        share = f"{100 * (1 - self.beta):.4g} %"
+        return promised(
+            self.leakage,
+            f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
+            f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases and "
+            f"leaks at most ε = {shown_above(self.epsilon)}",
+        )
+
+    def table(self) -> str:
+        """Return what every theorem allows, as a text table."""
+        rows = [
+            [each.theorem, shown_below(each.tau), shown_above(each.alpha), "best" * (each.theorem == self.theorem)]
+            if each.tau is not None and each.alpha is not None
+            else [each.theorem, "–", "–", each.reason or ""]
+            for each in self.options
+        ]
+        return table(["theorem", "τ", f"α (β = {self.beta:g})", ""], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp calibrate --json` prints."""
+        return self.leakage.to_dict() | {
+            "epsilon": self.epsilon,
+            "epsilon_proven": self.leakage.epsilon,
+            "scale": self.scale,
+            "alpha": self.accuracy(self.beta),
+            "beta": self.beta,
+            "theorems": [option.to_dict() for option in self.options],
+        }
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float,
+    alpha: None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+) -> Calibration: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: Sequence[float],
+    alpha: None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+) -> tuple[Calibration, ...]: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: None = None,
+    alpha: float,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+) -> Calibration: ...
+
+
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float | Sequence[float] | None = None,
+    alpha: float | None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+) -> Calibration | tuple[Calibration, ...]:
+    """Choose the noise: from the promise (`epsilon`, one or several), or from the accuracy wanted (`alpha`, at `beta`).
+
+    spent: what has been released on the same data before; the promise is then for everything together.
+
+    Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
+    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    CalibrationError if theorems apply but none reaches ε.
+
+    >>> from bayesdp import ArbitraryGroups, Sum
+    >>> found = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
+    >>> found.tau, found.scale
+    (0.5, 20.0)
+    """
+    if (epsilon is None) == (alpha is None):
+        raise InvalidInputError("give either epsilon= (the promise) or alpha= (the accuracy wanted)")
+    beta = validation.probability("beta", beta)
+    before = as_spend(spent, allow_nothing=True)
+    if not isinstance(query, Query):
+        raise InvalidInputError(f"expected a query such as Count(...), not {query!r}")
+    if alpha is not None:
+        tau = tau_for_accuracy(query, alpha, beta)
+        found = report(model, (*before, Release(query, tau)))
+        every = _options_at(model, query, found, beta, before)
+        return Calibration(query, found.epsilon, tau, found, every, beta)
+    several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
+    targets = validation.positives("epsilon", epsilon if several else [epsilon])
+    calibrations = tuple(
+        _choose(model, query, target, choices, beta, before)
+        for target, choices in zip(targets, options(model, query, targets, beta=beta, spent=before), strict=True)
+    )
+    return calibrations if several else calibrations[0]
+
+
+def options(
+    model: Model, query: Query, epsilons: Sequence[float], *, beta: float = BETA, spent: Spend = ()
+) -> list[list[list[Option]]]:
+    """Return for each ε, for each model that may hold, what every theorem allows."""
+    check_queries(model, (*spent, Release(query, 1.0)))
+    searched = [
+        [_allowed(theorem, member, query, epsilons, beta, spent) for theorem in theorems()] for member in members(model)
+    ]
+    return [
+        [[by_theorem[index] for by_theorem in by_member] for by_member in searched] for index in range(len(epsilons))
+    ]
+
+
+def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
+    """Return what every theorem allows under all the models that may hold: the smallest τ, or the first reason."""
+    together = []
+    for found in zip(*choices, strict=True):
+        refused = next((index for index, option in enumerate(found) if option.tau is None), None)
+        if refused is None:
+            together.append(min(found, key=lambda option: option.tau or 0.0))
+        else:
+            where = f"model {refused + 1} of {len(found)}: " if len(found) > 1 else ""
+            first = found[refused]
+            together.append(replace(first, reason=f"{where}{first.reason}"))
+    return tuple(together)
+
+
+def largest_taus(
+    theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float], spent: Spend = ()
+) -> list[float | None]:
+    """Return for each ε the largest τ at which the theorem proves at most ε for `spent` and `query` together.
+
+    None where even the smallest τ leaks more. Every τ returned was evaluated: its ε is at most the target. Raises
+    DoesNotApplyError where the theorem does not apply.
+
+    >>> from bayesdp import ArbitraryGroups, Count, theorems
+    >>> general = next(theorem for theorem in theorems() if theorem.name == "general")
+    >>> largest_taus(general, ArbitraryGroups(4), Count(equals=1), [1.0, 2.0])
+    [0.25, 0.5]
+    """
+
+    def evaluate(taus: Sequence[float]) -> list[float]:
+        return theorem.epsilons(model, [(*spent, Release(query, tau)) for tau in taus])
+
+    found: dict[float, float | None] = {}
+    for epsilon in set(epsilons):
+        formula = theorem.closed_form(model, query, epsilon, spent)
+        if formula is not None and formula <= 0:
+            found[epsilon] = None
+        elif formula is not None and (tau := _stepped_down(formula, epsilon, evaluate)) is not None:
+            found[epsilon] = tau
+    left = sorted(set(epsilons) - set(found))
+    found.update(zip(left, _searched(evaluate, left, theorem.tolerance), strict=True))
+    return [found[epsilon] for epsilon in epsilons]
+
+
+Evaluate = Callable[[Sequence[float]], list[float]]
+
+
+def _stepped_down(tau: float, epsilon: float, evaluate: Evaluate) -> float | None:
+    """Return `tau` or a float a few steps below it whose evaluated ε keeps the promise; None if none does."""
+    for _ in range(_CLOSED_FORM_ULPS):
+        if tau <= 0:
+            return None
+        if evaluate([tau])[0] <= epsilon:
+            return tau
+        tau = down(tau)
+    return None
+
+
+def _searched(evaluate: Evaluate, targets: Sequence[float], tolerance: float) -> list[float | None]:
+    """Return for each of the ascending targets the largest τ found with ε(τ) ≤ target, or None.
+
+    One batch of coarse points brackets every target; then all brackets are narrowed in step, a batch a round.
+    """
+    known: dict[float, float] = {}
+
+    def learn(taus: Iterable[float]) -> None:
+        fresh = sorted(set(taus) - set(known))
+        if fresh:
+            known.update(zip(fresh, evaluate(fresh), strict=True))
+
+    learn([share * target for target in targets for share in (_SMALLEST_SHARE, 1.0)])
+    results: dict[float, float | None] = {}
+    narrowing: dict[float, _Narrowing] = {}
+    for target in targets:
+        limit = max(target, LARGEST_TAU)
+        while max(known) < limit and all(epsilon <= target for epsilon in known.values()):
+            learn([min(limit, 2 * max(known))])
+        above = min((tau for tau, epsilon in known.items() if epsilon > target), default=None)
+        below = max((tau for tau in known if above is None or tau < above), default=None)
+        if above is None or below is None:
+            results[target] = below
+        else:
+            narrowing[target] = _narrow(below, known[below] - target, above, known[above] - target, tolerance)
+    asked = {target: next(search) for target, search in narrowing.items()}
+    while asked:
+        learn(asked.values())
+        for target, tau in list(asked.items()):
+            try:
+                asked[target] = narrowing[target].send(known[tau] - target)
+            except StopIteration as done:
+                results[target] = done.value
+                del asked[target]
+    return [results[target] for target in targets]
+
+
+_Narrowing = Generator[float, float, float]
+
+
+def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
+    """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
+
+    Yields the τ to evaluate next and is sent its excess. The excess at the end returned was evaluated and is not positive.
+    """
+    newest, f_newest, other, f_other = above, excess_above, below, excess_below
+    share = excess_above / (excess_above - excess_below)
+    while True:
+        low, high = min(newest, other), max(newest, other)
+        least = tolerance * low / (high - low)
+        if least >= 0.5 or math.nextafter(low, math.inf) >= high:
+            return low
+        point = newest + min(max(share, least), 1 - least) * (other - newest)
+        if not low < point < high:
+            point = math.nextafter(low, math.inf)
+        excess = yield point
+        if (excess > 0) == (f_newest > 0):
+            previous, f_previous = newest, f_newest
+        else:
+            previous, f_previous, other, f_other = other, f_other, newest, f_newest
+        newest, f_newest = point, excess
+        xi = (newest - other) / (previous - other)
+        phi = (f_newest - f_other) / (f_previous - f_other)
+        if phi * phi < xi and (1 - phi) ** 2 < 1 - xi:
+            share = f_newest / (f_other - f_newest) * f_previous / (f_other - f_previous) + (previous - newest) / (
+                other - newest
+            ) * f_newest / (f_previous - f_newest) * f_other / (f_previous - f_other)
+        else:
+            share = 0.5
+
+
+def _allowed(
+    theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float], beta: float, spent: Spend
+) -> list[Option]:
+    """Return what one theorem allows at each ε under one model."""
+    reason = theorem.refusal(model, (*queries_of(spent), query))
+    if reason is not None:
+        return [Option(theorem.name, epsilon, reason=reason, covered=False) for epsilon in epsilons]
+    return [
+        Option(
+            theorem.name, epsilon, reason=f"it does not reach ε = {epsilon:g}: {_least(theorem, model, query, spent)}"
+        )
+        if tau is None
+        else Option(theorem.name, epsilon, tau, _alpha(query, tau, beta))
+        for epsilon, tau in zip(epsilons, largest_taus(theorem, model, query, epsilons, spent), strict=True)
+    ]
+
+
+def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
+    least = theorem.epsilon(model, (*spent, Release(query, _SMALLEST_SHARE * epsilon)))
+    return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
+
+
+def _alpha(query: Query, tau: float, beta: float) -> float:
+    return Laplace(laplace_scale(query, tau)).alpha(beta, cells=query.dimension)
+
+
+def _choose(
+    model: Model, query: Query, epsilon: float, choices: Sequence[Sequence[Option]], beta: float, spent: Spend
+) -> Calibration:
+    """Take the largest τ some theorem allows, the smallest of these over the models that may hold."""
+    every = combined(choices)
+    taus = [max((option.tau for option in found if option.tau is not None), default=None) for found in choices]
+    chosen = [tau for tau in taus if tau is not None]
+    if len(chosen) < len(taus):
+        _refuse(epsilon, choices)
+    tau = min(chosen)
+    return Calibration(query, epsilon, tau, report(model, (*spent, Release(query, tau))), every, beta)
+
+
+def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
+    reasons = [(option.theorem, option.reason) for option in combined(choices) if option.reason is not None]
+    if any(not any(option.covered for option in found) for found in choices):
+        raise NoTheoremAppliesError(reasons)
+    listed = "; ".join(f"{name}: {reason}" for name, reason in reasons)
+    raise CalibrationError(f"no theorem reaches ε = {epsilon:g} here ({listed})")
+
+
+def _options_at(model: Model, query: Query, found: Leakage, beta: float, spent: Spend) -> tuple[Option, ...]:
+    """Return what every theorem says at the τ that was chosen for its accuracy."""
+    tau = found.spend[-1].tau
+    return tuple(
+        Option(each.theorem, each.epsilon, tau, _alpha(query, tau, beta))
+        if each.epsilon is not None
+        else Option(each.theorem, found.epsilon, reason=each.reason, covered=False)
+        for each in found.assessments
+    )

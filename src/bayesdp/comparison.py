@@ -1,0 +1,132 @@
+"""Every theorem side by side over a grid of ε, with what others published beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayesdp import validation
+from bayesdp.calibration import Option, combined, options
+from bayesdp.documents import Document
+from bayesdp.errors import InvalidInputError
+from bayesdp.leakage.report import BETA, members
+from bayesdp.models import Model
+from bayesdp.prior_art import PRIOR_ART, Published, PublishedResult
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.tables import table
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison(Document):
+    """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
+
+    rows:      what is proven.
+    published: what others published and what plain DP would do; no guarantees, for comparison only.
+    """
+
+    model: Model
+    query: Query
+    beta: float
+    rows: tuple[Option, ...]
+    published: tuple[PublishedResult, ...]
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """Return a text table: what is proven at each ε, then in brackets what is not, then the reasons."""
+        lines = []
+        for epsilon in dict.fromkeys(row.epsilon for row in self.rows):
+            lines += [_proven(row) for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
+            lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
+        notes = [f"({method}) {note_of(method)}" for method in dict.fromkeys(each.method for each in self.published)]
+        notes += [
+            f"{name} {reason}"
+            for name, reason in {row.theorem: row.reason for row in self.rows}.items()
+            if name not in self.applying
+        ]
+        return "\n".join([table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], lines), "", *notes])
+
+    @property
+    def applying(self) -> tuple[str, ...]:
+        """The theorems whose hypotheses hold, though they may not reach every ε."""
+        return tuple(dict.fromkeys(row.theorem for row in self.rows if row.covered))
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
+        from bayesdp.plotting import plot_comparison
+
+        return plot_comparison(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp compare --json` prints; only `rows` are guarantees."""
+        return {
+            "rows": [
+                {"theorem": row.theorem, "epsilon": row.epsilon, "tau": row.tau, "alpha": row.alpha}
+                | ({} if row.reason is None else {"reason": row.reason})
+                for row in self.rows
+            ],
+            "beta": self.beta,
+            "published": [
+                {
+                    "method": result.method,
+                    "epsilon": result.epsilon,
+                    "tau": result.tau,
+                    "alpha": result.alpha,
+                    "note": note_of(result.method),
+                }
+                for result in self.published
+            ],
+        }
+
+
+def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA) -> Comparison:
+    """Show for each ε what every theorem allows, and what others published.
+
+    Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> print(compare(ArbitraryGroups(2), Count("ill", equals=True), epsilons=[1.0]).rows[1].tau)
+    0.5
+    """
+    if not isinstance(query, Query):
+        raise InvalidInputError(f"expected a query such as Count(...), not {query!r}")
+    targets = validation.positives("epsilons", epsilons)
+    beta = validation.probability("beta", beta)
+    rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))
+    published = tuple(
+        result
+        for epsilon in targets
+        for method in PRIOR_ART
+        for result in _published(method, model, query, epsilon, beta)
+    )
+    return Comparison(model, query, beta, rows, published)
+
+
+def note_of(method: str) -> str:
+    """Return what a reader must know about a published method."""
+    return next(each.note for each in PRIOR_ART if each.name == method)
+
+
+def _published(method: Published, model: Model, query: Query, epsilon: float, beta: float) -> list[PublishedResult]:
+    """Return the method's result under the worst of the models that may hold, or nothing where it does not apply."""
+    if any(method.refusal(member, query) is not None for member in members(model)):
+        return []
+    results = [method.result(member, query, epsilon, beta) for member in members(model)]
+    return [max(results, key=lambda result: result.alpha)]
+
+
+def _proven(row: Option) -> list[str]:
+    if row.tau is None or row.alpha is None:
+        return [row.theorem, f"{row.epsilon:g}", "–", "–", row.reason or ""]
+    return [row.theorem, f"{row.epsilon:g}", shown_below(row.tau), shown_above(row.alpha), ""]
+
+
+def _shown(result: PublishedResult) -> list[str]:
+    tau = "–" if result.tau is None else shown_below(result.tau)
+    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), "no guarantee"]

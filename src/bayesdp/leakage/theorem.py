@@ -1,0 +1,89 @@
+"""The interface of a theorem: when it applies, and what ε it proves for a spend.
+
+A theorem is one class with a `name`, a pointer to its `proof`, `refusal` (its hypotheses) and `bound` (its ε).
+Registering it is one line, `bayesdp.register(MyTheorem())`; `bayesdp.testing.TheoremContract` checks it against the
+exhaustive oracle. docs/extending.md walks through an example.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from bayesdp.errors import DoesNotApplyError, TheoremError
+
+if TYPE_CHECKING:
+    from bayesdp.models import Model
+    from bayesdp.queries import Query
+    from bayesdp.spending import Spend
+
+__all__ = ["Theorem"]
+
+
+class Theorem(ABC):
+    """A proven conversion from ordinary τ's to Bayesian ε.
+
+    name:      what people type and read.
+    proof:     where the proof is, as a path in the repository.
+    tolerance: how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
+
+    Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
+    """
+
+    name: ClassVar[str]
+    proof: ClassVar[str]
+    tolerance: ClassVar[float] = 1e-12
+
+    @abstractmethod
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
+
+    @abstractmethod
+    def bound(self, model: Model, spend: Spend) -> float:
+        """Return an upper bound on the leakage of the whole `spend`, rounded up, where `refusal` is None.
+
+        It must not fall when a τ of the spend rises, and may be called with any positive finite τ.
+        """
+
+    def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
+        """Return `bound` for each of several spends on the same queries; override it to compute them at once."""
+        return [self.bound(model, spend) for spend in spends]
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
+        """Return the largest τ for `query` after `spent` from a formula, or None if there is none.
+
+        Calibration checks the answer against `bound` before using it, so rounding needs no care here.
+        """
+        return None
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        """Return which target values the guarantee distinguishes, and which mechanisms it covers."""
+        return "every pair of target values, any mechanism with that tau"
+
+    def unit(self, model: Model) -> str:
+        """Return what is protected."""
+        return model.unit
+
+    def epsilon(self, model: Model, spend: Spend) -> float:
+        """Return the proven ε of `spend`.
+
+        Raises DoesNotApplyError with the reason where the hypotheses do not hold, and TheoremError if `bound` returns
+        something that is not a leakage.
+        """
+        return self.epsilons(model, [spend])[0]
+
+    def epsilons(self, model: Model, spends: Sequence[Spend]) -> list[float]:
+        """Return the proven ε of each of several spends on the same queries; raises as `epsilon` does."""
+        if not spends:
+            return []
+        reason = self.refusal(model, tuple(release.query for release in spends[0]))
+        if reason is not None:
+            raise DoesNotApplyError(self.name, reason)
+        found = [float(value) for value in self.bounds(model, spends)]
+        for spend, value in zip(spends, found, strict=True):
+            if not (math.isfinite(value) and value >= 0):
+                taus = ", ".join(f"{release.tau:g}" for release in spend)
+                raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
+        return found

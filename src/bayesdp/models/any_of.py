@@ -1,0 +1,87 @@
+"""Unsure which model holds: the guarantee then holds under every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bayesdp.errors import ModelError
+from bayesdp.models.base import Model
+from bayesdp.queries import Query
+
+__all__ = ["AnyOf"]
+
+
+@dataclass(frozen=True, init=False)
+class AnyOf(Model):
+    """One of `models` holds, nobody knows which; the leakage is the largest over them.
+
+    >>> from bayesdp.models import ArbitraryGroups, Independent
+    >>> AnyOf(Independent(), ArbitraryGroups(3)).group_size
+    3
+    """
+
+    models: Sequence[Model]
+
+    kind: ClassVar[str] = "any-of"
+
+    def __init__(self, *models: Model, column: str | None = None) -> None:
+        if not models:
+            raise ModelError("AnyOf needs at least one model")
+        for index, model in enumerate(models):
+            if not isinstance(model, Model):
+                raise ModelError(f"model {index} of AnyOf is not a model: {model!r}")
+        members = tuple(inner for model in models for inner in (model.models if isinstance(model, AnyOf) else (model,)))
+        subjects = {member.subject for member in members} | {column}
+        subjects.discard(None)
+        if len(subjects) > 1:
+            raise ModelError(
+                f"the models of AnyOf speak about different columns: {', '.join(sorted(map(str, subjects)))}"
+            )
+        records = {member.record for member in members}
+        if len(records) > 1:
+            raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
+        object.__setattr__(self, "models", members)
+        object.__setattr__(self, "column", subjects.pop() if subjects else None)
+        object.__setattr__(self, "record", records.pop())
+        super().__post_init__()
+
+    @property
+    def group_size(self) -> int | None:
+        sizes = [model.group_size for model in self.models]
+        return None if None in sizes else max(size for size in sizes if size is not None)
+
+    @property
+    def assumption(self) -> str:
+        return "one of these holds: " + "; or ".join(model.assumption for model in self.models)
+
+    @property
+    def estimated(self) -> bool:
+        return any(model.estimated for model in self.models)
+
+    def check_query(self, query: Query) -> None:
+        super().check_query(query)
+        for model in self.models:
+            model.check_query(query)
+
+    def _content(self) -> dict[str, Any]:
+        return {"models": [model.to_dict() for model in self.models]}
+
+    @classmethod
+    def _keys(cls) -> frozenset[str]:
+        return frozenset({"models", "column"})
+
+    @classmethod
+    def _required(cls) -> frozenset[str]:
+        return frozenset({"models"})
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        models = entries["models"]
+        if not isinstance(models, list):
+            raise ModelError(f'"models" must be a list of models, not {models!r}')
+        for index, model in enumerate(models):
+            if isinstance(model, Mapping) and model.get("type") == cls.kind:
+                raise ModelError(f'model {index} is itself "{cls.kind}"; list its models here instead')
+        return cls(*(Model.from_dict(model) for model in models), column=entries.get("column"))

@@ -1,0 +1,44 @@
+"""Groups of limited size, correlated in any way whatever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bayesdp import validation
+from bayesdp.errors import ModelError
+from bayesdp.models.base import Model
+
+__all__ = ["ArbitraryGroups"]
+
+
+@dataclass(frozen=True)
+class ArbitraryGroups(Model):
+    """Records come in independent groups of at most `size`; nothing is assumed inside a group.
+
+    >>> ArbitraryGroups(4).assumption
+    'at most 4 records are correlated with one another, in any way'
+    """
+
+    size: int
+
+    kind: ClassVar[str] = "arbitrary"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "size", validation.natural("size", self.size, ModelError))
+
+    @property
+    def group_size(self) -> int:
+        return self.size
+
+    @property
+    def assumption(self) -> str:
+        return f"at most {self.size} records are correlated with one another, in any way"
+
+    def _content(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    @classmethod
+    def _required(cls) -> frozenset[str]:
+        return frozenset({"size"})

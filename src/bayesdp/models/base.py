@@ -1,0 +1,159 @@
+"""What every correlation model has: the column it speaks about, its largest group, its sentence, its JSON."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bayesdp import documents, validation
+from bayesdp.documents import Document
+from bayesdp.errors import ModelError, QueryError
+from bayesdp.queries import Query
+
+__all__ = ["SCHEMA", "Model"]
+
+SCHEMA = 1
+"""The version of the JSON schema this library writes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Document):
+    """An assumption about how records are correlated. Frozen, validated, hashable, and a JSON document.
+
+    column: the column whose records are correlated, or None when the model speaks about whatever is asked.
+    record: what one record is, in the singular ("5-minute interval"); guarantees name it as the privacy unit.
+    """
+
+    column: str | None = None
+    record: str = "record"
+
+    kind: ClassVar[str]
+    _types: ClassVar[dict[str, type[Model]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            Model._types[cls.kind] = cls
+
+    def __post_init__(self) -> None:
+        if self.column is not None:
+            validation.text("column", self.column, ModelError)
+        validation.text("record", self.record, ModelError)
+
+    @property
+    def unit(self) -> str:
+        """What the guarantee protects."""
+        return f"one {self.record}, not the person behind several"
+
+    @property
+    def subject(self) -> str | None:
+        """The column or state expression the model speaks about."""
+        return self.column
+
+    @property
+    @abstractmethod
+    def group_size(self) -> int | None:
+        """At most how many records are correlated with one another; None when there is no limit."""
+
+    @property
+    @abstractmethod
+    def assumption(self) -> str:
+        """What is assumed, as the end of a sentence that begins "if"."""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the parameters were estimated from data, which the guarantee does not cover."""
+        return False
+
+    def check_query(self, query: Query) -> None:
+        """Refuse a query about a column the model does not speak about.
+
+        Raises QueryError. Models that know their values refuse unknown ones too.
+        """
+        if self.subject is not None and query.column is not None and query.column != self.subject:
+            raise QueryError(
+                f"the model speaks about {self.subject!r}, the query about {query.column!r}; a correlation model of "
+                "one column says nothing about another"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the model as the JSON object of docs/models.md."""
+        extras: dict[str, Any] = {} if self.column is None else {"column": self.column}
+        if self.record != "record":
+            extras["record"] = self.record
+        return {"schema": SCHEMA, "type": self.kind} | self._content() | extras
+
+    @abstractmethod
+    def _content(self) -> dict[str, Any]:
+        """Return the entries of the JSON object that are this type's own."""
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        """Build the model from its JSON entries; by default they are the constructor's arguments."""
+        return cls(**entries)
+
+    @classmethod
+    def _keys(cls) -> frozenset[str]:
+        """Return the names of the JSON entries this type knows."""
+        return frozenset(cls.__dataclass_fields__)
+
+    @classmethod
+    def _required(cls) -> frozenset[str]:
+        """Return the names of the JSON entries this type cannot do without."""
+        return frozenset()
+
+    @staticmethod
+    def from_dict(document: Mapping[str, Any]) -> Model:
+        """Read a model of any type from its JSON object.
+
+        Raises ModelError for an unknown type, schema or entry, and for everything the model itself refuses.
+
+        >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
+        3
+        """
+        if not isinstance(document, Mapping):
+            raise ModelError(f"a model must be a JSON object, not {document!r}")
+        entries = dict(document)
+        schema = entries.pop("schema", SCHEMA)
+        if isinstance(schema, bool) or schema != SCHEMA:
+            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {schema!r}')
+        kind = entries.pop("type", None)
+        known = ", ".join(f'"{name}"' for name in sorted(Model._types))
+        if kind is None:
+            raise ModelError(f'a model needs a "type", one of {known}')
+        if not isinstance(kind, str) or kind not in Model._types:
+            raise ModelError(f'"type" must be one of {known}, not {kind!r}')
+        return Model._types[kind]._checked(entries)
+
+    @classmethod
+    def _checked(cls, entries: dict[str, Any]) -> Self:
+        for key in entries:
+            if key not in cls._keys():
+                raise ModelError(f'a model of type "{cls.kind}" has no "{key}"; it knows {_listed(cls._keys())}')
+        for key in sorted(cls._required()):
+            if key not in entries:
+                raise ModelError(f'a model of type "{cls.kind}" needs "{key}"')
+        return cls._read(entries)
+
+    @staticmethod
+    def from_json(text: str) -> Model:
+        """Read a model from its JSON text.
+
+        >>> Model.from_json('{"type": "independent"}')
+        Independent(column=None, record='record')
+        """
+        return Model.from_dict(documents.parse(text, "the model"))
+
+    @staticmethod
+    def load(path: Any) -> Model:
+        """Read a model from a JSON file; errors name the file."""
+        try:
+            return Model.from_dict(documents.read(path))
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f'"{name}"' for name in sorted(names))

@@ -1,0 +1,32 @@
+"""No correlation at all: the assumption ordinary differential privacy makes silently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bayesdp.models.base import Model
+
+__all__ = ["Independent"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Independent(Model):
+    """Records are independent; leakage is then exactly the ordinary τ.
+
+    >>> Independent().group_size
+    1
+    """
+
+    kind: ClassVar[str] = "independent"
+
+    @property
+    def group_size(self) -> int:
+        return 1
+
+    @property
+    def assumption(self) -> str:
+        return "all records are independent of one another"
+
+    def _content(self) -> dict[str, Any]:
+        return {}

@@ -1,0 +1,295 @@
+"""A chain in time: each record depends on the one before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from bayesdp import validation
+from bayesdp.errors import ModelError, QueryError
+from bayesdp.models.arrays import readonly
+from bayesdp.models.base import Model
+from bayesdp.queries import Query
+from bayesdp.validation import Scalar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MarkovChain"]
+
+_ROW_SUM = 1e-9
+
+
+@dataclass(frozen=True)
+class MarkovChain(Model):
+    """Records form a Markov chain with the given transition probabilities (several entities: independent chains).
+
+    transition: row x holds the probabilities of the next state after x.
+    states:     the states' names, in the order of the rows; by default 0, 1, 2, …
+    length:     an upper bound on the number of records in one chain; None means any length.
+    start:      "stationary" if the chain begins in its stationary law, "any" if that is not assumed.
+    state:      the expression that defines the states, if they are not a column as it stands ("steps > 0").
+    counts:     the transition counts the probabilities were estimated from, if they were.
+    gaps:       whether records are missing inside the chain.
+
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"], length=1000)
+    >>> chain.stationary.tolist(), chain.gamma
+    ([0.8, 0.2], 9.0)
+    """
+
+    transition: Sequence[Sequence[float]]
+    states: Sequence[Scalar] = field(default=(), kw_only=True)
+    length: int | None = field(default=None, kw_only=True)
+    start: Literal["stationary", "any"] = field(default="stationary", kw_only=True)
+    state: str | None = field(default=None, kw_only=True)
+    counts: Sequence[Sequence[int]] | None = field(default=None, kw_only=True)
+    gaps: bool = field(default=False, kw_only=True)
+
+    kind: ClassVar[str] = "markov"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "transition", _transition(self.transition))
+        object.__setattr__(self, "states", _states(self.states, len(self.transition)))
+        if self.length is not None:
+            object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
+        if self.start not in ("stationary", "any"):
+            raise ModelError(f'start must be "stationary" or "any", not {self.start!r}')
+        if self.state is not None:
+            validation.text("state", self.state, ModelError)
+            if self.column is not None:
+                raise ModelError("give column= or state=, not both: the model speaks about one of them")
+        if not isinstance(self.gaps, bool):
+            raise ModelError(f"gaps must be true or false, not {self.gaps!r}")
+        if self.counts is not None:
+            self._check_counts()
+        if self.start == "stationary" and not self.is_irreducible:
+            raise ModelError(
+                "a stationary start needs a chain in which every state can be reached from every other; "
+                f'{self._unreachable()}; use start="any" or leave out the states that are never visited'
+            )
+
+    def _check_counts(self) -> None:
+        counts = validation.square("counts", self.counts, ModelError)
+        if len(counts) != len(self.transition):
+            raise ModelError(f"counts must have {len(self.transition)} rows like transition, not {len(counts)}")
+        whole = []
+        for i, row in enumerate(counts):
+            for j, count in enumerate(row):
+                if count < 0 or not count.is_integer():
+                    raise ModelError(f"counts, row {i}, column {j} must be a whole number of at least 0, not {count:g}")
+                if count > 0 and self.transition[i][j] == 0:
+                    raise ModelError(
+                        f"counts and transition disagree: row {i}, column {j} was seen, but has probability 0"
+                    )
+            whole.append(tuple(int(count) for count in row))
+        object.__setattr__(self, "counts", tuple(whole))
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Sequence[Sequence[int]],
+        *,
+        states: Sequence[Scalar] = (),
+        length: int | None = None,
+        start: Literal["stationary", "any"] = "stationary",
+        smoothing: float = 0.0,
+        gaps: bool = False,
+        column: str | None = None,
+        state: str | None = None,
+        record: str = "record",
+    ) -> Self:
+        """Estimate the chain from transition counts, which the model keeps.
+
+        smoothing is added to every count first; 0 keeps unseen transitions impossible.
+
+        >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
+        ((0.8, 0.2), (0.75, 0.25))
+        """
+        table = validation.square("counts", counts, ModelError)
+        smoothing = validation.number("smoothing", smoothing, ModelError)
+        if smoothing < 0:
+            raise ModelError(f"smoothing must be at least 0, not {smoothing:g}")
+        rows = []
+        for i, row in enumerate(table):
+            smoothed = [count + smoothing for count in row]
+            total = math.fsum(smoothed)
+            if any(count < 0 for count in row):
+                raise ModelError(f"counts, row {i} has a negative entry")
+            if total <= 0:
+                raise ModelError(
+                    f"counts, row {i} is empty: the state was never left, so nothing is known about what follows it; "
+                    "leave it out or give smoothing="
+                )
+            rows.append(tuple(count / total for count in smoothed))
+        return cls(
+            tuple(rows),
+            states=states,
+            length=length,
+            start=start,
+            counts=counts,
+            gaps=gaps,
+            column=column,
+            state=state,
+            record=record,
+        )
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The transition matrix as a read-only array, rows scaled to sum to one exactly as floats can."""
+        matrix = np.array(self.transition, dtype=np.float64)
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return readonly(matrix)
+
+    @cached_property
+    def stationary(self) -> NDArray[np.float64]:
+        """The stationary distribution of an irreducible chain, by elimination without subtraction (GTH).
+
+        Raises ModelError for a reducible chain, which may have many.
+        """
+        if not self.is_irreducible:
+            raise ModelError(f"the chain has no unique stationary law on all its states: {self._unreachable()}")
+        work = self.matrix.copy()
+        size = len(work)
+        for last in range(size - 1, 0, -1):
+            work[:last, last] /= work[last, :last].sum()
+            work[:last, :last] += np.outer(work[:last, last], work[last, :last])
+        weights = np.ones(size)
+        for index in range(1, size):
+            weights[index] = weights[:index] @ work[:index, index]
+        return readonly(weights / weights.sum())
+
+    @property
+    def gamma(self) -> float:
+        """The paper's γ: the largest transition probability over the smallest; infinite with a zero."""
+        entries = [entry for row in self.transition for entry in row]
+        return max(entries) / min(entries) if min(entries) > 0 else math.inf
+
+    @cached_property
+    def is_irreducible(self) -> bool:
+        """Whether every state can be reached from every other."""
+        return bool(self._reachable.all())
+
+    @cached_property
+    def is_primitive(self) -> bool:
+        """Whether some power of the transition matrix is positive throughout (irreducible and not periodic)."""
+        pattern = self.matrix > 0
+        size = len(pattern)
+        exponent = 1
+        while exponent < size * size - 2 * size + 2:
+            pattern = _boolean_product(pattern, pattern)
+            exponent *= 2
+        return bool(pattern.all())
+
+    @cached_property
+    def _reachable(self) -> NDArray[np.bool_]:
+        pattern = (self.matrix > 0) | np.eye(len(self.transition), dtype=bool)
+        for _ in range(len(self.transition).bit_length()):
+            pattern = _boolean_product(pattern, pattern)
+        return pattern
+
+    def _unreachable(self) -> str:
+        source, target = np.argwhere(~self._reachable)[0]
+        return f"there is no way from state {self.states[source]!r} to state {self.states[target]!r}"
+
+    def power(self, steps: int) -> NDArray[np.float64]:
+        """Return the transition probabilities over `steps` steps."""
+        return np.linalg.matrix_power(self.matrix, validation.natural("steps", steps, ModelError, least=0))
+
+    def reversal(self) -> Self:
+        """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).
+
+        Raises ModelError for a reducible chain.
+        """
+        weights = self.stationary
+        backwards = self.matrix.T * weights[None, :] / weights[:, None]
+        backwards /= backwards.sum(axis=1, keepdims=True)
+        return type(self)(
+            tuple(tuple(map(float, row)) for row in backwards),
+            states=self.states,
+            length=self.length,
+            start=self.start,
+            state=self.state,
+            gaps=self.gaps,
+            column=self.column,
+            record=self.record,
+        )
+
+    @property
+    def subject(self) -> str | None:
+        return self.column if self.column is not None else self.state
+
+    @property
+    def group_size(self) -> int | None:
+        return self.length
+
+    @property
+    def estimated(self) -> bool:
+        return self.counts is not None
+
+    @property
+    def assumption(self) -> str:
+        size = len(self.transition)
+        return (
+            f"the records follow a {'stationary ' if self.start == 'stationary' else ''}Markov chain with "
+            f"{size} state{'s' if size > 1 else ''} and the given transition probabilities, "
+            + ("of any length" if self.length is None else f"at most {self.length} records long")
+            + (" from an unknown start" if self.start == "any" else "")
+        )
+
+    def check_query(self, query: Query) -> None:
+        """Refuse another column, and values that are not states of the chain."""
+        super().check_query(query)
+        for value in query.values:
+            if value not in self.states:
+                known = ", ".join(map(repr, self.states[:8])) + (", …" if len(self.states) > 8 else "")
+                raise QueryError(f"{value!r} is not a state of the chain; its states are {known}")
+
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = {
+            "states": list(self.states),
+            "transition": [list(row) for row in self.transition],
+            "length": self.length,
+            "start": self.start,
+        }
+        if self.state is not None:
+            content["state"] = self.state
+        if self.counts is not None:
+            content["counts"] = [list(row) for row in self.counts]
+        if self.gaps:
+            content["gaps"] = True
+        return content
+
+    @classmethod
+    def _required(cls) -> frozenset[str]:
+        return frozenset({"transition"})
+
+
+def _transition(value: object) -> tuple[tuple[float, ...], ...]:
+    table = validation.square("transition", value, ModelError)
+    for i, row in enumerate(table):
+        for j, entry in enumerate(row):
+            if not 0 <= entry <= 1:
+                raise ModelError(f"transition, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
+        total = math.fsum(row)
+        if abs(total - 1) > _ROW_SUM:
+            raise ModelError(f"transition, row {i} must sum to 1, but sums to {total:.12g}")
+    return table
+
+
+def _states(value: object, size: int) -> tuple[Scalar, ...]:
+    states = validation.distinct("states", value, ModelError)
+    if not states:
+        return tuple(range(size))
+    if len(states) != size:
+        raise ModelError(f"states must name the {size} rows of transition, but names {len(states)}")
+    return states
+
+
+def _boolean_product(left: NDArray[np.bool_], right: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return (left.astype(np.float64) @ right.astype(np.float64)) > 0

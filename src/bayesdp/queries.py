@@ -1,0 +1,281 @@
+"""What is asked: counts, sums, means and histograms, with their *bounded* sensitivities.
+
+Bounded: one record's value is replaced, the number of records is fixed and public (docs/glossary.md). A query also
+knows whether its noisy answer is private in the ℓ1 metric, which the Gaussian theorems need and most queries are not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from bayesdp import validation
+from bayesdp.documents import Document
+from bayesdp.errors import QueryError
+from bayesdp.rounding import float_above
+from bayesdp.validation import Scalar
+
+__all__ = ["Count", "Histogram", "Mean", "Query", "Sum"]
+
+
+@dataclass(frozen=True)
+class Query(Document):
+    """A question about one column, perhaps only about the records that pass a filter.
+
+    column:        the column or state expression asked about; None stands for "whatever the model speaks about".
+    where:         a filter expression; None asks about every record.
+    public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
+                   filter counts as private: it may depend on the very value that is protected.
+    """
+
+    column: str | None = None
+    where: str | None = field(default=None, kw_only=True)
+    public_filter: bool = field(default=False, kw_only=True)
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.column is not None:
+            validation.text("column", self.column, QueryError)
+        if self.where is not None:
+            validation.text("where", self.where, QueryError)
+        if not isinstance(self.public_filter, bool):
+            raise QueryError(f"public_filter must be True or False, not {self.public_filter!r}")
+        if self.public_filter and self.where is None:
+            raise QueryError("public_filter describes a filter, but there is none; give where= or leave it out")
+
+    @property
+    def privately_filtered(self) -> bool:
+        """Whether replacing a value may move its record in or out of the answer."""
+        return self.where is not None and not self.public_filter
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """How far one replaced record can move the answer, in ℓ1, rounded up."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers the answer has."""
+        return 1
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """The values of the column that the query names."""
+        return ()
+
+    @property
+    def not_metric(self) -> str | None:
+        """Why the noisy answer is not ℓ1-metric-private, or None if it is."""
+        return f"a {self.kind} jumps when a value crosses into or out of what is counted, however small its move"
+
+    @property
+    def width(self) -> Fraction | None:
+        """The exact clipping width M if τ-DP noise makes the answer (τ/M)·ℓ1-private, else None."""
+        return None
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The question in words: "the sum of height, clipped to 0–100"."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the query as a JSON object: its kind, and every field that was given."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"query": self.kind} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if value is not None and (name != "public_filter" or value)
+        }
+
+    def _about(self, name: str) -> str:
+        return name + (f" where {self.where}" if self.where else "")
+
+
+@dataclass(frozen=True)
+class Count(Query):
+    """How many records have a value (`equals=`) or one of several (`isin=`). Sensitivity 1.
+
+    >>> Count("active", equals=True).sensitivity
+    1.0
+    >>> Count("room", isin=["kitchen", "hall"]).description
+    "the number of records with room in 'kitchen', 'hall'"
+    """
+
+    equals: Scalar | None = field(default=None, kw_only=True)
+    isin: Sequence[Scalar] | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str] = "count"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.equals is None) == (self.isin is None):
+            raise QueryError(
+                "a count needs what to count: give either equals=value or isin=[value, ...], "
+                'for example Count("active", equals=True)'
+            )
+        if self.equals is not None:
+            object.__setattr__(self, "equals", validation.scalar("equals", self.equals, QueryError))
+        if self.isin is not None:
+            object.__setattr__(self, "isin", _distinct("isin", self.isin))
+
+    @property
+    def sensitivity(self) -> float:
+        return 1.0
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        return (self.equals,) if self.equals is not None else tuple(self.isin or ())
+
+    @property
+    def description(self) -> str:
+        listed = ", ".join(map(repr, self.values))
+        if self.column is None:
+            return self._about(f"the number of records in state {listed}")
+        return self._about(f"the number of records with {self.column} {'=' if self.isin is None else 'in'} {listed}")
+
+
+@dataclass(frozen=True)
+class _Clipped(Query):
+    """A query that adds values clipped to `bounds`."""
+
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bounds is None:
+            raise QueryError(
+                f"a {self.kind} needs bounds=(low, high) to clip values to; without them one record could move the "
+                "answer without limit"
+            )
+        try:
+            low, high = self.bounds
+        except (TypeError, ValueError):
+            raise QueryError(f"bounds must be a pair (low, high), not {self.bounds!r}") from None
+        low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
+        if low >= high:
+            raise QueryError(f"bounds must be in order, low < high, not ({low:g}, {high:g})")
+        object.__setattr__(self, "bounds", (low, high))
+
+    @property
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        assert self.bounds is not None
+        return Fraction(self.bounds[0]), Fraction(self.bounds[1])
+
+    @property
+    def not_metric(self) -> str | None:
+        if self.privately_filtered:
+            return (
+                f"a {self.kind} filtered by a private attribute gains or loses a whole value when a record crosses the "
+                "filter; if the filter uses public attributes only, say public_filter=True"
+            )
+        return None
+
+    @property
+    def width(self) -> Fraction | None:
+        low, high = self._ends
+        return None if self.privately_filtered else high - low
+
+    @property
+    def description(self) -> str:
+        low, high = self._ends
+        name = self.column or "the values"
+        return self._about(f"the {self.kind} of {name}, clipped to {float(low):g}–{float(high):g}")
+
+
+@dataclass(frozen=True)
+class Sum(_Clipped):
+    """The sum of values clipped to `bounds`.
+
+    Its sensitivity is high − low; with a private filter a record may leave the sum: max(|low|, |high|, high − low).
+
+    >>> Sum("height", bounds=(40, 100)).sensitivity
+    60.0
+    >>> Sum("height", bounds=(40, 100), where="height > 70").sensitivity
+    100.0
+    """
+
+    kind: ClassVar[str] = "sum"
+
+    @property
+    def sensitivity(self) -> float:
+        low, high = self._ends
+        return float_above(max(abs(low), abs(high), high - low) if self.privately_filtered else high - low)
+
+
+@dataclass(frozen=True)
+class Mean(_Clipped):
+    """The mean of values clipped to `bounds` over a public number of records, `size`: sensitivity (high − low)/size.
+
+    `size` may be left out while only leakage is asked; noise cannot be scaled without it. A private filter is refused:
+    it makes the number of records private.
+
+    >>> Mean("height", bounds=(0, 100), size=50).sensitivity
+    2.0
+    """
+
+    size: int | None = None
+
+    kind: ClassVar[str] = "mean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.privately_filtered:
+            raise QueryError(
+                "a mean needs a public number of records, but how many pass a private filter is private; release a "
+                "filtered Sum and a Count instead, or say public_filter=True if the filter is public"
+            )
+        if self.size is not None:
+            object.__setattr__(self, "size", validation.natural("size", self.size, QueryError))
+
+    @property
+    def sensitivity(self) -> float:
+        if self.size is None:
+            raise QueryError("the noise on a mean depends on the public number of records; give Mean(..., size=n)")
+        low, high = self._ends
+        return float_above((high - low) / self.size)
+
+
+@dataclass(frozen=True)
+class Histogram(Query):
+    """How many records fall in each of the disjoint `cells`, each named by its value.
+
+    A replaced record leaves one cell and enters another: sensitivity 2 in ℓ1, or 1 when there is only one cell.
+
+    >>> Histogram("state", cells=["idle", "walk", "run"]).sensitivity
+    2.0
+    """
+
+    cells: Sequence[Scalar] = ()
+
+    kind: ClassVar[str] = "histogram"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "cells", _distinct("cells", self.cells))
+
+    @property
+    def sensitivity(self) -> float:
+        return 2.0 if self.dimension > 1 else 1.0
+
+    @property
+    def dimension(self) -> int:
+        return len(self.cells)
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        return tuple(self.cells)
+
+    @property
+    def description(self) -> str:
+        return self._about(f"the histogram of {self.column or 'the state'} over {self.dimension} cells")
+
+
+def _distinct(name: str, values: object) -> tuple[Scalar, ...]:
+    scalars = validation.distinct(name, values, QueryError)
+    if not scalars:
+        raise QueryError(f"{name} is empty; name at least one value")
+    return scalars
