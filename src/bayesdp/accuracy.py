@@ -91,7 +91,7 @@ class Laplace(NoiseLaw):
 
 @dataclass(frozen=True)
 class DiscreteLaplace(NoiseLaw):
-    """Two-sided geometric noise on the integers: with p = e^(−1/scale), Pr[Z = k] ∝ p^|k| and Pr[|Z| ≥ k] = 2p^k/(1 + p).
+    """Two-sided geometric noise on the integers: with p = e^(−1/scale), Pr[|Z| ≥ k] = 2p^k/(1 + p) for k ≥ 1.
 
     >>> round(DiscreteLaplace(scale=1).tail(3), 4)
     0.0728

@@ -98,8 +98,8 @@ class Calibration(Document):
         return promised(
             self.leakage,
             f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
-            f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases and "
-            f"leaks at most ε = {shown_above(self.epsilon)}",
+            f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases "
+            f"and leaks at most ε = {shown_above(self.epsilon)}",
         )
 
     def table(self) -> str:
@@ -315,7 +315,7 @@ _Narrowing = Generator[float, float, float]
 def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
     """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
 
-    Yields the τ to evaluate next and is sent its excess. The excess at the end returned was evaluated and is not positive.
+    Yields the τ to evaluate next and is sent its excess. The excess at the end returned was evaluated; it is not positive.
     """
     newest, f_newest, other, f_other = above, excess_above, below, excess_below
     share = excess_above / (excess_above - excess_below)
@@ -336,9 +336,9 @@ def _narrow(below: float, excess_below: float, above: float, excess_above: float
         xi = (newest - other) / (previous - other)
         phi = (f_newest - f_other) / (f_previous - f_other)
         if phi * phi < xi and (1 - phi) ** 2 < 1 - xi:
-            share = f_newest / (f_other - f_newest) * f_previous / (f_other - f_previous) + (previous - newest) / (
-                other - newest
-            ) * f_newest / (f_previous - f_newest) * f_other / (f_previous - f_other)
+            share = f_newest / (f_other - f_newest) * f_previous / (f_other - f_previous)
+            reach = (previous - newest) / (other - newest)
+            share += reach * f_newest / (f_previous - f_newest) * f_other / (f_previous - f_other)
         else:
             share = 0.5
 
@@ -351,9 +351,7 @@ def _allowed(
     if reason is not None:
         return [Option(theorem.name, epsilon, reason=reason, covered=False) for epsilon in epsilons]
     return [
-        Option(
-            theorem.name, epsilon, reason=f"it does not reach ε = {epsilon:g}: {_least(theorem, model, query, spent)}"
-        )
+        Option(theorem.name, epsilon, reason=_out_of_reach(theorem, model, query, epsilon, spent))
         if tau is None
         else Option(theorem.name, epsilon, tau, _alpha(query, tau, beta))
         for epsilon, tau in zip(epsilons, largest_taus(theorem, model, query, epsilons, spent), strict=True)
