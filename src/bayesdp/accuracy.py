@@ -74,7 +74,7 @@ class Laplace(NoiseLaw):
     """Continuous Laplace noise of a given scale: α = scale·ln(1/β), which is tight.
 
     >>> round(Laplace(scale=1).alpha(0.05), 4)
-    2.9958
+    2.9957
     """
 
     scale: float

@@ -104,13 +104,8 @@ class Calibration(Document):
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table."""
-        rows = [
-            [each.theorem, shown_below(each.tau), shown_above(each.alpha), "best" * (each.theorem == self.theorem)]
-            if each.tau is not None and each.alpha is not None
-            else [each.theorem, "–", "–", each.reason or ""]
-            for each in self.options
-        ]
-        return table(["theorem", "τ", f"α (β = {self.beta:g})", ""], rows)
+        rows = [[*row_of(each), "best" if each.theorem == self.theorem else each.reason or ""] for each in self.options]
+        return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --json` prints."""
@@ -122,6 +117,13 @@ class Calibration(Document):
             "beta": self.beta,
             "theorems": [option.to_dict() for option in self.options],
         }
+
+
+def row_of(option: Option) -> list[str]:
+    """Return the theorem, ε, τ and α of an option as texts for a table."""
+    if option.tau is None or option.alpha is None:
+        return [option.theorem, shown_above(option.epsilon) if option.covered else "–", "–", "–"]
+    return [option.theorem, shown_above(option.epsilon), shown_below(option.tau), shown_above(option.alpha)]
 
 
 @overload
@@ -315,7 +317,7 @@ _Narrowing = Generator[float, float, float]
 def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
     """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
 
-    Yields the τ to evaluate next and is sent its excess. The excess at the end returned was evaluated; it is not positive.
+    Yields the τ to evaluate next and is sent its excess. The end returned was evaluated; its excess is not positive.
     """
     newest, f_newest, other, f_other = above, excess_above, below, excess_below
     share = excess_above / (excess_above - excess_below)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp import validation
-from bayesdp.calibration import Option, combined, options
+from bayesdp.calibration import Option, combined, options, row_of
 from bayesdp.documents import Document
 from bayesdp.errors import InvalidInputError
 from bayesdp.leakage.report import BETA, members
@@ -42,11 +42,12 @@ class Comparison(Document):
         """Return a text table: what is proven at each ε, then in brackets what is not, then the reasons."""
         lines = []
         for epsilon in dict.fromkeys(row.epsilon for row in self.rows):
-            lines += [_proven(row) for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
+            proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
+            lines += [[*row_of(row), row.reason or ""] for row in proven]
             lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
-        notes = [f"({method}) {note_of(method)}" for method in dict.fromkeys(each.method for each in self.published)]
+        notes = [f"({method}): {note_of(method)}" for method in dict.fromkeys(each.method for each in self.published)]
         notes += [
-            f"{name} {reason}"
+            f"{name}: {reason}"
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
             if name not in self.applying
         ]
@@ -119,12 +120,6 @@ def _published(method: Published, model: Model, query: Query, epsilon: float, be
         return []
     results = [method.result(member, query, epsilon, beta) for member in members(model)]
     return [max(results, key=lambda result: result.alpha)]
-
-
-def _proven(row: Option) -> list[str]:
-    if row.tau is None or row.alpha is None:
-        return [row.theorem, f"{row.epsilon:g}", "–", "–", row.reason or ""]
-    return [row.theorem, f"{row.epsilon:g}", shown_below(row.tau), shown_above(row.alpha), ""]
 
 
 def _shown(result: PublishedResult) -> list[str]:

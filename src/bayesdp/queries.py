@@ -135,7 +135,8 @@ class Count(Query):
         listed = ", ".join(map(repr, self.values))
         if self.column is None:
             return self._about(f"the number of records in state {listed}")
-        return self._about(f"the number of records with {self.column} {'=' if self.isin is None else 'in'} {listed}")
+        name = self.column if self.column.isidentifier() else f"({self.column})"
+        return self._about(f"the number of records with {name} {'=' if self.isin is None else 'in'} {listed}")
 
 
 @dataclass(frozen=True)

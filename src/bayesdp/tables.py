@@ -25,5 +25,5 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ]
         return "  ".join(placed).rstrip()
 
-    rule = ["-" * min(width, 60) for width in widths]
+    rule = ["-" * width if title else "" for title, width in zip(header, widths, strict=True)]
     return "\n".join([line(header), line(rule), *(line(row) for row in rows)])

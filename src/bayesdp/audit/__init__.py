@@ -1,0 +1,1 @@
+"""Is it true? The exhaustive oracle, against which every theorem is checked."""

@@ -1,0 +1,309 @@
+"""Exhaustive leakage of small models: every adversary, every known value, every output. Plain, slow, obviously right.
+
+Finite models are a joint table `joint[x1, …, xn]`; mechanisms are a kernel `kernel[x1, …, xn, output]` holding the
+likelihood of each output — or, for densities, of a set of outputs on which the supremum is attained. The oracle knows
+nothing of the theorems it is used to check.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from bayesdp.models import MarkovChain
+
+__all__ = [
+    "Finding",
+    "GaussianFinding",
+    "bdpl",
+    "chain_joint",
+    "gaussian_lemma",
+    "gaussian_pair",
+    "generalized_randomized_response",
+    "joint_release",
+    "laplace_sum",
+    "randomized_response",
+    "record_channel",
+]
+
+_LARGEST_TABLE = 3**5
+_LARGEST_GROUP = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst adversary: what it leaks, whom it targets, what it knows, which values and output give it away.
+
+    Records are numbered from 0, values by their position in the table, outputs by their position in the kernel.
+    """
+
+    epsilon: float
+    target: int
+    known: tuple[tuple[int, int], ...]
+    values: tuple[int, int]
+    output: int
+
+    def __str__(self) -> str:
+        knows = ", ".join(f"record {record} = {value}" for record, value in self.known) or "nothing"
+        more, less = self.values
+        return (
+            f"leaks {self.epsilon:.6f}: output {self.output} is e^{self.epsilon:.4f} times likelier if record "
+            f"{self.target} is {more} than if it is {less}, to someone who knows {knows}"
+        )
+
+
+def bdpl(joint: ArrayLike, kernel: ArrayLike) -> Finding:
+    """Return the Bayesian differential privacy leakage of a mechanism under a finite joint law, and who attains it.
+
+    joint:  probabilities of shape (s1, …, sn), at most 243 entries.
+    kernel: likelihoods of shape (s1, …, sn, outputs).
+
+    Conditional laws are taken on the support of `joint` only. Raises InvalidInputError for tables that are not that.
+
+    >>> pair = [[0.4, 0.1], [0.1, 0.4]]
+    >>> round(bdpl(pair, laplace_sum([0, 1], records=2, tau=1.0)).epsilon, 6)
+    1.569445
+    """
+    law, likelihood = _checked(joint, kernel)
+    records = law.ndim
+    weighted = law[..., None] * likelihood
+    worst: Finding | None = None
+    for target in range(records):
+        others = [record for record in range(records) if record != target]
+        for known in _subsets(others):
+            unknown = tuple(record for record in others if record not in known)
+            mass = law.sum(axis=unknown, keepdims=True)
+            output = weighted.sum(axis=unknown, keepdims=True)
+            for values in itertools.product(*(range(law.shape[record]) for record in known)):
+                knowledge = dict(zip(known, values, strict=True))
+                where = tuple(
+                    slice(None) if record == target else knowledge.get(record, 0) for record in range(records)
+                )
+                found = _worst_pair(mass[where], output[where])
+                if found is not None and (worst is None or found[0] > worst.epsilon):
+                    epsilon, more, less, index = found
+                    worst = Finding(epsilon, target, tuple(knowledge.items()), (more, less), index)
+    if worst is None:
+        return Finding(0.0, 0, (), (0, 0), 0)
+    return worst
+
+
+def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple[float, int, int, int] | None:
+    """Return the largest log ratio over outputs and pairs of target values that can occur, with where it is."""
+    possible = np.flatnonzero(mass > 0)
+    if len(possible) < 2:
+        return None
+    given = output[possible] / mass[possible, None]
+    reachable = given.max(axis=0) > 0
+    with np.errstate(divide="ignore"):
+        ratio = np.log(given.max(axis=0)[reachable]) - np.log(given.min(axis=0)[reachable])
+    best = int(np.argmax(ratio))
+    index = int(np.flatnonzero(reachable)[best])
+    more, less = possible[given[:, index].argmax()], possible[given[:, index].argmin()]
+    return float(ratio[best]), int(more), int(less), index
+
+
+def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    for size in range(len(items) + 1):
+        yield from itertools.combinations(items, size)
+
+
+def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    law, likelihood = np.asarray(joint, dtype=np.float64), np.asarray(kernel, dtype=np.float64)
+    if law.ndim < 1 or law.size == 0 or law.size > _LARGEST_TABLE:
+        raise InvalidInputError(f"the oracle enumerates joint tables of 1 to {_LARGEST_TABLE} entries, not {law.size}")
+    if not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
+        raise InvalidInputError("the joint table must hold probabilities that sum to 1")
+    if likelihood.shape[:-1] != law.shape or likelihood.shape[-1] == 0:
+        raise InvalidInputError(f"the kernel must have the shape {law.shape} and one more axis, its outputs")
+    if not (np.isfinite(likelihood).all() and (likelihood >= 0).all()):
+        raise InvalidInputError("the kernel must hold finite likelihoods of at least 0")
+    return law, likelihood
+
+
+def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
+    """Return the joint table of the chain's first records, from its stationary law or from `start`."""
+    records = validation.natural("records", records)
+    size = len(chain.transition)
+    if size**records > _LARGEST_TABLE:
+        raise InvalidInputError(f"{records} records of {size} states are too many to enumerate")
+    joint: NDArray[np.float64] = np.array(chain.stationary if start is None else start, dtype=np.float64)
+    for _ in range(records - 1):
+        joint = joint[..., None] * chain.matrix
+    return joint
+
+
+def laplace_sum(values: Sequence[float], records: int, tau: float) -> NDArray[np.float64]:
+    """Return the kernel of Laplace noise on the sum of state values, τ-DP.
+
+    Given anything, the output density is a mixture of Laplace densities centred at possible sums. Between two
+    neighbouring sums every mixture is A·e^(−cy) + B·e^(cy), the ratio of two of them is monotone in y, and outside all
+    sums it is constant: the supremum over outputs is a maximum over the possible sums, which are the outputs returned.
+    """
+    numbers = np.array([validation.number("value", value) for value in values])
+    tau = validation.positive("tau", tau)
+    spread = numbers.max() - numbers.min()
+    sums = np.zeros(())
+    for _ in range(validation.natural("records", records)):
+        sums = sums[..., None] + numbers
+    if spread == 0:
+        return np.ones((*sums.shape, 1))
+    points = np.unique(sums)
+    return np.array(np.exp(-tau / spread * np.abs(points - sums[..., None])))
+
+
+def record_channel(channel: ArrayLike, records: int) -> NDArray[np.float64]:
+    """Return the kernel that sends every record through the same channel[value, report] by itself."""
+    single = np.asarray(channel, dtype=np.float64)
+    kernel = np.ones(())
+    for _ in range(validation.natural("records", records)):
+        kernel = np.multiply.outer(kernel, single)
+    axes = (*range(0, 2 * records, 2), *range(1, 2 * records, 2))
+    return kernel.transpose(axes).reshape((single.shape[0],) * records + (-1,))
+
+
+def randomized_response(flip: float, records: int) -> NDArray[np.float64]:
+    """Return the kernel that flips every bit with probability `flip`."""
+    return record_channel([[1 - flip, flip], [flip, 1 - flip]], records)
+
+
+def generalized_randomized_response(tau: float, states: int, records: int) -> NDArray[np.float64]:
+    """Return the kernel that keeps every record with odds e^τ to 1 against each other value: τ-DP."""
+    channel = np.ones((states, states)) + (math.exp(validation.positive("tau", tau)) - 1) * np.eye(states)
+    return record_channel(channel / channel.sum(axis=1, keepdims=True), records)
+
+
+def joint_release(*kernels: ArrayLike) -> NDArray[np.float64]:
+    """Return the kernel of several independent releases seen together.
+
+    For Laplace kernels the outputs are the tuples of possible sums. That they suffice is argued coordinate by
+    coordinate: with the other outputs fixed, the density is again a mixture of Laplace densities at possible sums.
+    """
+    arrays = [np.asarray(kernel, dtype=np.float64) for kernel in kernels]
+    together = arrays[0]
+    for other in arrays[1:]:
+        together = (together[..., :, None] * other[..., None, :]).reshape((*together.shape[:-1], -1))
+    return together
+
+
+@dataclass(frozen=True)
+class GaussianFinding:
+    """The worst adversary of a normal group: the factor on τ, whom it targets and which records it knows."""
+
+    factor: float
+    target: int
+    known: tuple[int, ...]
+
+
+def gaussian_lemma(covariance: ArrayLike, *, reach: float = 1.0, capped: bool = True) -> GaussianFinding:
+    """Return the largest factor the Gaussian lemma gives over all adversaries of one group of at most six.
+
+    reach:  D/M, how far apart target values may be, in clipping widths.
+    capped: whether to use that clipping stops every record from moving more than M.
+
+    >>> galton = [[1, 0.275, 0.202], [0.275, 1, 0.074], [0.202, 0.074, 1]]
+    >>> round(gaussian_lemma(galton).factor, 3)
+    1.477
+    """
+    matrix = np.asarray(covariance, dtype=np.float64)
+    size = len(matrix)
+    if matrix.shape != (size, size) or not 1 <= size <= _LARGEST_GROUP:
+        raise InvalidInputError(f"the oracle enumerates groups of 1 to {_LARGEST_GROUP} records")
+    worst = GaussianFinding(0.0, 0, ())
+    for target in range(size):
+        others = [record for record in range(size) if record != target]
+        for known in _subsets(others):
+            given = [*known, target]
+            unknown = [record for record in others if record not in known]
+            inverse = np.linalg.inv(matrix[np.ix_(given, given)])
+            moves = np.abs(matrix[np.ix_(unknown, given)] @ inverse[:, -1]) * reach
+            own = np.array([reach])
+            shifts = np.concatenate([own, moves])
+            factor = float((np.minimum(shifts, 1.0) if capped else shifts).sum())
+            if factor > worst.factor:
+                worst = GaussianFinding(factor, target, known)
+    return worst
+
+
+def gaussian_pair(
+    covariance: ArrayLike,
+    *,
+    mean: Sequence[float],
+    bounds: tuple[float, float],
+    tau: float,
+    values: tuple[float, float],
+) -> float:
+    """Return the true leakage of a clipped sum of two normal records with Laplace noise, by numerical integration.
+
+    Targets are either record, at the two `values`, with the other record unknown or known; the supremum over outputs is
+    searched on a grid over all possible sums and refined. It does not use the lemma it is there to test.
+    """
+    matrix = np.asarray(covariance, dtype=np.float64)
+    low, high = bounds
+    scale = (high - low) / validation.positive("tau", tau)
+    worst = abs(min(max(values[0], low), high) - min(max(values[1], low), high)) / scale
+    for target in (0, 1):
+        slope = matrix[0, 1] / matrix[target, target]
+        deviation = math.sqrt(matrix[1 - target, 1 - target] - slope * matrix[0, 1])
+        first, second = (
+            _log_density(value, mean[1 - target] + slope * (value - mean[target]), deviation, (low, high), scale)
+            for value in values
+        )
+        worst = max(worst, _largest_difference(first, second, (2 * low, 2 * high)))
+    return worst
+
+
+def _log_density(
+    value: float, mean: float, deviation: float, bounds: tuple[float, float], scale: float
+) -> Callable[[float], float]:
+    """Return ln of the output density given one record's value, up to a constant, as a function of the output."""
+    from scipy.integrate import quad
+    from scipy.special import ndtr
+
+    low, high = bounds
+    own = min(max(value, low), high)
+    at_low, at_high = float(ndtr((low - mean) / deviation)), float(ndtr((mean - high) / deviation))
+
+    def density(y: float) -> float:
+        def integrand(other: float) -> float:
+            standard = (other - mean) / deviation
+            normal = math.exp(-0.5 * standard * standard) / (deviation * math.sqrt(2 * math.pi))
+            return math.exp(-abs(y - own - other) / scale) * normal
+
+        corners = sorted({low, high, *(point for point in (y - own, mean) if low < point < high)})
+        inside = sum(
+            quad(integrand, left, right, epsabs=0, epsrel=1e-11, limit=200)[0]
+            for left, right in itertools.pairwise(corners)
+        )
+        edges = at_low * math.exp(-abs(y - own - low) / scale) + at_high * math.exp(-abs(y - own - high) / scale)
+        return math.log(inside + edges)
+
+    return density
+
+
+def _largest_difference(
+    first: Callable[[float], float], second: Callable[[float], float], span: tuple[float, float]
+) -> float:
+    """Return the largest |first − second| on an interval: the best of a grid, refined between its neighbours."""
+    from scipy.optimize import minimize_scalar
+
+    def gap(y: float) -> float:
+        return abs(first(y) - second(y))
+
+    grid = np.linspace(*span, 41)
+    values = [gap(float(point)) for point in grid]
+    best = int(np.argmax(values))
+    near = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)]))
+    refined: Any = minimize_scalar(lambda y: -gap(y), bounds=near, method="bounded")
+    return max(values[best], float(-refined.fun))

@@ -1,0 +1,44 @@
+"""The command line: parse, call, print. Exit status 0: done; 2: the input is wrong, one line on stderr says how."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+import typer
+
+from bayesdp.cli.app import app
+from bayesdp.errors import BayesDPError
+
+__all__ = ["main", "run"]
+
+WRONG_INPUT = 2
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line on the process's arguments and exit with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line on `arguments` and return its exit status."""
+    command = typer.main.get_command(app)
+    try:
+        status = command.main(list(arguments) or ["--help"], prog_name="bayesdp", standalone_mode=False)
+    except typer.TyperException as error:
+        return _refused(f"{error.format_message()} (bayesdp --help shows how)")
+    except BayesDPError as error:
+        return _refused(str(error))
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    return status if isinstance(status, int) else 0
+
+
+def _refused(message: str) -> int:
+    print("bayesdp: " + " ".join(message.split()), file=sys.stderr)
+    return WRONG_INPUT

@@ -1,0 +1,118 @@
+"""From the texts of the command line to models, queries and numbers, with errors that name the option."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+from bayesdp.errors import InvalidInputError, QueryError
+from bayesdp.validation import Scalar, is_scalar
+
+if TYPE_CHECKING:
+    from bayesdp.models import Model
+    from bayesdp.queries import Query
+
+__all__ = ["model", "number", "numbers", "one_of", "query"]
+
+KINDS = ("count", "sum", "mean", "histogram")
+
+
+def model(path: str) -> Model:
+    """Read the model file."""
+    from bayesdp.models import Model
+
+    return Model.load(path)
+
+
+def query(
+    kind: str,
+    assumed: Model,
+    states: str | None,
+    bounds: tuple[str, str] | None,
+    column: str | None,
+    where: str | None,
+    public_filter: bool,
+    size: str | None,
+) -> Query:
+    """Build the query; options that its kind does not use are refused."""
+    from bayesdp.queries import Count, Histogram, Mean, Sum
+
+    if kind not in KINDS:
+        raise QueryError(f"--query must be one of {', '.join(KINDS)}, not {kind!r}")
+    counting = kind in ("count", "histogram")
+    if counting and bounds is not None:
+        raise QueryError(f"--bounds goes with sum and mean, not with {kind}")
+    if not counting and states is not None:
+        raise QueryError(f"--states goes with count and histogram, not with {kind}")
+    if size is not None and kind != "mean":
+        raise QueryError(f"--size goes with mean, not with {kind}")
+    if counting and states is None:
+        raise QueryError(f"a {kind} needs --states, the values to count, such as --states active")
+    if not counting and bounds is None:
+        raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
+    if counting:
+        values = [_value(text, assumed) for text in _split("--states", states or "")]
+        if kind == "histogram":
+            return Histogram(column, cells=values, where=where, public_filter=public_filter)
+        return Count(column, isin=values, where=where, public_filter=public_filter)
+    low, high = (number("--bounds", end) for end in bounds or ())
+    if kind == "sum":
+        return Sum(column, bounds=(low, high), where=where, public_filter=public_filter)
+    records = None if size is None else _whole("--size", size)
+    return Mean(column, bounds=(low, high), size=records, where=where, public_filter=public_filter)
+
+
+def number(option: str, text: str) -> float:
+    """Read one number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"{option} must be a number, not {text!r}") from None
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Read comma-separated numbers."""
+    return [number(option, part) for part in _split(option, text)]
+
+
+def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
+    """Read the one of two options that must be given."""
+    given = {option: text for option, text in ((first, first_text), (second, second_text)) if text is not None}
+    if len(given) != 1:
+        raise InvalidInputError(f"give either {first} or {second}")
+    return {option.removeprefix("--"): number(option, text) for option, text in given.items()}
+
+
+def _whole(option: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError(f"{option} must be a whole number, not {text!r}") from None
+
+
+def _split(option: str, text: str) -> list[str]:
+    parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    if not parts or "" in parts:
+        raise InvalidInputError(f"{option} must be a comma-separated list without empty entries, not {text!r}")
+    return parts
+
+
+def _value(text: str, assumed: Model) -> Scalar:
+    """Return the state that `text` names: the model's state that reads so, or the text's own JSON value."""
+    from bayesdp.leakage.report import members
+    from bayesdp.models import MarkovChain
+
+    states = [state for member in members(assumed) if isinstance(member, MarkovChain) for state in member.states]
+    named = {json.dumps(state): state for state in states if text in (str(state), json.dumps(state))}
+    if len(named) > 1:
+        raise QueryError(
+            f"--states {text} could be any of the states {', '.join(named)}; write the one you mean as JSON"
+        )
+    if named:
+        return next(iter(named.values()))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if is_scalar(value) else text

@@ -1,0 +1,46 @@
+"""`make demo`: what plain differential privacy promises on correlated data, what is proven, and the noise it takes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bayesdp import Count, Model, Query, Sum, calibrate, compare, leakage
+from bayesdp.experiments.data import activity_chain, galton_families
+from bayesdp.rounding import shown_above
+
+__all__ = ["main"]
+
+EPSILONS = (0.5, 1.0, 2.0, 5.0, 8.5, 9.0, 10.0, 12.0, 15.0, 20.0)
+
+
+def main(folder: str = "demo-output") -> None:
+    """Print the story for two data sets and write one picture of the first into `folder`."""
+    chain = activity_chain()
+    active = Count("steps > 0", equals=True)
+    _story("How many 5-minute intervals was a person active? (Activity, a Markov chain)", chain, active, epsilon=10)
+    _story(
+        "What is the total height of Galton's families? (normal groups of three)",
+        galton_families(),
+        Sum("height", bounds=(0, 100)),
+        epsilon=1,
+    )
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    picture = compare(chain, active, epsilons=EPSILONS).plot(target / "activity.png")
+    print(f"The picture of the first question is in {picture}.")
+
+
+def _story(title: str, model: Model, query: Query, epsilon: float) -> None:
+    proven = leakage(model, query, tau=1.0)
+    print(f"{title}\n{'=' * len(title)}")
+    print("Plain differential privacy at ε = 1 promises a leakage of 1, if no two records are correlated.")
+    print(f"They are: what is proven for the same release is {shown_above(proven.epsilon)}.\n")
+    print(f"{proven}\n\n{proven.table()}\n")
+    chosen = calibrate(model, query, epsilon=epsilon)
+    print(f"Noise that keeps a promise of ε = {epsilon:g} although records are correlated:\n")
+    print(f"{chosen}\n\n{chosen.table()}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

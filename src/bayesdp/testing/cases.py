@@ -1,0 +1,191 @@
+"""Random small models whose leakage the oracle can measure, as Hypothesis strategies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from bayesdp.audit import oracle
+from bayesdp.models import ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+from bayesdp.queries import Count, Query, Sum
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Case",
+    "chain_cases",
+    "every_case",
+    "gaussian_cases",
+    "group_cases",
+    "independent_cases",
+    "transition_matrices",
+]
+
+Kernels = Callable[[float], "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, a query, and the exact leakage of τ-DP answers to it on data that follow the model.
+
+    measure takes the τ of each of one or more releases and returns what they leak together.
+    """
+
+    model: Model
+    query: Query
+    measure: Callable[[Sequence[float]], float]
+    description: str = ""
+
+    def __repr__(self) -> str:
+        return f"Case({self.model!r}, {self.query!r}, {self.description})"
+
+
+def every_case() -> st.SearchStrategy[Case]:
+    """Draw a case of any kind."""
+    return st.one_of(independent_cases(), group_cases(), chain_cases(), gaussian_cases())
+
+
+@st.composite
+def independent_cases(draw: st.DrawFn) -> Case:
+    """Draw up to four independent records of two or three values each."""
+    states, records = draw(_sizes())
+    joint: NDArray[np.float64] = np.ones(())
+    for _ in range(records):
+        joint = np.multiply.outer(joint, draw(_laws(states, zeros=True)))
+    return _finite_case(draw, Independent(), joint)
+
+
+@st.composite
+def group_cases(draw: st.DrawFn) -> Case:
+    """Draw one or two independent groups of records with an arbitrary joint law, zeros included."""
+    states = draw(st.integers(2, 3))
+    sizes = draw(st.sampled_from([(1,), (2,), (3,), (2, 1), (1, 2), (2, 2)]))
+    joint: NDArray[np.float64] = np.ones(())
+    for size in sizes:
+        group = draw(_laws(states**size, zeros=True)).reshape((states,) * size)
+        joint = np.multiply.outer(joint, group)
+    return _finite_case(draw, ArbitraryGroups(max(sizes)), joint)
+
+
+@st.composite
+def chain_cases(draw: st.DrawFn, positive: bool = False) -> Case:
+    """Draw a Markov chain of two or three states and up to five records; zeros unless `positive`.
+
+    A chain that is declared stationary is measured from its stationary law, any other from a random start. The model's
+    length is that of the chain, longer, or unlimited: the guarantee must hold for every length up to it.
+    """
+    states, records = draw(_sizes(longest=5))
+    matrix = draw(transition_matrices(states, zeros=not positive))
+    length = draw(st.sampled_from([records, records + 3, None]))
+    rows = tuple(tuple(map(float, row)) for row in matrix)
+    chain = MarkovChain(rows, length=length, start="any")
+    start = None
+    if chain.is_irreducible and (positive or draw(st.booleans())):
+        chain = MarkovChain(rows, length=length)
+    else:
+        start = draw(_laws(states, zeros=True))
+    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start))
+
+
+@st.composite
+def gaussian_cases(draw: st.DrawFn, equal_variances: bool | None = None) -> Case:
+    """Draw a normal group of up to six records and a clipped sum; its leakage is the lemma's over all adversaries.
+
+    The model is the covariance itself or, with equal variances, a bound on its correlations.
+    """
+    size = draw(st.integers(1, 6))
+    equal = draw(st.booleans()) if equal_variances is None else equal_variances
+    correlations = draw(_correlations(size))
+    deviations = np.ones(size) if equal else np.array(draw(st.lists(_entries(0.25, 4), min_size=size, max_size=size)))
+    covariance = correlations * np.outer(deviations, deviations)
+    reach = draw(st.sampled_from([None, 0.5, 1.0, 3.0]))
+    width = draw(_entries(0.5, 200))
+    distance = None if reach is None else reach * width
+    if equal and draw(st.booleans()):
+        largest = float(np.abs(correlations - np.eye(size)).max())
+        model = GaussianGroups(correlation=largest, size=size, distance=distance)
+    else:
+        model = GaussianGroups(covariance=covariance.tolist(), distance=distance)
+    factor = oracle.gaussian_lemma(covariance, reach=reach or 1.0).factor
+    return Case(model, Sum(bounds=(0.0, width)), lambda taus: factor * sum(taus), f"covariance {covariance.tolist()}")
+
+
+@st.composite
+def transition_matrices(draw: st.DrawFn, states: int, zeros: bool = True) -> NDArray[np.float64]:
+    """Draw a transition matrix, with or without zeros."""
+    return np.array([draw(_laws(states, zeros=zeros)) for _ in range(states)])
+
+
+def _entries(low: float, high: float) -> st.SearchStrategy[float]:
+    return st.floats(low, high, allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def _sizes(draw: st.DrawFn, longest: int = 4) -> tuple[int, int]:
+    states = draw(st.integers(2, 3))
+    return states, draw(st.integers(1, longest if states == 2 else longest - 1))
+
+
+@st.composite
+def _laws(draw: st.DrawFn, size: int, zeros: bool) -> NDArray[np.float64]:
+    weight = _entries(0.001, 1)
+    weights = draw(st.lists(st.just(0.0) | weight if zeros else weight, min_size=size, max_size=size))
+    if sum(weights) == 0:
+        weights[draw(st.integers(0, size - 1))] = 1.0
+    return np.array(weights) / sum(weights)
+
+
+@st.composite
+def _correlations(draw: st.DrawFn, size: int) -> NDArray[np.float64]:
+    """Draw a correlation matrix that is well inside the positive definite ones."""
+    entry = _entries(-1, 1)
+    factors = np.array(draw(st.lists(entry, min_size=size * size, max_size=size * size))).reshape(size, size)
+    covariance = factors @ factors.T + draw(_entries(0.05, 10)) * np.eye(size)
+    deviations = np.sqrt(np.diag(covariance))
+    correlations = covariance / np.outer(deviations, deviations)
+    np.fill_diagonal(correlations, 1.0)
+    return np.array((correlations + correlations.T) / 2)
+
+
+def _finite_case(draw: st.DrawFn, model: Model, joint: NDArray[np.float64]) -> Case:
+    """Choose a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP one."""
+    states, records = joint.shape[0], joint.ndim
+    chosen = draw(st.sampled_from(["count", "sum", "response", "any"]))
+    counted = draw(st.integers(0, states - 1))
+    query: Query = Count(equals=counted)
+    kernel: Kernels
+    if chosen == "count":
+        indicator = [float(state == counted) for state in range(states)]
+        kernel = partial(oracle.laplace_sum, indicator, records)
+    elif chosen == "sum":
+        values = draw(st.lists(st.integers(-3, 3), min_size=states, max_size=states, unique=True))
+        query = Sum(bounds=(min(values), max(values)))
+        kernel = partial(oracle.laplace_sum, values, records)
+    elif chosen == "response":
+        kernel = partial(oracle.generalized_randomized_response, states=states, records=records)
+    else:
+        heights = np.array(draw(st.lists(_entries(0, 8), min_size=joint.size, max_size=joint.size)))
+        kernel = partial(_lipschitz, heights.reshape(joint.shape))
+
+    def measure(taus: Sequence[float]) -> float:
+        return oracle.bdpl(joint, oracle.joint_release(*map(kernel, taus))).epsilon
+
+    return Case(model, query, measure, f"mechanism {chosen} on {joint.tolist()}")
+
+
+def _lipschitz(heights: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
+    """Return the likelihood of one rare output of a τ-DP mechanism: ln of it changes by at most τ per record."""
+    smooth = np.empty_like(heights)
+    points: list[tuple[Any, ...]] = list(itertools.product(*map(range, heights.shape)))
+    for here in points:
+        smooth[here] = min(
+            heights[there] + tau * sum(a != b for a, b in zip(here, there, strict=True)) for there in points
+        )
+    return np.array(np.exp(smooth - smooth.max())[..., None])

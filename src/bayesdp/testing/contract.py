@@ -1,0 +1,117 @@
+"""What every theorem must do, whoever wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from bayesdp.calibration import LARGEST_TAU, largest_taus
+from bayesdp.errors import DoesNotApplyError
+from bayesdp.leakage.theorem import Theorem
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.spending import Release
+from bayesdp.testing.cases import Case
+
+__all__ = ["TheoremContract"]
+
+ROUNDING = 1e-9
+"""The oracle computes in floating point and rounds nothing outward; it may be above the truth by this, relatively."""
+
+_inherited = settings(
+    suppress_health_check=[
+        HealthCheck.differing_executors,
+        HealthCheck.filter_too_much,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ]
+)
+"""Every subclass runs the same test functions; drawing models and passing over some of them takes time."""
+
+_TAUS = st.floats(0.01, 6, allow_nan=False)
+_EPSILONS = st.floats(0.05, 12, allow_nan=False)
+
+
+class TheoremContract:
+    """Subclass it, set three attributes, and pytest checks the theorem against the exhaustive oracle.
+
+    theorem: the theorem under test.
+    cases:   a strategy of random cases (see bayesdp.testing.cases); those the theorem refuses are passed over.
+    refused: pairs of a model and a query that the hypotheses exclude.
+    """
+
+    theorem: ClassVar[Theorem]
+    cases: ClassVar[st.SearchStrategy[Case]]
+    refused: ClassVar[Sequence[tuple[Model, Query]]]
+
+    def _covered(self, case: Case, releases: int = 1) -> None:
+        assume(self.theorem.refusal(case.model, (case.query,) * releases) is None)
+
+    @_inherited
+    @given(data=st.data(), tau=_TAUS)
+    def test_never_below_the_oracle(self, data: st.DataObject, tau: float) -> None:
+        case = data.draw(self.cases)
+        self._covered(case)
+        proven = self.theorem.epsilon(case.model, (Release(case.query, tau),))
+        assert case.measure([tau]) <= proven * (1 + ROUNDING) + ROUNDING
+
+    @_inherited
+    @given(data=st.data(), taus=st.tuples(_TAUS, _TAUS))
+    def test_covers_several_releases_together(self, data: st.DataObject, taus: tuple[float, float]) -> None:
+        case = data.draw(self.cases)
+        self._covered(case, releases=2)
+        proven = self.theorem.epsilon(case.model, tuple(Release(case.query, tau) for tau in taus))
+        assert case.measure(taus) <= proven * (1 + ROUNDING) + ROUNDING
+
+    @_inherited
+    @given(data=st.data(), epsilon=_EPSILONS)
+    def test_what_is_calibrated_keeps_its_promise(self, data: st.DataObject, epsilon: float) -> None:
+        case = data.draw(self.cases)
+        self._covered(case)
+        (tau,) = largest_taus(self.theorem, case.model, case.query, [epsilon])
+        assume(tau is not None)
+        assert tau is not None
+        assert self.theorem.epsilon(case.model, (Release(case.query, tau),)) <= epsilon
+        assert case.measure([tau]) <= epsilon * (1 + ROUNDING) + ROUNDING
+
+    @_inherited
+    @given(data=st.data(), epsilon=_EPSILONS)
+    def test_calibration_wastes_nothing(self, data: st.DataObject, epsilon: float) -> None:
+        case = data.draw(self.cases)
+        self._covered(case)
+        (tau,) = largest_taus(self.theorem, case.model, case.query, [epsilon])
+        slightly_more = (tau or 1e-9) * (1 + max(1e-9, 4 * self.theorem.tolerance))
+        if tau is None or tau < LARGEST_TAU:
+            assert self.theorem.epsilon(case.model, (Release(case.query, slightly_more),)) > epsilon
+
+    @_inherited
+    @given(data=st.data(), taus=st.tuples(_TAUS, _TAUS))
+    def test_more_tau_never_leaks_less(self, data: st.DataObject, taus: tuple[float, float]) -> None:
+        case = data.draw(self.cases)
+        self._covered(case)
+        less, more = (self.theorem.epsilon(case.model, (Release(case.query, tau),)) for tau in sorted(taus))
+        assert less <= more
+
+    @_inherited
+    @given(data=st.data())
+    def test_says_what_it_covers(self, data: st.DataObject) -> None:
+        case = data.draw(self.cases)
+        self._covered(case)
+        assert self.theorem.scope(case.model, (case.query,)).strip()
+        assert self.theorem.unit(case.model).strip()
+
+    def test_has_a_name_and_a_proof(self) -> None:
+        assert self.theorem.name.strip()
+        assert self.theorem.proof.strip()
+
+    def test_refuses_what_its_hypotheses_exclude(self) -> None:
+        assert self.refused, "name at least one model and query that the theorem must refuse"
+        for model, query in self.refused:
+            reason = self.theorem.refusal(model, (query,))
+            assert reason, f"{self.theorem.name} must say why it does not cover {query!r} under {model!r}"
+            with pytest.raises(DoesNotApplyError):
+                self.theorem.epsilon(model, (Release(query, 1.0),))

@@ -1,0 +1,206 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayesdp import __version__
+from bayesdp.cli import run
+
+MARKOV = {
+    "type": "markov",
+    "states": ["idle", "active"],
+    "transition": [[0.882, 0.118], [0.305, 0.695]],
+    "length": 15264,
+    "start": "stationary",
+}
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    documents: dict[str, Any] = {
+        "markov": MARKOV,
+        "numbered": MARKOV | {"states": [0, 1]},
+        "texts": MARKOV | {"states": ["0", "1"]},
+        "both": MARKOV | {"states": [1, "1"]},
+        "truth": MARKOV | {"states": [False, True]},
+        "gaussian": {"type": "gaussian", "correlation": 0.275, "size": 3},
+        "groups": {"type": "arbitrary", "size": 3},
+        "unsure": {"type": "any-of", "models": [MARKOV, {"type": "independent"}]},
+    }
+    for name, document in documents.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    (tmp_path / "empty.json").write_text("")
+    (tmp_path / "binary.json").write_bytes(bytes(range(256)))
+    return tmp_path
+
+
+def answered(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status = run(arguments)
+    printed = capsys.readouterr()
+    assert status == 0, printed.err
+    assert printed.err == ""
+    return printed.out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status = run(arguments)
+    printed = capsys.readouterr()
+    assert status == 2
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith("bayesdp: ")
+    assert "Traceback" not in printed.err
+    return printed.err
+
+
+def test_leakage(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(models / "markov.json")
+    text = answered(capsys, "leakage", model, "--query", "count", "--states", "active", "--tau", "1")
+    assert "leaks at most ε = 9.04603" in text
+    assert "markov-paper" in text
+    out = answered(capsys, "leakage", model, "--query", "count", "--states", "active", "--tau", "1", "--json")
+    document = json.loads(out)
+    assert document["epsilon"] == pytest.approx(9.046, abs=6e-4)
+    assert document["theorem"] == "markov-paper"
+    assert {"theorem": "general", "applies": True}.items() <= document["theorems"][1].items()
+    assert not document["theorems"][2]["applies"]
+
+
+def test_calibrate(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(models / "gaussian.json")
+    arguments = ("calibrate", model, "--query", "sum", "--bounds", "0", "100")
+    document = json.loads(answered(capsys, *arguments, "--epsilon", "1", "--json"))
+    assert document["tau"] == pytest.approx(0.539535, abs=1e-6)
+    assert document["alpha"] == pytest.approx(555.24, abs=0.01)
+    document = json.loads(answered(capsys, *arguments, "--alpha", "555.25", "--beta", "0.05", "--json"))
+    assert document["epsilon"] == pytest.approx(1, abs=1e-4)
+    assert "off by less than" in answered(capsys, *arguments, "--epsilon", "1")
+
+
+def test_compare(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (
+        "compare",
+        str(models / "markov.json"),
+        "--query",
+        "count",
+        "--states",
+        "active",
+        "--epsilon",
+        "0.5,1,10",
+    )
+    assert "45726.9" in answered(capsys, *arguments)
+    picture = models / "picture.png"
+    rows = json.loads(answered(capsys, *arguments, "--json", "--plot", str(picture)))["rows"]
+    assert {(row["theorem"], row["epsilon"]) for row in rows} >= {("general", 0.5), ("markov-paper", 10.0)}
+    assert picture.exists()
+
+
+def test_other_queries(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    groups = str(models / "groups.json")
+    mean = ("--query", "mean", "--bounds", "-5", "5", "--size", "100", "--epsilon", "3", "--json")
+    assert json.loads(answered(capsys, "calibrate", groups, *mean))["scale"] == 0.1
+    cells = ("--query", "histogram", "--states", "a,b,c", "--epsilon", "3", "--json")
+    assert json.loads(answered(capsys, "calibrate", groups, *cells))["scale"] == 2
+    filtered = ("--query", "sum", "--bounds", "40", "100", "--where", "x > 70", "--epsilon", "3", "--json")
+    assert json.loads(answered(capsys, "calibrate", groups, *filtered))["scale"] == 100
+    public = (*filtered, "--public-filter", "--column", "x")
+    assert json.loads(answered(capsys, "calibrate", groups, *public))["scale"] == 60
+
+
+@pytest.mark.parametrize(
+    ("model", "states"),
+    [("numbered", "1"), ("texts", "1"), ("truth", "true"), ("truth", "True"), ("both", '"1"'), ("unsure", "active")],
+)
+def test_states_are_found_whatever_their_type(
+    models: Path, capsys: pytest.CaptureFixture[str], model: str, states: str
+) -> None:
+    query = ("--query", "count", f"--states={states}", "--tau", "1", "--json")
+    if model == "both":
+        message = refused(
+            capsys, "leakage", str(models / "both.json"), "--query", "count", "--states", "1", "--tau", "1"
+        )
+        assert "could be any of" in message
+        query = ("--query", "count", '--states="""1"""', "--tau", "1", "--json")
+    assert json.loads(answered(capsys, "leakage", str(models / f"{model}.json"), *query))["epsilon"] > 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("leakage", "Missing argument 'MODEL.json'"),
+        ("nonsense", "No such command 'nonsense'"),
+        ("leakage nowhere.json --query count --states 1 --tau 1", "cannot read nowhere.json: No such file"),
+        ("leakage {empty} --query count --states 1 --tau 1", "empty.json is empty; expected a JSON object"),
+        ("leakage {binary} --query count --states 1 --tau 1", "binary.json is not UTF-8 text"),
+        ("leakage {folder} --query count --states 1 --tau 1", "cannot read"),
+        ("leakage {markov} --query count --states active", "Missing option '--tau'"),
+        ("leakage {markov} --query count --tau 1", "a count needs --states"),
+        ("leakage {markov} --query median --tau 1", "--query must be one of count, sum, mean, histogram, not 'median'"),
+        ("leakage {markov} --query count --states run --tau 1", "'run' is not a state of the chain"),
+        ("leakage {markov} --query count --states active,,idle --tau 1", "without empty entries"),
+        ("leakage {markov} --query count --states active --tau one", "--tau must be a number, not 'one'"),
+        ("leakage {markov} --query count --states active --tau nan", "tau must be a finite number"),
+        ("leakage {markov} --query count --states active --tau 0", "tau must be greater than 0"),
+        ("leakage {markov} --query count --states active --tau 1 --bounds 0 1", "--bounds goes with sum and mean"),
+        ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
+        ("calibrate {gaussian} --query sum --epsilon 1", "a sum needs --bounds LOW HIGH"),
+        ("calibrate {gaussian} --query sum --bounds 1 0 --epsilon 1", "low < high"),
+        ("calibrate {gaussian} --query sum --bounds 0 x --epsilon 1", "--bounds must be a number, not 'x'"),
+        ("calibrate {gaussian} --query sum --bounds 0 1 --states a --epsilon 1", "--states goes with count"),
+        ("calibrate {gaussian} --query sum --bounds 0 1", "give either --epsilon or --alpha"),
+        ("calibrate {gaussian} --query sum --bounds 0 1 --epsilon 1 --alpha 2", "give either --epsilon or --alpha"),
+        ("calibrate {gaussian} --query sum --bounds 0 1 --epsilon -1", "epsilon must be greater than 0"),
+        ("calibrate {gaussian} --query mean --bounds 0 1 --size 1.5 --epsilon 1", "--size must be a whole number"),
+        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "size=n"),
+        ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
+        ("compare {markov} --query count --states active --epsilon 1 --plot x.doc", ".png, .svg or .pdf"),
+        ("compare {markov} --query count --states active --epsilon ,", "comma-separated"),
+    ],
+)
+def test_mistakes_get_one_clear_line_and_status_two(
+    models: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
+) -> None:
+    paths = {path.stem: str(path) for path in models.iterdir()} | {"folder": str(models)}
+    assert message in refused(capsys, *arguments.format(**paths).split())
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(capsys, "--version").strip() == __version__
+    assert answered(capsys) == answered(capsys, "--help")
+    assert "What does a τ-DP release leak?" in answered(capsys, "--help")
+    for command in ("leakage", "calibrate", "compare"):
+        assert "--query" in answered(capsys, command, "--help")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from bayesdp.cli import run; run(['--help']); "
+        "print(sorted({'numpy', 'scipy', 'matplotlib', 'pydantic', 'rich'} & set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert printed.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_installed_command_runs_as_a_module(models: Path) -> None:
+    model = str(models / "markov.json")
+    command = [
+        sys.executable,
+        "-m",
+        "bayesdp",
+        "leakage",
+        model,
+        "--query",
+        "count",
+        "--states",
+        "active",
+        "--tau",
+        "1",
+    ]
+    done = subprocess.run(command, capture_output=True, check=True, env={"PYTHONIOENCODING": "ascii"})
+    assert b"leaks at most" in done.stdout
+    wrong = subprocess.run([*command[:-1], "-1"], capture_output=True, check=False)
+    assert wrong.returncode == 2
+    assert wrong.stdout == b""

@@ -1,0 +1,55 @@
+import math
+
+import pytest
+
+from bayesdp import Count, Independent, MarkovChain, calibrate, leakage
+from bayesdp.errors import CalibrationError
+from bayesdp.leakage.markov_paper import MarkovPaper
+from bayesdp.testing import TheoremContract, chain_cases
+
+COUNT = Count(equals=1)
+
+
+class TestMarkovPaper(TheoremContract):
+    theorem = MarkovPaper()
+    cases = chain_cases(positive=True)
+    refused = (
+        (Independent(), COUNT),
+        (MarkovChain([[0.5, 0.5], [1, 0]]), COUNT),
+        (MarkovChain([[0.5, 0.5], [0.4, 0.6]], start="any"), COUNT),
+    )
+
+
+@pytest.mark.parametrize(
+    ("transition", "offset"),
+    [
+        ([[0.882, 0.118], [0.305, 0.695]], 8.046),
+        ([[0.818, 0.182], [0.371, 0.629]], 6.011),
+        ([[0.894, 0.106], [0.478, 0.522]], 8.529),
+    ],
+)
+def test_reference_values(transition: list[list[float]], offset: float) -> None:
+    chain = MarkovChain(transition)
+    assert leakage(chain, COUNT, tau=1.5).epsilon == pytest.approx(1.5 + offset, abs=6e-4)
+    assert calibrate(chain, COUNT, epsilon=10).tau == pytest.approx(10 - offset, abs=6e-4)
+    with pytest.raises(CalibrationError, match=r"proves no ε below \d\.\d+"):
+        calibrate(chain, COUNT, epsilon=offset - 0.001)
+
+
+def test_the_offset_is_paid_once() -> None:
+    chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    assert leakage(chain, [(COUNT, 1.0), (COUNT, 2.0)]).epsilon == pytest.approx(3 + 4 * math.log(4))
+
+
+def test_reasons_name_the_transition_and_the_start() -> None:
+    theorem = MarkovPaper()
+    zero = theorem.refusal(MarkovChain([[0.5, 0.5], [1, 0]], states=["a", "b"]), (COUNT,))
+    assert zero is not None
+    assert "from 'b' to 'b' is 0" in zero
+    start = theorem.refusal(MarkovChain([[0.5, 0.5], [0.4, 0.6]], start="any"), (COUNT,))
+    assert start is not None
+    assert "stationary start" in start
+
+
+def test_equal_probabilities_cost_nothing() -> None:
+    assert leakage(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), COUNT, tau=0.7).epsilon == 0.7

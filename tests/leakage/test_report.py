@@ -1,0 +1,139 @@
+import json
+from typing import ClassVar
+
+import pytest
+
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    Count,
+    Independent,
+    MarkovChain,
+    Mean,
+    Model,
+    Query,
+    Theorem,
+    calibrate,
+    compare,
+    leakage,
+    register,
+    theorems,
+    unregister,
+)
+from bayesdp.errors import DoesNotApplyError, InvalidInputError, NoTheoremAppliesError, QueryError, TheoremError
+from bayesdp.leakage import theorem_named
+from bayesdp.spending import Release, Spend, as_spend, total_tau
+
+COUNT = Count(equals=1)
+CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=100)
+
+
+def test_the_best_is_named_and_every_theorem_is_heard() -> None:
+    found = leakage(CHAIN, COUNT, tau=1.0)
+    assert found.theorem == "markov-paper"
+    assert [each.theorem for each in found.assessments] == [theorem.name for theorem in theorems()]
+    assert all((each.epsilon is None) != (each.reason is None) for each in found.assessments)
+    assert leakage(MarkovChain(CHAIN.transition, length=2), COUNT, tau=1.0).theorem == "general"
+
+
+def test_it_reads_as_a_sentence_a_table_and_json() -> None:
+    found = leakage(CHAIN, COUNT, tau=1.0)
+    assert "leaks at most ε = 9.78" in str(found)
+    assert "about one record, not the person behind several" in str(found)
+    assert "if the records follow a stationary Markov chain with 2 states" in str(found)
+    assert "docs/theory/markov-paper.md" in str(found)
+    assert "general" in found.table()
+    document = json.loads(found.to_json())
+    assert {"epsilon", "tau", "scale", "alpha", "beta", "theorem", "scope", "theorems"} <= document.keys()
+    assert document["scale"] == 1
+    assert document["alpha"] == pytest.approx(2.9957, abs=1e-4)
+
+
+def test_estimated_models_say_so() -> None:
+    estimated = MarkovChain.from_counts([[9, 1], [4, 6]])
+    assert "estimated from data" in str(leakage(estimated, COUNT, tau=1))
+    assert "estimated" not in str(leakage(CHAIN, COUNT, tau=1))
+
+
+def test_several_releases_read_as_one_spend() -> None:
+    found = leakage(ArbitraryGroups(2), [(COUNT, 0.5), (COUNT, 0.25)])
+    assert found.epsilon == 1.5
+    assert found.tau == 0.75
+    assert "(together tau = 0.75)" in str(found)
+    assert found.to_dict()["scale"] is None
+
+
+def test_a_mean_of_unknown_size_has_a_leakage_but_no_scale() -> None:
+    document = leakage(Independent(), Mean("x", bounds=(0, 1)), tau=1).to_dict()
+    assert document["epsilon"] == 1
+    assert document["scale"] is None
+
+
+def test_any_of_leaks_as_much_as_its_worst_model() -> None:
+    unsure = AnyOf(Independent(), ArbitraryGroups(3))
+    found = leakage(unsure, COUNT, tau=1.0)
+    assert found.epsilon == 3
+    reasons = {each.theorem: each.reason for each in found.assessments}
+    assert "model 2 of 2" in (reasons["independent"] or "")
+    assert "one of these holds" in str(found)
+
+
+def test_nothing_proven_is_an_error_with_every_reason() -> None:
+    with pytest.raises(NoTheoremAppliesError) as refusal:
+        leakage(MarkovChain([[0.5, 0.5], [1, 0]]), COUNT, tau=1.0)
+    assert [name for name, _ in refusal.value.reasons] == [theorem.name for theorem in theorems()]
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(InvalidInputError, match="expected a model"):
+        leakage("chain", COUNT, tau=1.0)  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="not a state"):
+        leakage(CHAIN, Count(equals=7), tau=1.0)
+    with pytest.raises(InvalidInputError, match="there is no theorem 'magic'; there are independent"):
+        theorem_named("magic")
+
+
+class Pairs(Theorem):
+    """An outside theorem: for groups of two, group privacy once more."""
+
+    name: ClassVar[str] = "pairs"
+    proof: ClassVar[str] = "a paper of mine"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return None if model.group_size == 2 else "it is about pairs"
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return 1.5 * total_tau(spend)
+
+
+def test_a_theorem_from_outside_is_registered_in_one_line() -> None:
+    register(Pairs())
+    try:
+        assert leakage(ArbitraryGroups(2), COUNT, tau=1.0).theorem == "pairs"
+        assert calibrate(ArbitraryGroups(2), COUNT, epsilon=3.0).tau == pytest.approx(2, rel=1e-11)
+        assert any(row.theorem == "pairs" and row.tau for row in compare(ArbitraryGroups(2), COUNT, epsilons=[1]).rows)
+        assert leakage(ArbitraryGroups(3), COUNT, tau=1.0).theorem == "general"
+        with pytest.raises(InvalidInputError, match="already"):
+            register(Pairs())
+    finally:
+        unregister("pairs")
+    assert "pairs" not in [theorem.name for theorem in theorems()]
+    with pytest.raises(InvalidInputError, match="registered from outside"):
+        unregister("general")
+    with pytest.raises(InvalidInputError, match="instance of a Theorem"):
+        register(Pairs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+def test_a_theorem_that_returns_nonsense_is_not_believed(value: float) -> None:
+    class Broken(Pairs):
+        def bound(self, model: Model, spend: Spend) -> float:
+            return value
+
+    with pytest.raises(TheoremError, match="not a leakage"):
+        Broken().epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
+
+
+def test_a_theorem_asked_where_it_does_not_apply_never_returns_a_number() -> None:
+    with pytest.raises(DoesNotApplyError, match="pairs does not apply: it is about pairs"):
+        Pairs().epsilon(Independent(), (Release(COUNT, 1.0),))

@@ -1,0 +1,254 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, Independent, MarkovChain, Model
+from bayesdp.errors import InvalidInputError, ModelError, QueryError
+from bayesdp.testing import chain_cases, every_case
+from bayesdp.testing.cases import Case
+
+CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"], length=1000, column="s")
+
+EXAMPLES: list[Model] = [
+    Independent(),
+    Independent(column="x", record="visit"),
+    ArbitraryGroups(3),
+    GaussianGroups(correlation=0.275, size=3, column="height", distance=12.5),
+    GaussianGroups(covariance=[[1, 0.1], [0.1, 2]]),
+    GaussianGroups(covariance=[[[1, 0.1], [0.1, 2]], [[3]]]),
+    GaussianGroups.from_moments([69.0, 64.0], [[6, 1], [1, 5]], groups=197),
+    CHAIN,
+    MarkovChain([[1.0]]),
+    MarkovChain([[0, 1], [1, 0]], start="any", gaps=True, state="steps > 0", states=(False, True)),
+    MarkovChain.from_counts([[8, 2], [3, 1]], states=[1, "1"]),
+    AnyOf(CHAIN, MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["idle", "active"], column="s")),
+    AnyOf(Independent(), ArbitraryGroups(2), column="x"),
+]
+
+
+@pytest.mark.parametrize("model", EXAMPLES, ids=repr)
+def test_models_survive_json_and_hashing(model: Model) -> None:
+    assert Model.from_json(model.to_json()) == model
+    assert hash(Model.from_json(model.to_json())) == hash(model)
+    assert model.to_dict()["schema"] == 1
+    assert model.assumption
+    assert "not the person" in model.unit
+
+
+@given(every_case())
+def test_random_models_survive_json(case: Case) -> None:
+    assert Model.from_json(case.model.to_json()) == case.model
+
+
+def test_models_are_the_same_whatever_holds_their_numbers() -> None:
+    assert MarkovChain(np.array([[0.9, 0.1], [0.4, 0.6]])) == MarkovChain([[0.9, 0.1], [0.4, 0.6]])
+    assert GaussianGroups(covariance=np.eye(2)) == GaussianGroups(covariance=[[1, 0], [0, 1]])
+    assert GaussianGroups(covariance=np.array([np.eye(2)])) == GaussianGroups(covariance=np.eye(2).tolist())
+
+
+def test_models_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        CHAIN.length = 5  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        CHAIN.matrix[0, 0] = 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        GaussianGroups(covariance=[[1.0]]).matrices[0][0, 0] = 2
+
+
+def test_documented_json_forms_are_read() -> None:
+    documents: list[dict[str, Any]] = [
+        {"type": "independent"},
+        {"type": "arbitrary", "size": 3},
+        {"type": "gaussian", "correlation": 0.275, "size": 3},
+        {"type": "gaussian", "covariance": [[1, 0.2], [0.2, 1]]},
+        {
+            "type": "markov",
+            "states": ["idle", "active"],
+            "transition": [[0.9, 0.1], [0.4, 0.6]],
+            "length": 15264,
+            "start": "stationary",
+        },
+        {"type": "markov", "transition": [[0.9, 0.1], [0.4, 0.6]], "length": None, "start": "any"},
+        {"type": "any-of", "models": [{"type": "independent"}, {"type": "arbitrary", "size": 2}]},
+    ]
+    for document in documents:
+        assert Model.from_dict(document).kind == document["type"]
+        assert Model.from_dict({"schema": 1, "column": "x"} | document).subject == "x"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("", "the model is empty"),
+        ("[1]", "one JSON object"),
+        ("{", "not valid JSON: .* line 1"),
+        ('{"type": "arbitrary", "size": NaN}', "contains NaN"),
+        ('{"type": "arbitrary", "size": Infinity}', "contains Infinity"),
+        ('{"type": "arbitrary", "size": 2, "size": 3}', '"size" twice'),
+        ("[" * 100000, "nested too deeply"),
+        ('{"size": 3}', 'needs a "type"'),
+        ('{"type": "magic"}', '"type" must be one of'),
+        ('{"type": ["markov"]}', '"type" must be one of'),
+        ('{"type": "arbitrary"}', 'needs "size"'),
+        ('{"type": "arbitrary", "size": 3, "m": 4}', 'has no "m"'),
+        ('{"type": "arbitrary", "size": 2.5}', "size must be a whole number"),
+        ('{"type": "arbitrary", "size": true}', "size must be a whole number"),
+        ('{"type": "arbitrary", "size": 3, "schema": 2}', '"schema" 1, not 2'),
+        ('{"type": "arbitrary", "size": 3, "column": 4}', "column must be a non-empty text"),
+        ('{"type": "markov"}', 'needs "transition"'),
+        ('{"type": "markov", "transition": 1e999}', "transition must be a list"),
+        ('{"type": "markov", "transition": [[1e999]]}', "row 0, column 0 must be a finite number"),
+        ('{"type": "gaussian"}', "correlation= and size="),
+        ('{"type": "gaussian", "correlation": 0.2}', "needs size="),
+        ('{"type": "gaussian", "covariance": [[1]], "moments": 3}', '"moments" must be an object'),
+        ('{"type": "any-of", "models": []}', "at least one model"),
+        ('{"type": "any-of", "models": {}}', "must be a list of models"),
+        ('{"type": "any-of", "models": [{"type": "any-of", "models": []}]}', "list its models here"),
+        ('{"type": "any-of", "models": [3]}', "must be a JSON object"),
+    ],
+)
+def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        Model.from_json(document)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ArbitraryGroups(0), "size must be at least 1"),
+        (lambda: GaussianGroups(correlation=1.5, size=2), r"\[0, 1\], not 1.5"),
+        (lambda: GaussianGroups(correlation=-0.1, size=2), r"\[0, 1\], not -0.1"),
+        (lambda: GaussianGroups(correlation=float("nan"), size=2), "finite"),
+        (lambda: GaussianGroups(correlation=0.5, size=2, covariance=[[1]]), "either correlation"),
+        (lambda: GaussianGroups(covariance=[[1]], size=2), "its own size"),
+        (
+            lambda: GaussianGroups(covariance=[[1, 0.5], [0.4, 1]]),
+            "symmetric: row 1, column 0 is 0.4, but row 0, column 1 is 0.5",
+        ),
+        (lambda: GaussianGroups(covariance=[[1, 2], [2, 1]]), "more than the two variances allow"),
+        (lambda: GaussianGroups(covariance=[[1, 1], [1, 1]]), "not positive definite.*ArbitraryGroups"),
+        (lambda: GaussianGroups(covariance=[[1, 0], [0, 0]]), "variance in row 1"),
+        (lambda: GaussianGroups(covariance=[[1, 0, 0], [0, 1, 0]]), "square"),
+        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entries"),
+        (lambda: GaussianGroups(covariance=[]), "empty"),
+        (lambda: GaussianGroups(covariance=[[1, float("inf")], [float("inf"), 1]]), "row 0, column 1"),
+        (
+            lambda: GaussianGroups(covariance=[[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]),
+            "not positive definite",
+        ),
+        (lambda: GaussianGroups(correlation=0.5, size=2, distance=0), "distance must be greater than 0"),
+        (lambda: GaussianGroups.from_moments([1], [[1, 0], [0, 1]], groups=9), "mean must hold 2 numbers"),
+        (lambda: GaussianGroups.from_moments([1], [[1]], groups=1), "groups must be at least 2"),
+        (lambda: MarkovChain([[0.5, 0.6], [0.5, 0.5]]), "row 0 must sum to 1, but sums to 1.1"),
+        (lambda: MarkovChain([[0.5, 0.5], [-0.1, 1.1]]), "row 1, column 0 must be a probability"),
+        (lambda: MarkovChain([[0.5, 0.5]]), "square"),
+        (lambda: MarkovChain([]), "transition is empty"),
+        (lambda: MarkovChain("ab"), "must be a list"),
+        (lambda: MarkovChain([[float("nan"), 1], [0, 1]]), "row 0, column 0 must be a finite number"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a"]), "names 1"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a", "a"]), "distinct"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=[1, True]), "distinct"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], length=0), "length must be at least 1"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], start="now"), '"stationary" or "any"'),
+        (lambda: MarkovChain([[0.5, 0.5], [0, 1]]), "no way from state 1 to state 0"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="a", state="b > 0"), "not both"),
+        (lambda: MarkovChain.from_counts([[1, 2], [0, 0]]), "row 1 is empty"),
+        (lambda: MarkovChain.from_counts([[1, -2], [1, 1]]), "negative"),
+        (lambda: MarkovChain.from_counts([[1.5, 2], [1, 1]]), "row 0, column 0 must be a whole number"),
+        (lambda: MarkovChain.from_counts([[1, 2], [1, 1]], smoothing=-1), "smoothing"),
+        (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 1"),
+        (lambda: AnyOf(), "at least one"),
+        (lambda: AnyOf(Independent(column="a"), Independent(column="b")), "different columns: a, b"),
+        (lambda: AnyOf("x"), "not a model"),
+    ],
+)
+def test_impossible_models_are_refused_naming_the_entry(build: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        build()
+
+
+def test_load_names_the_file(tmp_path: Any) -> None:
+    path = tmp_path / "model.json"
+    path.write_text('{"type": "arbitrary", "size": 0}')
+    with pytest.raises(ModelError, match=r"model\.json: size must be at least 1"):
+        Model.load(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidInputError, match=r"model\.json is not UTF-8"):
+        Model.load(path)
+    with pytest.raises(InvalidInputError, match="cannot read"):
+        Model.load(tmp_path)
+    path.write_text('\ufeff{"type": "arbitrary", "size": 2}', encoding="utf-8")
+    assert Model.load(path) == ArbitraryGroups(2)
+
+
+def test_queries_about_something_else_are_refused() -> None:
+    with pytest.raises(QueryError, match="speaks about 's', the query about 'weight'"):
+        CHAIN.check_query(Count("weight", equals="idle"))
+    with pytest.raises(QueryError, match="'gone' is not a state of the chain; its states are 'idle', 'active'"):
+        CHAIN.check_query(Count("s", equals="gone"))
+    with pytest.raises(QueryError, match="not a state"):
+        AnyOf(CHAIN).check_query(Count(equals=3))
+    CHAIN.check_query(Count(equals="idle"))
+    CHAIN.check_query(Count("s", isin=["idle", "active"]))
+
+
+def test_any_of_is_flat_and_as_large_as_its_largest() -> None:
+    assert AnyOf(AnyOf(Independent()), ArbitraryGroups(4)).models == (Independent(), ArbitraryGroups(4))
+    assert AnyOf(Independent(), ArbitraryGroups(4)).group_size == 4
+    assert AnyOf(Independent(), MarkovChain([[1.0]])).group_size is None
+
+
+def test_the_chain_helpers() -> None:
+    assert CHAIN.stationary == pytest.approx([0.8, 0.2])
+    assert CHAIN.gamma == pytest.approx(9)
+    assert CHAIN.power(2) == pytest.approx(CHAIN.matrix @ CHAIN.matrix)
+    assert CHAIN.power(0) == pytest.approx(np.eye(2))
+    assert MarkovChain([[0.5, 0.5], [1, 0]]).gamma == np.inf
+    assert MarkovChain([[0, 1], [1, 0]]).is_irreducible
+    assert not MarkovChain([[0, 1], [1, 0]]).is_primitive
+    assert MarkovChain([[0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]]).is_primitive
+    with pytest.raises(ModelError, match="no unique stationary law"):
+        _ = MarkovChain([[1, 0], [0, 1]], start="any").stationary
+
+
+def test_the_stationary_law_is_accurate_when_states_are_rare() -> None:
+    tiny = 1e-12
+    weights = MarkovChain([[1 - tiny, tiny], [0.5, 0.5]]).stationary
+    assert weights[1] == pytest.approx(tiny / (tiny + 0.5), rel=1e-12)
+
+
+@given(chain_cases())
+def test_stationary_laws_and_reversals_are_what_they_say(case: Case) -> None:
+    chain = case.model
+    assert isinstance(chain, MarkovChain)
+    if not chain.is_irreducible:
+        return
+    weights = chain.stationary
+    assert weights.sum() == pytest.approx(1)
+    assert weights @ chain.matrix == pytest.approx(weights, abs=1e-12)
+    backwards = chain.reversal()
+    flow = weights[:, None] * chain.matrix
+    assert weights[:, None] * backwards.matrix == pytest.approx(flow.T, abs=1e-12)
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_primitive_means_a_positive_power(size: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    pattern = generator.random((size, size)) < 0.35
+    pattern[np.arange(size), generator.integers(0, size, size)] = True
+    chain = MarkovChain(pattern / pattern.sum(axis=1, keepdims=True), start="any")
+    powers = [np.linalg.matrix_power(pattern.astype(object), k) > 0 for k in range(1, size * size + 2)]
+    assert chain.is_primitive == any(power.all() for power in powers)
+    assert chain.is_irreducible == bool(np.logical_or.reduce([np.eye(size, dtype=bool), *powers]).all())
+
+
+def test_estimated_models_keep_their_counts() -> None:
+    chain = MarkovChain.from_counts([[8, 2], [3, 1]], smoothing=1)
+    assert chain.counts == ((8, 2), (3, 1))
+    assert chain.transition[0][0] == 9 / 12
+    assert chain.estimated
+    assert AnyOf(Independent(), chain).estimated
+    assert not CHAIN.estimated

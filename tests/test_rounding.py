@@ -1,0 +1,44 @@
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesdp.errors import InvalidInputError
+from bayesdp.rounding import float_above, float_below, log_above, shown_above, shown_below
+
+fractions = st.fractions(min_value=Fraction(1, 10**30), max_value=Fraction(10**30))
+
+
+@given(fractions)
+def test_floats_enclose_the_exact_value_tightly(value: Fraction) -> None:
+    above, below = float_above(value), float_below(value)
+    assert Fraction(below) <= value <= Fraction(above)
+    assert above in (below, math.nextafter(below, math.inf))
+
+
+@given(st.fractions(min_value=1, max_value=10**12))
+def test_logarithm_is_never_below(value: Fraction) -> None:
+    with localcontext(prec=60):
+        exact = (Decimal(value.numerator) / Decimal(value.denominator)).ln()
+        assert exact <= Decimal(log_above(value)) <= exact * (1 + Decimal("1e-14")) + Decimal("1e-15")
+
+
+@given(st.floats(1e-300, 1e300))
+def test_shown_figures_round_towards_privacy(value: float) -> None:
+    assert float(shown_above(value)) >= value * (1 - 1e-12)
+    assert float(shown_below(value)) <= value * (1 + 1e-12)
+
+
+def test_shown_figures_are_the_short_ones() -> None:
+    assert shown_above(3.0) == "3"
+    assert shown_below(math.nextafter(0.2, 0)) == "0.2"
+    assert shown_above(0.1234561) == "0.123457"
+    assert shown_below(0.1234569) == "0.123456"
+
+
+def test_overflow_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="too large"):
+        float_above(Fraction(10) ** 400)
