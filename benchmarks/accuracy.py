@@ -31,6 +31,7 @@ def timed(function: Callable[..., float], *arguments: float) -> tuple[float, flo
 
 
 def main() -> None:
+    RandomizedResponse(0.2, 10, 5).alpha(0.05)  # loads NumPy
     for records in (700, 2000, 10_000):
         law, alpha = RandomizedResponse(0.2, records, records // 2), 0.8 * math.sqrt(records)
         ours, fast = timed(law.tail, alpha)

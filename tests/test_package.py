@@ -47,7 +47,9 @@ def _python(page: Path) -> str:
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL))
 
 
-@pytest.mark.parametrize("page", filter(_python, PAGES), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if _python(page)], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_python_in_the_documentation_runs(page: Path, tmp_path: Path) -> None:
     program = tmp_path / "page.py"
     program.write_text(_python(page), encoding="utf-8")

@@ -7,7 +7,6 @@ knows whether its noisy answer is private in the ℓ1 metric, which the Gaussian
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from bayesdp import validation
 from bayesdp.documents import Document
 from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
-from bayesdp.validation import Scalar
+from bayesdp.validation import Scalar, Values
 
 __all__ = ["Count", "Histogram", "Mean", "Query", "Sum"]
 
@@ -106,7 +105,7 @@ class Count(Query):
     """
 
     equals: Scalar | None = field(default=None, kw_only=True)
-    isin: Sequence[Scalar] | None = field(default=None, kw_only=True)
+    isin: Values | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "count"
 
@@ -250,7 +249,7 @@ class Histogram(Query):
     2.0
     """
 
-    cells: Sequence[Scalar] = ()
+    cells: Values = ()
 
     kind: ClassVar[str] = "histogram"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from bayesdp.errors import InvalidInputError
 
 __all__ = [
+    "Matrix",
     "Scalar",
+    "Values",
     "distinct",
     "is_scalar",
     "items",
@@ -26,6 +28,10 @@ __all__ = [
 
 Scalar = str | int | float | bool
 """A value as it stands in a table or a JSON document."""
+
+Values = Sequence[Scalar] | Any
+Matrix = Sequence[Sequence[float]] | Any
+"""Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
 
 Refuse = Callable[[str], InvalidInputError]
 

@@ -59,7 +59,7 @@ def test_leakage_is_superadditive() -> None:
     assert leak(1.0) > 2 * leak(0.5)
 
 
-def brute_force(joint: np.ndarray, kernel: np.ndarray) -> float:  # type: ignore[type-arg]
+def brute_force(joint: np.ndarray, kernel: np.ndarray) -> float:
     """The definition once more, in plain loops over single data sets."""
     worst = 0.0
     records = joint.ndim
@@ -68,7 +68,7 @@ def brute_force(joint: np.ndarray, kernel: np.ndarray) -> float:  # type: ignore
         others = [r for r in range(records) if r != target]
         for size in range(records):
             for known in itertools.combinations(others, size):
-                laws: dict[tuple[int, ...], dict[int, np.ndarray]] = {}  # type: ignore[type-arg]
+                laws: dict[tuple[int, ...], dict[int, np.ndarray]] = {}
                 for key in {tuple(p[k] for k in known) for p in points}:
                     for value in range(joint.shape[target]):
                         here = [p for p in points if tuple(p[k] for k in known) == key and p[target] == value]
@@ -94,7 +94,7 @@ def test_the_oracle_is_the_definition(states: int, records: int, seed: int) -> N
 
 
 @given(transition_matrices(3), st.integers(0, 10**6), st.floats(0.1, 5))
-def test_no_output_beats_the_possible_sums(matrix: np.ndarray, seed: int, tau: float) -> None:  # type: ignore[type-arg]
+def test_no_output_beats_the_possible_sums(matrix: np.ndarray, seed: int, tau: float) -> None:
     """The supremum over outputs is taken exactly: a dense grid of outputs never finds more."""
     chain = MarkovChain(matrix, start="any")
     generator = np.random.default_rng(seed)
@@ -110,7 +110,7 @@ def test_no_output_beats_the_possible_sums(matrix: np.ndarray, seed: int, tau: f
 def test_mechanisms_are_exactly_as_private_as_they_say(tau: float, states: int, records: int) -> None:
     """Under independent uniform records the leakage is the mechanism's own τ."""
     joint = np.full((states,) * records, states**-records)
-    makers: list[Callable[[], np.ndarray]] = [  # type: ignore[type-arg]
+    makers: list[Callable[[], np.ndarray]] = [
         lambda: laplace_sum(list(range(states)), records, tau),
         lambda: generalized_randomized_response(tau, states, records),
     ]

@@ -1,11 +1,11 @@
 """The promise of the library: on random models of every kind, no applicable theorem is ever below the oracle."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bayesdp import calibrate, leakage, theorems
-from bayesdp.errors import BayesDPError, CalibrationError, NoTheoremAppliesError
+from bayesdp.errors import CalibrationError, NoTheoremAppliesError
 from bayesdp.testing import every_case
 from bayesdp.testing.cases import Case
 from bayesdp.testing.contract import ROUNDING
@@ -16,9 +16,8 @@ from bayesdp.testing.contract import ROUNDING
 def test_oracle_is_below_every_theorem(case: Case, tau: float) -> None:
     try:
         found = leakage(case.model, case.query, tau=tau)
-    except NoTheoremAppliesError as refusal:
-        assert len(refusal.reasons) == len(theorems())
-        return
+    except NoTheoremAppliesError:
+        assume(False)
     measured = case.measure([tau])
     for each in found.assessments:
         if each.epsilon is not None:
@@ -31,7 +30,7 @@ def test_calibrated_then_measured(case: Case, epsilon: float) -> None:
     try:
         chosen = calibrate(case.model, case.query, epsilon=epsilon)
     except (CalibrationError, NoTheoremAppliesError):
-        return
+        assume(False)
     assert chosen.leakage.epsilon <= epsilon
     assert case.measure([chosen.tau]) <= epsilon * (1 + ROUNDING) + ROUNDING
 
@@ -40,9 +39,8 @@ def test_calibrated_then_measured(case: Case, epsilon: float) -> None:
 def test_what_was_spent_counts(case: Case, before: float, more: float) -> None:
     try:
         chosen = calibrate(case.model, case.query, epsilon=before + more, spent=[(case.query, before / 4)])
-    except BayesDPError as refusal:
-        assert isinstance(refusal, CalibrationError | NoTheoremAppliesError)
-        return
+    except (CalibrationError, NoTheoremAppliesError):
+        assume(False)
     assert chosen.leakage.epsilon <= before + more
     assert case.measure([before / 4, chosen.tau]) <= (before + more) * (1 + ROUNDING) + ROUNDING
 

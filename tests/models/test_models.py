@@ -10,6 +10,7 @@ from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.testing import chain_cases, every_case
 from bayesdp.testing.cases import Case
 
+NOW: Any = "now"
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"], length=1000, column="s")
 
 EXAMPLES: list[Model] = [
@@ -152,7 +153,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a", "a"]), "distinct"),
         (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=[1, True]), "distinct"),
         (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], length=0), "length must be at least 1"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], start="now"), '"stationary" or "any"'),
+        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], start=NOW), '"stationary" or "any"'),
         (lambda: MarkovChain([[0.5, 0.5], [0, 1]]), "no way from state 1 to state 0"),
         (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="a", state="b > 0"), "not both"),
         (lambda: MarkovChain.from_counts([[1, 2], [0, 0]]), "row 1 is empty"),
@@ -162,7 +163,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 1"),
         (lambda: AnyOf(), "at least one"),
         (lambda: AnyOf(Independent(column="a"), Independent(column="b")), "different columns: a, b"),
-        (lambda: AnyOf("x"), "not a model"),
+        (lambda: AnyOf(NOW), "not a model"),
     ],
 )
 def test_impossible_models_are_refused_naming_the_entry(build: Any, message: str) -> None:

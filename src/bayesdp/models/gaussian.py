@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
+from bayesdp.validation import Matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,6 @@ __all__ = ["GaussianGroups", "Moments"]
 
 _SYMMETRY = 1e-12
 _CONDITION = 1e-12
-Matrix = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class GaussianGroups(Model):
 
     correlation: float | None = None
     size: int | None = None
-    covariance: Matrix | Sequence[Matrix] | None = None
+    covariance: Matrix | None = None
     distance: float | None = None
     moments: Moments | None = None
 
@@ -133,7 +133,7 @@ class GaussianGroups(Model):
         if self.covariance is None:
             return ()
         several = self.covariance if _depth(self.covariance) == 3 else (self.covariance,)
-        return tuple(cast("Sequence[Matrix]", several))
+        return tuple(several)
 
     @property
     def group_size(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -15,7 +14,7 @@ from bayesdp.errors import ModelError, QueryError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
 from bayesdp.queries import Query
-from bayesdp.validation import Scalar
+from bayesdp.validation import Matrix, Scalar, Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,12 +41,12 @@ class MarkovChain(Model):
     ([0.8, 0.2], 9.0)
     """
 
-    transition: Sequence[Sequence[float]]
-    states: Sequence[Scalar] = field(default=(), kw_only=True)
+    transition: Matrix
+    states: Values = field(default=(), kw_only=True)
     length: int | None = field(default=None, kw_only=True)
     start: Literal["stationary", "any"] = field(default="stationary", kw_only=True)
     state: str | None = field(default=None, kw_only=True)
-    counts: Sequence[Sequence[int]] | None = field(default=None, kw_only=True)
+    counts: Matrix | None = field(default=None, kw_only=True)
     gaps: bool = field(default=False, kw_only=True)
 
     kind: ClassVar[str] = "markov"
@@ -93,9 +92,9 @@ class MarkovChain(Model):
     @classmethod
     def from_counts(
         cls,
-        counts: Sequence[Sequence[int]],
+        counts: Matrix,
         *,
-        states: Sequence[Scalar] = (),
+        states: Values = (),
         length: int | None = None,
         start: Literal["stationary", "any"] = "stationary",
         smoothing: float = 0.0,
