@@ -1,5 +1,7 @@
 import itertools
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -64,21 +66,38 @@ def test_reference_tails() -> None:
     assert DiscreteLaplace(1).tail(0.0) == 1
 
 
-@given(st.integers(1, 80), st.just(0.0) | st.floats(1e-9, 0.49), st.floats(0.01, 40), st.data())
+@given(st.integers(1, 80), st.just(0.0) | st.floats(1e-4, 0.49), st.floats(0.01, 40), st.data())
 def test_randomized_response_is_the_two_binomial_convolution(
     records: int, flip: float, alpha: float, data: st.DataObject
 ) -> None:
     ones = data.draw(st.integers(0, records))
     law = RandomizedResponse(flip, records, ones)
-    outcomes = itertools.product(range(ones + 1), range(records - ones + 1))
     kept = stats.binom.pmf(np.arange(ones + 1), ones, 1 - flip)
     wrong = stats.binom.pmf(np.arange(records - ones + 1), records - ones, flip)
-    errors = {(a, b): abs(law.estimate(a + b) - ones) for a, b in outcomes}
-    if any(math.isclose(error, alpha, rel_tol=1e-9) for error in errors.values()):
-        return
-    expected = sum(kept[a] * wrong[b] for (a, b), error in errors.items() if error >= alpha)
+    keep = 1 - 2 * Fraction(flip)
+    off = {
+        (a, b): abs((a + b - records * Fraction(flip)) / keep - ones)
+        for a, b in itertools.product(range(ones + 1), range(records - ones + 1))
+    }
+    expected = sum(kept[a] * wrong[b] for (a, b), error in off.items() if error >= Fraction(alpha))
     assert law.tail(alpha) == pytest.approx(expected, rel=1e-9, abs=1e-25)
     assert law.tail(alpha) >= expected * (1 - 1e-10)
+
+
+def test_an_error_of_exactly_alpha_counts() -> None:
+    """flip 1/4, ones 2 of 10: a report of 5 ones is an estimate of exactly 5, off by exactly 3."""
+    law = RandomizedResponse(0.25, 10, 2)
+    assert law.estimate(5) == 5
+    assert law.tail(3.0) > law.tail(math.nextafter(3.0, 4)) + 0.05
+    assert law.alpha(law.tail(math.nextafter(3.0, 4))) <= math.nextafter(3.0, 4)
+    assert law.beta(law.alpha(0.05)) <= 0.05
+
+
+@pytest.mark.parametrize("flip", [1e-12, 1e-6, 1e-3])
+def test_rare_flips_keep_their_digits(flip: float) -> None:
+    law = RandomizedResponse(flip, 40, 40)
+    exact = 1 - (1 - Fraction(flip)) ** 40
+    assert law.tail(0.5) == pytest.approx(float(exact), rel=1e-10)
 
 
 def test_randomized_response_of_ten_thousand_records_agrees_with_the_normal_law() -> None:
@@ -114,8 +133,6 @@ def test_tau_for_accuracy_of_a_histogram_is_for_all_cells() -> None:
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
 def test_scales_are_rounded_up(width: float, tau: float) -> None:
-    from fractions import Fraction
-
     query = Sum(bounds=(0, width))
     assert Fraction(laplace_scale(query, tau)) * Fraction(tau) >= Fraction(query.sensitivity)
 
@@ -168,3 +185,16 @@ def test_other_bad_values_are_refused() -> None:
         least_failure(0)
     with pytest.raises(InvalidInputError, match="beta must lie"):
         impossible(1, alpha=1, beta=2, spread=1)
+
+
+@given(st.floats(1e-3, 1e3), st.floats(1e-3, 700))
+def test_tails_are_never_below_the_exact_ones(scale: float, ratio: float) -> None:
+    alpha = scale * ratio
+    with localcontext(prec=60):
+        exact = (-Decimal(alpha) / Decimal(scale)).exp()
+        assert Decimal(Laplace(scale).tail(alpha)) >= exact
+        steps = max(1, math.ceil(alpha))
+        p = (-1 / Decimal(scale)).exp()
+        discrete = 2 * (-Decimal(steps) / Decimal(scale)).exp() / (1 + p)
+        if discrete > Decimal("1e-300"):
+            assert Decimal(DiscreteLaplace(scale).tail(steps)) >= min(discrete, Decimal(1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -83,7 +84,7 @@ class Laplace(NoiseLaw):
         object.__setattr__(self, "scale", validation.positive("scale", self.scale))
 
     def tail(self, alpha: float) -> float:
-        return min(1.0, up(math.exp(-alpha / self.scale), _ULPS))
+        return min(1.0, up(math.exp(-down(alpha / self.scale)), _ULPS))
 
     def _alpha(self, beta: float) -> float:
         return _finite("alpha", up(-math.log(beta) * self.scale, _ULPS))
@@ -108,7 +109,7 @@ class DiscreteLaplace(NoiseLaw):
         steps = math.ceil(alpha)
         if steps < 1:
             return 1.0
-        return min(1.0, up(2 * math.exp(-steps / self.scale) / (1 + math.exp(-1 / self.scale)), _ULPS))
+        return min(1.0, up(2 * math.exp(-down(steps / self.scale)) / (1 + math.exp(-up(1 / self.scale))), 2 * _ULPS))
 
     def _alpha(self, beta: float) -> float:
         ratio = math.log(2 / (beta * (1 + math.exp(-1 / self.scale))))
@@ -150,33 +151,41 @@ class RandomizedResponse(NoiseLaw):
         return (reported - self.records * self.flip) / (1 - 2 * self.flip)
 
     def tail(self, alpha: float) -> float:
-        import numpy as np
-
-        errors, reached = self._law
-        index = int(np.searchsorted(errors, alpha))
-        return float(reached[index]) if index < len(reached) else _TRIMMED
+        keep, middle = 1 - 2 * Fraction(self.flip), self._middle
+        lower = math.floor(middle - Fraction(alpha) * keep)
+        upper = math.ceil(middle + Fraction(alpha) * keep)
+        first, up_to, from_on = self._law
+        low = up_to[min(lower - first, len(up_to) - 1)] if lower >= first else 0.0
+        high = from_on[max(upper - first, 0)] if upper - first < len(from_on) else 0.0
+        return min(1.0, float(low + high) * (1 + _ROUNDED) + _TRIMMED)
 
     def _alpha(self, beta: float) -> float:
-        import numpy as np
+        """Bisect the possible errors for the smallest α just above one of them whose tail is small enough."""
+        first, up_to, _ = self._law
+        keep, middle = 1 - 2 * Fraction(self.flip), self._middle
+        reports = sorted(range(first, first + len(up_to)), key=lambda report: abs(report - float(middle)))
 
-        errors, reached = self._law
-        too_likely = np.flatnonzero(reached > beta)
-        return up(float(errors[too_likely[-1]])) if too_likely.size else 0.0
+        def beyond(index: int) -> float:
+            return up(float_above(abs(reports[index] - middle) / keep))
+
+        index = bisect_left(range(len(reports)), x=True, key=lambda index: self.tail(beyond(index)) <= beta)
+        return beyond(min(index, len(reports) - 1))
+
+    @property
+    def _middle(self) -> Fraction:
+        """The expected number of ones reported, exactly."""
+        flip = Fraction(self.flip)
+        return self.ones * (1 - flip) + (self.records - self.ones) * flip
 
     @cached_property
-    def _law(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The possible |errors| in ascending order, and the probability that each is reached, rounded up."""
+    def _law(self) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
+        """The smallest number of ones reported; the probabilities of at most, and of at least, each number from there."""
         import numpy as np
 
-        true_ones, first = _binomial(self.ones, 1 - self.flip)
-        false_ones, second = _binomial(self.records - self.ones, self.flip)
+        true_ones, first = _binomial(self.ones, self.flip, flipped=False)
+        false_ones, second = _binomial(self.records - self.ones, self.flip, flipped=True)
         mass = np.convolve(true_ones, false_ones)
-        reported = first + second + np.arange(len(mass))
-        middle = self.ones * (1 - 2 * self.flip) + self.records * self.flip
-        errors = np.abs(reported - middle) / (1 - 2 * self.flip)
-        order = np.argsort(errors, kind="stable")
-        reached = np.cumsum(mass[order][::-1])[::-1] * (1 + _ROUNDED) + _TRIMMED
-        return errors[order], np.minimum(reached, 1.0)
+        return first + second, np.cumsum(mass), np.cumsum(mass[::-1])[::-1]
 
 
 def laplace_scale(query: Query, tau: float) -> float:
@@ -234,21 +243,23 @@ def _per_cell(beta: float, cells: int) -> float:
     return beta if cells == 1 else down(-math.expm1(math.log1p(-beta) / cells), _ULPS)
 
 
-def _binomial(trials: int, chance: float) -> tuple[NDArray[np.float64], int]:
-    """Return the binomial law, trimmed of what is below 1e-40 of its mode, and where it begins.
+def _binomial(trials: int, flip: float, flipped: bool) -> tuple[NDArray[np.float64], int]:
+    """Return the law of how many of `trials` bits are flipped (or are not), and where it begins.
 
-    Ratios of neighbours are multiplied outward from the mode, so nothing overflows and no difference is taken.
+    Ratios of neighbours are multiplied outward from the mode, so nothing overflows and no difference is taken; what is
+    below 1e-40 of the mode is trimmed.
     """
     import numpy as np
 
-    if chance in (0.0, 1.0):
-        return np.ones(1), round(trials * chance)
-    mode = min(trials, int((trials + 1) * chance))
-    odds = chance / (1 - chance)
+    if flip == 0:
+        return np.ones(1), 0 if flipped else trials
+    odds = flip / (1 - flip) if flipped else (1 - flip) / flip
+    mode = min(trials, int((trials + 1) * (flip if flipped else 1 - flip)))
     above = np.arange(mode, trials)
     below = np.arange(mode, 0, -1)
-    upward = np.cumprod((trials - above) / (above + 1) * odds)
-    downward = np.cumprod(below / (trials - below + 1) / odds)
+    with np.errstate(under="ignore", over="ignore"):
+        upward = np.cumprod((trials - above) / (above + 1) * odds)
+        downward = np.cumprod(below / (trials - below + 1) / odds)
     upward, downward = upward[upward > _TRIM], downward[downward > _TRIM]
     mass = np.concatenate([downward[::-1], [1.0], upward])
     return mass / mass.sum(), mode - len(downward)

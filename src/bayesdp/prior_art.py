@@ -16,9 +16,12 @@ from bayesdp.accuracy import Laplace, RandomizedResponse, laplace_scale
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import GaussianGroups, MarkovChain, Model
 from bayesdp.queries import Count, Query
-from bayesdp.rounding import down, up
+from bayesdp.rounding import down
 
 __all__ = ["PRIOR_ART", "Chakrabarti2022", "PlainDP", "Published", "PublishedResult", "Yang2015", "chakrabarti_flip"]
+
+_ROUNDED = 1e-12
+"""More than rounding can take from a flip probability, relatively: its exponent is at most 700 and carries 2^-53."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +138,10 @@ def chakrabarti_flip(switch: float, epsilon: float) -> float:
         raise DoesNotApplyError("chakrabarti-2022", f"the switching probability must lie in (0, 0.5), not {switch:g}")
     exponent = 2 * math.log(switch) + validation.positive("epsilon", epsilon)
     if exponent > 700:
-        return math.exp(-exponent)
+        return math.exp(-exponent) * (1 + _ROUNDED)
     grown = math.exp(exponent)
-    return min(down(0.5), up(2 / (4 - 2 * switch + grown + math.sqrt(grown * (4 - 4 * switch + grown))), 4))
+    flip = 2 / (4 - 2 * switch + grown + math.sqrt(grown * (4 - 4 * switch + grown)))
+    return min(down(0.5), flip * (1 + _ROUNDED))
 
 
 def _laplace(method: str, query: Query, epsilon: float, tau: float, beta: float) -> PublishedResult:

@@ -7,6 +7,7 @@ transcendental steps are widened by the ulps their library functions may be off.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -16,6 +17,8 @@ __all__ = ["down", "exact_sum", "float_above", "float_below", "log_above", "show
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
+
+_LARGE = Fraction(2) ** 1000
 
 _LOG_ULPS = 2
 """`math.log` is within one ulp on every platform CPython supports; we allow two."""
@@ -51,15 +54,21 @@ def float_below(value: Fraction) -> float:
     return near if Fraction(near) <= value else down(near)
 
 
-def exact_sum(values: tuple[float, ...]) -> Fraction:
+def exact_sum(values: Iterable[float]) -> Fraction:
     """Return the exact sum of finite floats."""
     return sum((Fraction(value) for value in values), start=Fraction(0))
 
 
 def log_above(value: Fraction) -> float:
-    """Return a float at least ln(value), for an exact value of at least 1; ln 1 is exactly 0."""
+    """Return a float at least ln(value), for an exact value of at least 1; ln 1 is exactly 0.
+
+    >>> log_above(Fraction(1)), round(log_above(Fraction(10) ** 400), 6)
+    (0.0, 921.034037)
+    """
     if value == 1:
         return 0.0
+    if value > _LARGE:
+        return float_above(Fraction(log_above(value / _LARGE)) + Fraction(log_above(_LARGE)))
     return up(math.log(float_above(value)), _LOG_ULPS)
 
 

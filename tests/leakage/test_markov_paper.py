@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import pytest
 
@@ -53,3 +54,22 @@ def test_reasons_name_the_transition_and_the_start() -> None:
 
 def test_equal_probabilities_cost_nothing() -> None:
     assert leakage(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), COUNT, tau=0.7).epsilon == 0.7
+
+
+def test_rows_are_scaled_to_sum_to_one_before_gamma_is_taken() -> None:
+    slack = 9e-10
+    rows = [[0.8, 0.1, 0.1 - slack], [0.05, 0.475, 0.475 + slack], [0.3, 0.3, 0.4]]
+    exact = [[entry / sum(map(Fraction, row)) for entry in map(Fraction, row)] for row in rows]
+    gamma = max(map(max, exact)) / min(map(min, exact))
+    found = leakage(MarkovChain(rows), Count(equals=0), tau=1.0).epsilon
+    assert found >= 1 + 4 * math.log(gamma)
+    assert found == pytest.approx(1 + 4 * math.log(gamma), rel=1e-14)
+
+
+def test_a_vanishing_probability_costs_much_and_breaks_nothing() -> None:
+    chain = MarkovChain([[1 - 5e-324, 5e-324], [0.5, 0.5]], length=10)
+    found = leakage(chain, Count(equals=0), tau=1.0)
+    assert found.theorem == "general"
+    assert next(each.epsilon for each in found.assessments if each.theorem == "markov-paper") == pytest.approx(
+        2978.8, abs=1
+    )

@@ -8,7 +8,7 @@ from typing import ClassVar
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, float_below, log_above
+from bayesdp.rounding import exact_sum, float_above, float_below, log_above
 from bayesdp.spending import Spend, exact_total
 
 __all__ = ["MarkovPaper"]
@@ -42,7 +42,7 @@ class MarkovPaper(Theorem):
 
 
 def _offset(model: Model) -> Fraction:
-    """Return 4 ln γ, rounded up."""
+    """Return 4 ln γ of the transition matrix with its rows scaled to sum to exactly one, rounded up."""
     assert isinstance(model, MarkovChain)
-    entries = [Fraction(entry) for row in model.transition for entry in row]
+    entries = [Fraction(entry) / exact_sum(row) for row in model.transition for entry in row]
     return 4 * Fraction(log_above(max(entries) / min(entries)))
