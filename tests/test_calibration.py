@@ -24,7 +24,7 @@ from bayesdp import (
     leakage,
 )
 from bayesdp.calibration import LARGEST_TAU, largest_taus
-from bayesdp.errors import BayesDPError, CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
+from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
 from bayesdp.spending import Spend, total_tau
 
 wrongly: Any = calibrate
@@ -148,7 +148,8 @@ def test_any_of_takes_the_smallest_tau() -> None:
     assert chosen.leakage.epsilon <= 10
     rows = {option.theorem: option for option in chosen.options}
     assert rows["general"].tau == pytest.approx(0.1)
-    assert "model 1 of 2" in (rows["markov-paper"].reason or "")
+    assert "under model 1" in (rows["markov-paper"].reason or "")
+    assert rows["any-of"].tau == chosen.tau
 
 
 def test_histograms_are_accurate_as_a_whole_or_per_cell() -> None:
@@ -163,7 +164,9 @@ def test_what_was_spent_is_counted() -> None:
     chosen = calibrate(groups, COUNT, epsilon=2.0, spent=[(COUNT, 0.25), (COUNT, 0.25)])
     assert chosen.tau == 0.5
     assert chosen.leakage.epsilon == 2
-    with pytest.raises(CalibrationError):
+    document = chosen.to_dict()
+    assert (document["tau"], document["tau_total"], document["scale"]) == (0.5, 1.0, 2.0)
+    with pytest.raises(CalibrationError, match="what was released before leaks 1 already"):
         calibrate(groups, COUNT, epsilon=1.0, spent=[(COUNT, 0.5)])
 
 
@@ -215,8 +218,16 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
             "general: the number of correlated records is unlimited",
         ),
         (lambda: wrongly(MarkovChain(CHAIN.transition), COUNT, epsilon=1), CalibrationError, "no ε below 8.78"),
-        (lambda: wrongly(ArbitraryGroups(10**400), COUNT, epsilon=1), BayesDPError, "too large"),
-        (lambda: leakage(ArbitraryGroups(10**9), COUNT, tau=1e300), InvalidInputError, "too large"),
+        (lambda: ArbitraryGroups(10**400), InvalidInputError, "at most 10\\^18"),
+        (lambda: leakage(ArbitraryGroups(10**9), COUNT, tau=1e300), NoTheoremAppliesError, "too large"),
+        (lambda: wrongly(CHAIN, COUNT, epsilon=b"1"), InvalidInputError, "epsilon must be a"),
+        (lambda: wrongly(FAMILY, Sum(bounds=(0, 1e-320)), alpha=1e-323), InvalidInputError, "alpha"),
+        (lambda: wrongly(FAMILY, Sum(bounds=(0, 1e-300)), alpha=1e300), InvalidInputError, "another alpha"),
+        (
+            lambda: calibrate(AnyOf(ArbitraryGroups(2), MarkovChain(CHAIN.transition)), COUNT, epsilon=5),
+            CalibrationError,
+            "under model 2, markov-paper: it does not reach",
+        ),
     ],
 )
 def test_mistakes_are_refused_with_a_message_that_helps(call: Any, error: type[Exception], message: str) -> None:

@@ -39,6 +39,7 @@ def test_json_rows_are_guarantees_only() -> None:
 def test_prior_art_is_shown_only_where_every_model_is_covered() -> None:
     lazy = MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=100)
     unsure = compare(AnyOf(lazy, CHAIN), COUNT, epsilons=[10.0])
+    assert "any-of" in str(unsure)
     assert {each.method for each in unsure.published} == {"plain-dp"}
 
 
@@ -52,6 +53,10 @@ def test_pictures_that_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.Monke
     found = compare(ArbitraryGroups(2), COUNT, epsilons=[1.0])
     with pytest.raises(InvalidInputError, match=r"\.png, \.svg or \.pdf"):
         found.plot(tmp_path / "picture.doc")
+    with pytest.raises(InvalidInputError, match="cannot write"):
+        found.plot("/nonexistent/picture.png")
+    with pytest.raises(InvalidInputError, match="needs a path"):
+        found.plot(None)  # type: ignore[arg-type]
     original = builtins.__import__
 
     def without_matplotlib(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -40,6 +40,7 @@ def test_flips_at_the_extremes() -> None:
         (MarkovChain([[0.5, 0.5], [0.5, 0.5]], length=9), COUNT, "lazy"),
         (MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=9, start="any"), COUNT, "stationary"),
         (MarkovChain([[0.8, 0.2], [0.2, 0.8]]), COUNT, "length"),
+        (MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=10**12), COUNT, "at most a million"),
         (LAZY, Sum(bounds=(0, 1)), "count of one"),
         (LAZY, Count(isin=[0, 1]), "count of one"),
         (LAZY, Count(equals=1, where="t > 3"), "unfiltered"),

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bayesdp import validation
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.queries import Query
 from bayesdp.rounding import down, float_above, up
 
@@ -37,6 +37,10 @@ __all__ = [
 
 _TRIM, _TRIMMED = 1e-40, 1e-30
 """Binomial terms below the first, relative to the mode, are left out; together they weigh less than the second."""
+
+_STEPS = 64
+_SMALLEST, _SMALLEST_NORMAL = math.ulp(0.0), 2.0**-1022
+_MOST_RECORDS = 10**6
 
 _ROUNDED = 1e-11
 """More than rounding can take from a convolved tail (relative), for up to a million records."""
@@ -143,6 +147,8 @@ class RandomizedResponse(NoiseLaw):
         object.__setattr__(self, "flip", flip)
         object.__setattr__(self, "records", validation.natural("records", self.records))
         object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
+        if self.records > _MOST_RECORDS:
+            raise InvalidInputError(f"the exact law is computed for at most a million records, not {self.records}")
         if self.ones > self.records:
             raise InvalidInputError(f"ones must be at most records, but {self.ones} > {self.records}")
 
@@ -179,7 +185,7 @@ class RandomizedResponse(NoiseLaw):
 
     @cached_property
     def _law(self) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-        """The smallest number of ones reported; the probabilities of at most, and of at least, each number from there."""
+        """The smallest number reported; the probabilities of at most, and of at least, each number from there."""
         import numpy as np
 
         true_ones, first = _binomial(self.ones, self.flip, flipped=False)
@@ -205,10 +211,17 @@ def tau_for_accuracy(query: Query, alpha: float, beta: float) -> float:
     """
     alpha = validation.positive("alpha", alpha)
     beta = _per_cell(validation.probability("beta", beta), query.dimension)
-    tau = _finite("tau", -math.log(beta) * query.sensitivity / alpha)
-    while Laplace(laplace_scale(query, tau)).alpha(beta) > alpha:
+    tau = -math.log(beta) * query.sensitivity / alpha
+    if not _SMALLEST_NORMAL < tau < math.inf:
+        raise InvalidInputError(
+            f"no tau that floating-point numbers can hold gives an error of {alpha:g} for a sensitivity of "
+            f"{query.sensitivity:g}; choose another alpha"
+        )
+    for _ in range(_STEPS):
+        if Laplace(laplace_scale(query, tau)).alpha(beta) <= alpha:
+            return tau
         tau = up(tau)
-    return tau
+    raise InvalidInputError(f"an error of {alpha:g} is too small to be computed with; choose a larger alpha")
 
 
 def least_failure(epsilon: float) -> float:
@@ -240,7 +253,7 @@ def impossible(epsilon: float, *, alpha: float, beta: float, spread: float) -> b
 
 def _per_cell(beta: float, cells: int) -> float:
     """Return the β that each of `cells` independent cells may have so that all hold at once with 1 − β."""
-    return beta if cells == 1 else down(-math.expm1(math.log1p(-beta) / cells), _ULPS)
+    return beta if cells == 1 else max(_SMALLEST, down(-math.expm1(math.log1p(-beta) / cells), _ULPS))
 
 
 def _binomial(trials: int, flip: float, flipped: bool) -> tuple[NDArray[np.float64], int]:
@@ -267,5 +280,5 @@ def _binomial(trials: int, flip: float, flipped: bool) -> tuple[NDArray[np.float
 
 def _finite(name: str, value: float) -> float:
     if not math.isfinite(value):
-        raise InvalidInputError(f"{name} is too large for a floating-point number; choose a larger tau or epsilon")
+        raise TooLargeError(f"{name} is too large for a floating-point number; choose a larger tau or epsilon")
     return value

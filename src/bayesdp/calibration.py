@@ -14,15 +14,16 @@ from typing import Any, NoReturn, overload
 from bayesdp import validation
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.documents import Document
-from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError, TooLargeError
 from bayesdp.leakage.registry import theorems
-from bayesdp.leakage.report import BETA, Leakage, check_queries, members, promised, report
+from bayesdp.leakage.report import ANY_OF, BETA, Leakage, check_queries, members, promised, report
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import down, shown_above, shown_below
 from bayesdp.spending import Release, Spend, as_spend, queries_of
 from bayesdp.tables import table
+from bayesdp.validation import brief
 
 __all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
 
@@ -94,7 +95,7 @@ class Calibration(Document):
         return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
 
     def __str__(self) -> str:
-        share = f"{100 * (1 - self.beta):.4g} %"
+        share = f"{shown_below(100 * (1 - self.beta))} %"
         return promised(
             self.leakage,
             f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
@@ -104,7 +105,10 @@ class Calibration(Document):
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table."""
-        rows = [[*row_of(each), "best" if each.theorem == self.theorem else each.reason or ""] for each in self.options]
+        rows = [
+            [*row_of(each), "best" if each.theorem == self.leakage.headline else each.reason or ""]
+            for each in self.options
+        ]
         return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,6 +116,8 @@ class Calibration(Document):
         return self.leakage.to_dict() | {
             "epsilon": self.epsilon,
             "epsilon_proven": self.leakage.epsilon,
+            "tau": self.tau,
+            "tau_total": self.leakage.tau,
             "scale": self.scale,
             "alpha": self.accuracy(self.beta),
             "beta": self.beta,
@@ -189,7 +195,7 @@ def calibrate(
     beta = validation.probability("beta", beta)
     before = as_spend(spent, allow_nothing=True)
     if not isinstance(query, Query):
-        raise InvalidInputError(f"expected a query such as Count(...), not {query!r}")
+        raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         found = report(model, (*before, Release(query, tau)))
@@ -218,16 +224,28 @@ def options(
 
 
 def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
-    """Return what every theorem allows under all the models that may hold: the smallest τ, or the first reason."""
+    """Return what every theorem allows under all the models that may hold: the smallest τ, or the first reason.
+
+    With several models a last row takes the best theorem of each.
+    """
+    if len(choices) == 1:
+        return tuple(choices[0])
     together = []
     for found in zip(*choices, strict=True):
         refused = next((index for index, option in enumerate(found) if option.tau is None), None)
         if refused is None:
             together.append(min(found, key=lambda option: option.tau or 0.0))
         else:
-            where = f"model {refused + 1} of {len(found)}: " if len(found) > 1 else ""
             first = found[refused]
-            together.append(replace(first, reason=f"{where}{first.reason}"))
+            together.append(replace(first, reason=f"under model {refused + 1}: {first.reason}"))
+    best = [max(found, key=lambda option: option.tau or 0.0) for found in choices]
+    stuck = next((index for index, option in enumerate(best) if option.tau is None), None)
+    if stuck is None:
+        together.append(replace(min(best, key=lambda option: option.tau or 0.0), theorem=ANY_OF))
+    else:
+        covered = all(any(option.covered for option in found) for found in choices)
+        reason = f"nothing is proven under model {stuck + 1}"
+        together.append(Option(ANY_OF, best[stuck].epsilon, reason=reason, covered=covered))
     return tuple(together)
 
 
@@ -286,7 +304,7 @@ def _searched(evaluate: Evaluate, targets: Sequence[float], tolerance: float) ->
         if fresh:
             known.update(zip(fresh, evaluate(fresh), strict=True))
 
-    learn([share * target for target in targets for share in (_SMALLEST_SHARE, 1.0)])
+    learn([max(share * target, math.ulp(0.0)) for target in targets for share in (_SMALLEST_SHARE, 1.0)])
     results: dict[float, float | None] = {}
     narrowing: dict[float, _Narrowing] = {}
     for target in targets:
@@ -350,18 +368,30 @@ def _allowed(
 ) -> list[Option]:
     """Return what one theorem allows at each ε under one model."""
     reason = theorem.refusal(model, (*queries_of(spent), query))
+    if reason is None:
+        try:
+            taus = largest_taus(theorem, model, query, epsilons, spent)
+        except TooLargeError as error:
+            reason = str(error)
     if reason is not None:
         return [Option(theorem.name, epsilon, reason=reason, covered=False) for epsilon in epsilons]
     return [
         Option(theorem.name, epsilon, reason=_out_of_reach(theorem, model, query, epsilon, spent))
         if tau is None
         else Option(theorem.name, epsilon, tau, _alpha(query, tau, beta))
-        for epsilon, tau in zip(epsilons, largest_taus(theorem, model, query, epsilons, spent), strict=True)
+        for epsilon, tau in zip(epsilons, taus, strict=True)
     ]
 
 
 def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
-    least = theorem.epsilon(model, (*spent, Release(query, _SMALLEST_SHARE * epsilon)))
+    if spent and theorem.refusal(model, queries_of(spent)) is None:
+        before = theorem.epsilon(model, spent)
+        if before >= epsilon:
+            return (
+                f"what was released before leaks {shown_above(before)} already, which leaves nothing of ε = {epsilon:g}"
+            )
+    tiny = max(_SMALLEST_SHARE * epsilon, math.ulp(0.0))
+    least = theorem.epsilon(model, (*spent, Release(query, tiny)))
     return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
 
 
@@ -383,8 +413,10 @@ def _choose(
 
 
 def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
-    reasons = [(option.theorem, option.reason) for option in combined(choices) if option.reason is not None]
-    if any(not any(option.covered for option in found) for found in choices):
+    failed, found = next((i, found) for i, found in enumerate(choices, 1) if all(each.tau is None for each in found))
+    where = f"under model {failed}, " if len(choices) > 1 else ""
+    reasons = [(f"{where}{option.theorem}", option.reason or "") for option in found]
+    if not any(option.covered for option in found):
         raise NoTheoremAppliesError(reasons)
     listed = "; ".join(f"{name}: {reason}" for name, reason in reasons)
     raise CalibrationError(f"no theorem reaches ε = {epsilon:g} here ({listed})")

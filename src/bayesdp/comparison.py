@@ -17,6 +17,7 @@ from bayesdp.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.tables import table
+from bayesdp.validation import brief
 
 __all__ = ["Comparison", "compare"]
 
@@ -96,7 +97,7 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
     0.5
     """
     if not isinstance(query, Query):
-        raise InvalidInputError(f"expected a query such as Count(...), not {query!r}")
+        raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
     rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))

@@ -49,6 +49,8 @@ def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
             found[key] = value
         return found
 
+    if not isinstance(source, str):
+        raise InvalidInputError(f"{name} must be a text, not {type(source).__name__}")
     if not source.strip():
         raise InvalidInputError(f'{name} is empty; expected a JSON object such as {{"type": "arbitrary", "size": 3}}')
     try:
@@ -77,7 +79,7 @@ def read(path: str | Path) -> Mapping[str, Any]:
         source = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInputError(f"{name} is not UTF-8 text; expected a JSON document") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         if isinstance(error, InvalidInputError):
             raise
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

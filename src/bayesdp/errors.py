@@ -17,6 +17,7 @@ __all__ = [
     "NoTheoremAppliesError",
     "QueryError",
     "TheoremError",
+    "TooLargeError",
 ]
 
 
@@ -30,6 +31,10 @@ class BayesDPError(Exception):
 
 class InvalidInputError(BayesDPError, ValueError):
     """A value is outside what its meaning allows (a negative ε, a NaN, an unknown option)."""
+
+
+class TooLargeError(InvalidInputError):
+    """A result is beyond the range of floating-point numbers."""
 
 
 class ModelError(InvalidInputError):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     from bayesdp.comparison import Comparison
@@ -23,6 +24,8 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
 
     Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's.
     """
+    if not isinstance(path, str | Path):
+        raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
     target = Path(path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
@@ -42,7 +45,10 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
     axes.set_title(title or f"Error of {comparison.query.description}", fontsize=10, loc="left")
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(target, dpi=150)
+    try:
+        figure.savefig(target, dpi=150)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
     return target
 
 

@@ -109,6 +109,8 @@ class Chakrabarti2022(Published):
             return "it answers an unfiltered count of one of the two states"
         if model.length is None:
             return "its accuracy depends on the number of records: give the model a length"
+        if model.length > 10**6:
+            return "its exact accuracy is computed for at most a million records"
         return None
 
     def _result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult:

@@ -15,7 +15,7 @@ from bayesdp import validation
 from bayesdp.documents import Document
 from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
-from bayesdp.validation import Scalar, Values
+from bayesdp.validation import Scalar, Values, brief
 
 __all__ = ["Count", "Histogram", "Mean", "Query", "Sum"]
 
@@ -42,7 +42,7 @@ class Query(Document):
         if self.where is not None:
             validation.text("where", self.where, QueryError)
         if not isinstance(self.public_filter, bool):
-            raise QueryError(f"public_filter must be True or False, not {self.public_filter!r}")
+            raise QueryError(f"public_filter must be True or False, not {brief(self.public_filter)}")
         if self.public_filter and self.where is None:
             raise QueryError("public_filter describes a filter, but there is none; give where= or leave it out")
 
@@ -131,7 +131,7 @@ class Count(Query):
 
     @property
     def description(self) -> str:
-        listed = ", ".join(map(repr, self.values))
+        listed = ", ".join(map(brief, self.values))
         if self.column is None:
             return self._about(f"the number of records in state {listed}")
         name = self.column if self.column.isidentifier() else f"({self.column})"
@@ -154,7 +154,7 @@ class _Clipped(Query):
         try:
             low, high = self.bounds
         except (TypeError, ValueError):
-            raise QueryError(f"bounds must be a pair (low, high), not {self.bounds!r}") from None
+            raise QueryError(f"bounds must be a pair (low, high), not {brief(self.bounds)}") from None
         low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
         if low >= high:
             raise QueryError(f"bounds must be in order, low < high, not ({low:g}, {high:g})")
@@ -183,7 +183,7 @@ class _Clipped(Query):
     def description(self) -> str:
         low, high = self._ends
         name = self.column or "the values"
-        return self._about(f"the {self.kind} of {name}, clipped to {float(low):g}–{float(high):g}")
+        return self._about(f"the {self.kind} of {name}, clipped to {float(low):.15g}–{float(high):.15g}")
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,9 @@ class Mean(_Clipped):
     @property
     def sensitivity(self) -> float:
         if self.size is None:
-            raise QueryError("the noise on a mean depends on the public number of records; give Mean(..., size=n)")
+            raise QueryError(
+                "the noise on a mean depends on the public number of records: give its size (size=n, --size n)"
+            )
         low, high = self._ends
         return float_above((high - low) / self.size)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import TooLargeError
 
 __all__ = ["down", "exact_sum", "float_above", "float_below", "log_above", "shown_above", "shown_below", "up"]
 
@@ -98,6 +98,4 @@ def _nearest(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InvalidInputError(
-            "the result is too large for a floating-point number; choose a smaller tau, epsilon or group size"
-        ) from None
+        raise TooLargeError("its figures are too large for floating-point numbers") from None

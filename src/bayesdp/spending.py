@@ -14,6 +14,7 @@ from bayesdp import validation
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_above
+from bayesdp.validation import brief
 
 __all__ = ["Release", "Spend", "as_spend", "exact_total", "queries_of", "total_tau"]
 
@@ -44,7 +45,7 @@ def as_spend(
     elif tau is not None:
         raise InvalidInputError("several releases bring their own tau: give [(query, tau), ...] without tau=")
     elif isinstance(releases, str) or not isinstance(releases, Iterable):
-        raise InvalidInputError(f"expected a query such as Count(...) or a list of (query, tau), not {releases!r}")
+        raise InvalidInputError(f"expected a query such as Count(...) or a list of (query, tau), not {brief(releases)}")
     spend = tuple(_as_release(index, release) for index, release in enumerate(releases))
     if not (spend or allow_nothing):
         raise InvalidInputError("nothing is released: give at least one (query, tau)")
@@ -68,8 +69,8 @@ def total_tau(spend: Spend) -> float:
 
 def _as_release(index: int, release: object) -> Release:
     if not isinstance(release, tuple) or len(release) != 2:
-        raise InvalidInputError(f"release {index} must be a pair (query, tau), not {release!r}")
+        raise InvalidInputError(f"release {index} must be a pair (query, tau), not {brief(release)}")
     query, tau = release
     if not isinstance(query, Query):
-        raise InvalidInputError(f"release {index} must begin with a query such as Count(...), not {query!r}")
+        raise InvalidInputError(f"release {index} must begin with a query such as Count(...), not {brief(query)}")
     return Release(query, validation.positive("tau", tau))

@@ -13,6 +13,7 @@ __all__ = [
     "Matrix",
     "Scalar",
     "Values",
+    "brief",
     "distinct",
     "is_scalar",
     "items",
@@ -33,6 +34,9 @@ Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
 """Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
 
+_LARGEST_NATURAL = 10**18
+_LONGEST_INTEGER = 10**300
+
 Refuse = Callable[[str], InvalidInputError]
 
 
@@ -47,7 +51,7 @@ def number(name: str, value: object, refuse: Refuse = InvalidInputError) -> floa
     bayesdp.errors.InvalidInputError: tau must be a finite number, not nan
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise refuse(f"{name} must be a number, not {value!r}")
+        raise refuse(f"{name} must be a number, not {brief(value)}")
     try:
         as_float = float(value)
     except OverflowError:
@@ -84,16 +88,19 @@ def probability(name: str, value: object, refuse: Refuse = InvalidInputError) ->
 def natural(name: str, value: object, refuse: Refuse = InvalidInputError, least: int = 1) -> int:
     """Return `value` as a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise refuse(f"{name} must be a whole number, not {value!r}")
-    if value < least:
-        raise refuse(f"{name} must be at least {least}, not {value}")
-    return int(value)
+        raise refuse(f"{name} must be a whole number, not {brief(value)}")
+    whole = int(value)
+    if whole < least:
+        raise refuse(f"{name} must be at least {least}, not {brief(whole)}")
+    if whole > _LARGEST_NATURAL:
+        raise refuse(f"{name} must be at most 10^18, not {brief(whole)}")
+    return whole
 
 
 def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     """Return `value` if it is a non-empty string."""
     if not isinstance(value, str) or not value.strip():
-        raise refuse(f"{name} must be a non-empty text, not {value!r}")
+        raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
     return value
 
 
@@ -104,17 +111,23 @@ def is_scalar(value: object) -> TypeGuard[Scalar]:
 
 def scalar(name: str, value: object, refuse: Refuse = InvalidInputError) -> Scalar:
     """Return `value` as a plain text, number or truth value; NumPy scalars become Python's."""
-    item = getattr(value, "item", None)
-    plain = item() if callable(item) and not is_scalar(value) else value
+    plain = value
+    if not is_scalar(value) and not isinstance(value, type) and getattr(value, "ndim", None) == 0:
+        plain = value.item()  # type: ignore[attr-defined]
     if not is_scalar(plain):
-        raise refuse(f"{name} must be a text, a number or a truth value, not {value!r}")
+        raise refuse(f"{name} must be a text, a number or a truth value, not {brief(value)}")
     if isinstance(plain, float):
         return number(name, plain, refuse)
+    if isinstance(plain, int) and abs(plain) > _LONGEST_INTEGER:
+        raise refuse(f"{name} is an integer of more than 300 digits")
     return plain
 
 
 def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tuple[tuple[float, ...], ...]:
     """Return `value` as a non-empty square tuple of rows of finite numbers, naming the entry that is wrong."""
+    fast = _plain_square(value)
+    if fast is not None:
+        return fast
     rows = items(name, value, refuse)
     if not rows:
         raise refuse(f"{name} is empty; it needs at least one row")
@@ -130,9 +143,9 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:
     """Return `value` as a sequence; NumPy arrays become lists, a single text is refused."""
     tolist = getattr(value, "tolist", None)
-    plain = tolist() if callable(tolist) else value
-    if isinstance(plain, str) or not isinstance(plain, Sequence):
-        raise refuse(f"{name} must be a list, not {value!r}")
+    plain = tolist() if callable(tolist) and not isinstance(value, type) else value
+    if isinstance(plain, str | bytes | bytearray) or not isinstance(plain, Sequence):
+        raise refuse(f"{name} must be a list, not {brief(value)}")
     return plain
 
 
@@ -141,5 +154,34 @@ def distinct(name: str, value: object, refuse: Refuse = InvalidInputError) -> tu
     scalars = tuple(scalar(f"{name}[{index}]", item, refuse) for index, item in enumerate(items(name, value, refuse)))
     for index, item in enumerate(scalars):
         if item in scalars[:index]:
-            raise refuse(f"{name}[{index}] is {item!r}, which stands there already; {name} must be distinct")
+            raise refuse(f"{name}[{index}] is {brief(item)}, which stands there already; {name} must be distinct")
     return scalars
+
+
+def brief(value: object) -> str:
+    """Return how a value is shown in a message: its repr, cut where it gets long."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return "a number too long to show"
+    return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
+
+
+_LONGEST_SHOWN = 80
+_LARGE_SQUARE = 32
+
+
+def _plain_square(value: object) -> tuple[tuple[float, ...], ...] | None:
+    """Return a large square table of finite floats at once, or None to have its entries looked at one by one."""
+    import numpy as np
+
+    if not isinstance(value, np.ndarray) and not (isinstance(value, Sequence) and len(value) > _LARGE_SQUARE):
+        return None
+    try:
+        array = np.array(value)
+    except ValueError:
+        return None
+    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
+        return None
+    array = array.astype(np.float64)
+    return tuple(map(tuple, array.tolist())) if np.isfinite(array).all() else None

@@ -141,8 +141,19 @@ def test_what_cannot_be_enumerated_is_refused() -> None:
         bdpl([0.5, 0.5], np.ones((3, 1)))
     with pytest.raises(InvalidInputError, match="finite likelihoods"):
         bdpl([0.5, 0.5], [[1.0], [float("nan")]])
-    with pytest.raises(InvalidInputError, match="1 to 6 records"):
-        gaussian_lemma(np.eye(7))
+    for bad in (np.eye(7), 1.0, [[1.0, float("nan")], [float("nan"), 1.0]], [[1.0], [1.0, 2.0]]):
+        with pytest.raises(InvalidInputError):
+            gaussian_lemma(bad)
+    with pytest.raises(InvalidInputError, match="tau times the number of records"):
+        laplace_sum([0, 1], 3, 800)
+    with pytest.raises(InvalidInputError, match="tau times the number of records"):
+        generalized_randomized_response(800, 2, 2)
+    with pytest.raises(InvalidInputError, match="rectangular"):
+        bdpl([[1], [1, 2]], [1])
+
+
+def test_the_lemma_skips_targets_that_are_already_known() -> None:
+    assert gaussian_lemma([[1.0, 1.0], [1.0, 1.0]]).factor == pytest.approx(2)
 
 
 def test_a_known_relative_leaks_only_the_target_itself() -> None:

@@ -112,18 +112,20 @@ def test_other_queries(models: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize(
     ("model", "states"),
-    [("numbered", "1"), ("texts", "1"), ("truth", "true"), ("truth", "True"), ("both", '"1"'), ("unsure", "active")],
+    [
+        ("numbered", "1"),
+        ("texts", "1"),
+        ("truth", "true"),
+        ("truth", "True"),
+        ("both", '"1"'),
+        ("both", "1"),
+        ("unsure", "active"),
+    ],
 )
 def test_states_are_found_whatever_their_type(
     models: Path, capsys: pytest.CaptureFixture[str], model: str, states: str
 ) -> None:
     query = ("--query", "count", f"--states={states}", "--tau", "1", "--json")
-    if model == "both":
-        message = refused(
-            capsys, "leakage", str(models / "both.json"), "--query", "count", "--states", "1", "--tau", "1"
-        )
-        assert "could be any of" in message
-        query = ("--query", "count", '--states="""1"""', "--tau", "1", "--json")
     assert json.loads(answered(capsys, "leakage", str(models / f"{model}.json"), *query))["epsilon"] > 9
 
 
@@ -158,6 +160,7 @@ def test_states_are_found_whatever_their_type(
         ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
         ("compare {markov} --query count --states active --epsilon 1 --plot x.doc", ".png, .svg or .pdf"),
         ("compare {markov} --query count --states active --epsilon ,", "comma-separated"),
+        ("compare {markov} --query count --states active --epsilon 1 --plot /nonexistent/x.png", "cannot write"),
     ],
 )
 def test_mistakes_get_one_clear_line_and_status_two(
@@ -165,6 +168,23 @@ def test_mistakes_get_one_clear_line_and_status_two(
 ) -> None:
     paths = {path.stem: str(path) for path in models.iterdir()} | {"folder": str(models)}
     assert message in refused(capsys, *arguments.format(**paths).split())
+
+
+@pytest.mark.parametrize("states", ["a\nb", "a\rb", "[" * 100_000, '"', '{"a": 1}'])
+def test_hostile_states_get_one_line(models: Path, capsys: pytest.CaptureFixture[str], states: str) -> None:
+    model = str(models / "markov.json")
+    assert len(refused(capsys, "leakage", model, "--query", "count", f"--states={states}", "--tau", "1")) < 500
+
+
+def test_an_output_that_cannot_be_written_is_said(models: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "bayesdp", "--help"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
 
 
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,5 @@
 import json
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -7,11 +7,13 @@ from bayesdp import (
     AnyOf,
     ArbitraryGroups,
     Count,
+    GaussianGroups,
     Independent,
     MarkovChain,
     Mean,
     Model,
     Query,
+    Sum,
     Theorem,
     calibrate,
     compare,
@@ -74,8 +76,32 @@ def test_any_of_leaks_as_much_as_its_worst_model() -> None:
     found = leakage(unsure, COUNT, tau=1.0)
     assert found.epsilon == 3
     reasons = {each.theorem: each.reason for each in found.assessments}
-    assert "model 2 of 2" in (reasons["independent"] or "")
+    assert "under model 2" in (reasons["independent"] or "")
     assert "one of these holds" in str(found)
+    assert "under model 1: theorem independent" in str(found)
+    assert reasons["any-of"] is None
+    assert [part.epsilon for part in found.parts] == [1, 3]
+
+
+def test_the_scope_of_any_of_is_no_wider_than_each_models() -> None:
+    unsure = AnyOf(GaussianGroups(correlation=0.2, size=5), ArbitraryGroups(2))
+    scope = leakage(unsure, Sum(bounds=(0, 1234567)), tau=1.0).scope
+    assert "under model 1: target values at most 1234567 apart" in scope
+    assert "under model 2: every pair of target values" in scope
+
+
+def test_a_model_of_one_column_says_nothing_about_two() -> None:
+    """Fair bits, and the same bits one step later, both follow this chain; released together they leak 3, not 2."""
+    chain = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
+    with pytest.raises(QueryError, match="different columns"):
+        leakage(chain, [(Count("a", equals=1), 1.0), (Count("b", equals=1), 1.0)])
+    assert leakage(ArbitraryGroups(2), [(Count("a", equals=1), 1.0), (Count("b", equals=1), 1.0)]).epsilon == 4
+
+
+def test_one_theorem_out_of_range_does_not_silence_the_others() -> None:
+    far = GaussianGroups(correlation=0.2, size=2, distance=1e300)
+    assert leakage(far, Sum(bounds=(0, 1e-20)), tau=1).theorem == "general"
+    assert leakage(GaussianGroups(covariance=[[1e-308, 0], [0, 1e308]]), Sum(bounds=(0, 1)), tau=1).epsilon <= 2
 
 
 def test_nothing_proven_is_an_error_with_every_reason() -> None:
@@ -132,6 +158,32 @@ def test_a_theorem_that_returns_nonsense_is_not_believed(value: float) -> None:
 
     with pytest.raises(TheoremError, match="not a leakage"):
         Broken().epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
+
+
+def test_a_theorem_that_breaks_its_interface_is_not_believed() -> None:
+    class Silent(Pairs):
+        def bounds(self, model: Model, spends: Any) -> Any:
+            return []
+
+    class Nothing(Pairs):
+        def bounds(self, model: Model, spends: Any) -> Any:
+            return [None]
+
+    class Nameless(Pairs):
+        name = None  # type: ignore[assignment]
+
+    for broken in (Silent(), Nothing()):
+        with pytest.raises(TheoremError):
+            broken.epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
+    with pytest.raises(InvalidInputError, match="needs a name"):
+        register(Nameless())
+
+
+def test_a_result_outlives_its_theorem() -> None:
+    register(Pairs())
+    found = leakage(ArbitraryGroups(2), COUNT, tau=1.0)
+    unregister("pairs")
+    assert "a paper of mine" in str(found)
 
 
 def test_a_theorem_asked_where_it_does_not_apply_never_returns_a_number() -> None:

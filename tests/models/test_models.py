@@ -27,6 +27,7 @@ EXAMPLES: list[Model] = [
     MarkovChain.from_counts([[8, 2], [3, 1]], states=[1, "1"]),
     AnyOf(CHAIN, MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["idle", "active"], column="s")),
     AnyOf(Independent(), ArbitraryGroups(2), column="x"),
+    AnyOf(Independent(record="visit"), ArbitraryGroups(2)),
 ]
 
 
@@ -127,7 +128,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: GaussianGroups(covariance=[[1]], size=2), "its own size"),
         (
             lambda: GaussianGroups(covariance=[[1, 0.5], [0.4, 1]]),
-            "symmetric: row 1, column 0 is 0.4, but row 0, column 1 is 0.5",
+            "symmetric: row 0, column 1 is 0.5, but row 1, column 0 is 0.4",
         ),
         (lambda: GaussianGroups(covariance=[[1, 2], [2, 1]]), "more than the two variances allow"),
         (lambda: GaussianGroups(covariance=[[1, 1], [1, 1]]), "not positive definite.*ArbitraryGroups"),
@@ -157,7 +158,12 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: MarkovChain([[0.5, 0.5], [0, 1]]), "no way from state 1 to state 0"),
         (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="a", state="b > 0"), "not both"),
         (lambda: MarkovChain.from_counts([[1, 2], [0, 0]]), "row 1 is empty"),
-        (lambda: MarkovChain.from_counts([[1, -2], [1, 1]]), "negative"),
+        (lambda: MarkovChain.from_counts([[1, -2], [1, 1]]), "row 0, column 1 must be a whole number"),
+        (lambda: MarkovChain.from_counts([[1e308, 1e308], [1, 1]]), "row 0, column 0 must be a whole number"),
+        (lambda: MarkovChain([[0.5, 0.5], [0.4, 0.6]], start="any").reversal(), "read backwards"),
+        (lambda: GaussianGroups(covariance=[[1e200, 3e200], [0, 1e200]]), "symmetric"),
+        (lambda: ArbitraryGroups(-(10**5000)), "size must be at least 1"),
+        (lambda: AnyOf(Independent(record="a"), Independent(record="b")), "different records: a, b"),
         (lambda: MarkovChain.from_counts([[1.5, 2], [1, 1]]), "row 0, column 0 must be a whole number"),
         (lambda: MarkovChain.from_counts([[1, 2], [1, 1]], smoothing=-1), "smoothing"),
         (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 1"),
@@ -191,7 +197,7 @@ def test_queries_about_something_else_are_refused() -> None:
     with pytest.raises(QueryError, match="'gone' is not a state of the chain; its states are 'idle', 'active'"):
         CHAIN.check_query(Count("s", equals="gone"))
     with pytest.raises(QueryError, match="not a state"):
-        AnyOf(CHAIN).check_query(Count(equals=3))
+        AnyOf(CHAIN).check_queries((Count(equals=3),))
     CHAIN.check_query(Count(equals="idle"))
     CHAIN.check_query(Count("s", isin=["idle", "active"]))
 
@@ -225,7 +231,7 @@ def test_the_stationary_law_is_accurate_when_states_are_rare() -> None:
 def test_stationary_laws_and_reversals_are_what_they_say(case: Case) -> None:
     chain = case.model
     assert isinstance(chain, MarkovChain)
-    if not chain.is_irreducible:
+    if chain.start == "any":
         return
     weights = chain.stationary
     assert weights.sum() == pytest.approx(1)
@@ -253,3 +259,13 @@ def test_estimated_models_keep_their_counts() -> None:
     assert chain.estimated
     assert AnyOf(Independent(), chain).estimated
     assert not CHAIN.estimated
+    assert chain.reversal().estimated
+
+
+def test_scales_of_any_size_are_fine() -> None:
+    assert GaussianGroups(covariance=[[1e-200, 1e-201], [1e-201, 1e-200]]).largest_correlation == pytest.approx(0.1)
+    assert GaussianGroups(covariance=np.eye(40)).group_size == 40
+    with pytest.raises(ModelError, match="row 3, column 5 must be a finite number"):
+        GaussianGroups(
+            covariance=[[float("nan") if (i, j) == (3, 5) else 1.0 * (i == j) for j in range(40)] for i in range(40)]
+        )

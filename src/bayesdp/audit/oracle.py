@@ -39,6 +39,7 @@ __all__ = [
 
 _LARGEST_TABLE = 3**5
 _LARGEST_GROUP = 6
+_LARGEST_EXPONENT = 600
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    law, likelihood = np.asarray(joint, dtype=np.float64), np.asarray(kernel, dtype=np.float64)
+    law, likelihood = _array("the joint table", joint), _array("the kernel", kernel)
     if law.ndim < 1 or law.size == 0 or law.size > _LARGEST_TABLE:
         raise InvalidInputError(f"the oracle enumerates joint tables of 1 to {_LARGEST_TABLE} entries, not {law.size}")
     if not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
@@ -130,6 +131,21 @@ def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], 
     if not (np.isfinite(likelihood).all() and (likelihood >= 0).all()):
         raise InvalidInputError("the kernel must hold finite likelihoods of at least 0")
     return law, likelihood
+
+
+def _array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be a rectangular table of numbers") from None
+
+
+def _private(tau: float, records: int) -> float:
+    """Return τ if likelihoods over so many records do not underflow."""
+    tau = validation.positive("tau", tau)
+    if tau * records > _LARGEST_EXPONENT:
+        raise InvalidInputError(f"tau times the number of records must be at most {_LARGEST_EXPONENT} to be enumerated")
+    return tau
 
 
 def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -152,7 +168,7 @@ def laplace_sum(values: Sequence[float], records: int, tau: float) -> NDArray[np
     sums it is constant: the supremum over outputs is a maximum over the possible sums, which are the outputs returned.
     """
     numbers = np.array([validation.number("value", value) for value in values])
-    tau = validation.positive("tau", tau)
+    tau = _private(tau, records)
     spread = numbers.max() - numbers.min()
     sums = np.zeros(())
     for _ in range(validation.natural("records", records)):
@@ -180,7 +196,7 @@ def randomized_response(flip: float, records: int) -> NDArray[np.float64]:
 
 def generalized_randomized_response(tau: float, states: int, records: int) -> NDArray[np.float64]:
     """Return the kernel that keeps every record with odds e^τ to 1 against each other value: τ-DP."""
-    channel = np.ones((states, states)) + (math.exp(validation.positive("tau", tau)) - 1) * np.eye(states)
+    channel = np.ones((states, states)) + (math.exp(_private(tau, records)) - 1) * np.eye(states)
     return record_channel(channel / channel.sum(axis=1, keepdims=True), records)
 
 
@@ -216,17 +232,19 @@ def gaussian_lemma(covariance: ArrayLike, *, reach: float = 1.0, capped: bool = 
     >>> round(gaussian_lemma(galton).factor, 3)
     1.477
     """
-    matrix = np.asarray(covariance, dtype=np.float64)
-    size = len(matrix)
-    if matrix.shape != (size, size) or not 1 <= size <= _LARGEST_GROUP:
-        raise InvalidInputError(f"the oracle enumerates groups of 1 to {_LARGEST_GROUP} records")
+    matrix = _array("the covariance", covariance)
+    size = len(matrix) if matrix.ndim else 0
+    if matrix.shape != (size, size) or not 1 <= size <= _LARGEST_GROUP or not np.isfinite(matrix).all():
+        raise InvalidInputError(f"the oracle enumerates square covariances of 1 to {_LARGEST_GROUP} records")
     worst = GaussianFinding(0.0, 0, ())
     for target in range(size):
         others = [record for record in range(size) if record != target]
         for known in _subsets(others):
             given = [*known, target]
             unknown = [record for record in others if record not in known]
-            inverse = np.linalg.inv(matrix[np.ix_(given, given)])
+            inverse = np.linalg.pinv(matrix[np.ix_(given, given)], hermitian=True)
+            if known and _determined(matrix, target, known):
+                continue
             moves = np.abs(matrix[np.ix_(unknown, given)] @ inverse[:, -1]) * reach
             own = np.array([reach])
             shifts = np.concatenate([own, moves])
@@ -234,6 +252,15 @@ def gaussian_lemma(covariance: ArrayLike, *, reach: float = 1.0, capped: bool = 
             if factor > worst.factor:
                 worst = GaussianFinding(factor, target, known)
     return worst
+
+
+def _determined(matrix: NDArray[np.float64], target: int, known: tuple[int, ...]) -> bool:
+    """Tell whether the known records fix the target: then it has no two values to tell apart."""
+    cross = matrix[np.ix_(known, [target])]
+    left = (
+        matrix[target, target] - (cross.T @ np.linalg.pinv(matrix[np.ix_(known, known)], hermitian=True) @ cross)[0, 0]
+    )
+    return bool(left <= 1e-12 * matrix[target, target])
 
 
 def gaussian_pair(

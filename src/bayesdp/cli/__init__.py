@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -22,7 +23,15 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        sys.stdout = None
+        status = (
+            status if isinstance(error, BrokenPipeError) else _refused(f"cannot write the output: {error.strerror}")
+        )
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -30,13 +39,24 @@ def run(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
     try:
         status = command.main(list(arguments) or ["--help"], prog_name="bayesdp", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _refused(f"{error.format_message()} (bayesdp --help shows how)")
     except BayesDPError as error:
         return _refused(str(error))
     except (typer.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except BrokenPipeError:
+        return _without_output(0)
+    except OSError as error:
+        return _without_output(_refused(f"cannot write the output: {error.strerror}"))
     return status if isinstance(status, int) else 0
+
+
+def _without_output(status: int) -> int:
+    """Give up on standard output, so that Python does not try to flush it again on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
 
 
 def _refused(message: str) -> int:

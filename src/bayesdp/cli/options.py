@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bayesdp.errors import InvalidInputError, QueryError
-from bayesdp.validation import Scalar, is_scalar
+from bayesdp.validation import Scalar, brief, is_scalar
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -39,7 +39,7 @@ def query(
     from bayesdp.queries import Count, Histogram, Mean, Sum
 
     if kind not in KINDS:
-        raise QueryError(f"--query must be one of {', '.join(KINDS)}, not {kind!r}")
+        raise QueryError(f"--query must be one of {', '.join(KINDS)}, not {brief(kind)}")
     counting = kind in ("count", "histogram")
     if counting and bounds is not None:
         raise QueryError(f"--bounds goes with sum and mean, not with {kind}")
@@ -52,7 +52,7 @@ def query(
     if not counting and bounds is None:
         raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
     if counting:
-        values = [_value(text, assumed) for text in _split("--states", states or "")]
+        values = _values(states or "", assumed)
         if kind == "histogram":
             return Histogram(column, cells=values, where=where, public_filter=public_filter)
         return Count(column, isin=values, where=where, public_filter=public_filter)
@@ -68,7 +68,7 @@ def number(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInputError(f"{option} must be a number, not {text!r}") from None
+        raise InvalidInputError(f"{option} must be a number, not {brief(text)}") from None
 
 
 def numbers(option: str, text: str) -> list[float]:
@@ -88,31 +88,48 @@ def _whole(option: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidInputError(f"{option} must be a whole number, not {text!r}") from None
+        raise InvalidInputError(f"{option} must be a whole number, not {brief(text)}") from None
 
 
 def _split(option: str, text: str) -> list[str]:
-    parts = [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        rows = []
+    parts = [part.strip() for row in rows for part in row]
     if not parts or "" in parts:
-        raise InvalidInputError(f"{option} must be a comma-separated list without empty entries, not {text!r}")
+        raise InvalidInputError(f"{option} must be a comma-separated list without empty entries, not {brief(text)}")
     return parts
 
 
-def _value(text: str, assumed: Model) -> Scalar:
-    """Return the state that `text` names: the model's state that reads so, or the text's own JSON value."""
+def _values(text: str, assumed: Model) -> list[Scalar]:
+    """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
+    written = _json(f"[{text}]")
+    if isinstance(written, list) and written and all(map(is_scalar, written)):
+        return [_state(value, json.dumps(value), assumed) for value in written]
+    return [_state(part, part, assumed) for part in _split("--states", text)]
+
+
+def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
+    """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
     from bayesdp.leakage.report import members
     from bayesdp.models import MarkovChain
 
     states = [state for member in members(assumed) if isinstance(member, MarkovChain) for state in member.states]
-    named = {json.dumps(state): state for state in states if text in (str(state), json.dumps(state))}
-    if len(named) > 1:
-        raise QueryError(
-            f"--states {text} could be any of the states {', '.join(named)}; write the one you mean as JSON"
-        )
-    if named:
-        return next(iter(named.values()))
+    if any(type(state) is type(value) and state == value for state in states):
+        return value
+    reads = text if isinstance(value, str) else json.dumps(value)
+    alike = {json.dumps(state): state for state in states if reads in (str(state), json.dumps(state))}
+    if len(alike) > 1:
+        raise QueryError(f"--states {reads} could be any of {', '.join(alike)}; write the one you mean as JSON")
+    if alike:
+        return next(iter(alike.values()))
+    plain = _json(text)
+    return plain if not states and is_scalar(plain) else value
+
+
+def _json(text: str) -> object:
     try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if is_scalar(value) else text
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

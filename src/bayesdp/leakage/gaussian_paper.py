@@ -5,16 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
+from bayesdp.leakage.metric import metric_scope, reaches, variance_kinds
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
-from bayesdp.spending import Spend, queries_of
+from bayesdp.spending import Release, Spend
 
-__all__ = ["GaussianPaper", "paper_factor"]
-
-_EQUAL_VARIANCES = Fraction(1, 10**12)
-"""Variances may differ by this much relatively: rounding, not a different variance. The proof allows for it."""
+__all__ = ["GaussianPaper", "paper_factor", "refuse_unlike"]
 
 
 class GaussianPaper(Theorem):
@@ -24,37 +22,21 @@ class GaussianPaper(Theorem):
     proof: ClassVar[str] = "docs/theory/gaussian-paper.md"
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        if not isinstance(model, GaussianGroups):
-            return "it is about normal groups (GaussianGroups)"
-        if len({query.column for query in queries if query.column is not None}) > 1:
-            return "the sums are over different columns, and one correlation model speaks about one"
-        for query in queries:
-            if query.not_metric is not None:
-                return f"it needs a mechanism that is private in the ℓ1 metric, and {query.not_metric}"
-        for size, correlation, spread in _kinds(model):
-            if spread > _EQUAL_VARIANCES:
-                return f"it needs equal variances, but they differ by {float(spread):.1%} of the smallest"
-            if correlation * (size - 2) >= 1:
-                return (
-                    f"it needs ρ(m−2) < 1, but ρ = {float(correlation):.6g} and m = {size} "
-                    f"give {float(correlation * (size - 2)):.6g}"
-                )
-        return None
+        return refuse_unlike(model) or _refuse_jumps(queries)
 
     def bound(self, model: Model, spend: Spend) -> float:
-        reach = covered_distance(model, queries_of(spend))
-        return float_above(_factor(model) * sum(Fraction(tau) * reach / _width(query) for query, tau in spend))
+        return float_above(
+            _factor(model) * sum(reach * tau for reach, tau in reaches(model, spend) if reach is not None)
+        )
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
-        reach = covered_distance(model, (query, *queries_of(spent)))
-        used = sum((Fraction(tau) * reach / _width(earlier) for earlier, tau in spent), start=Fraction(0))
-        return float_below((Fraction(epsilon) / _factor(model) - used) * _width(query) / reach)
+        (reach, _), *earlier = reaches(model, (Release(query, 1.0), *spent))
+        assert reach is not None
+        used = sum((each * tau for each, tau in earlier if each is not None), start=Fraction(0))
+        return float_below((Fraction(epsilon) / _factor(model) - used) / reach)
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return (
-            f"target values at most {float(covered_distance(model, queries)):g} apart, "
-            "Laplace noise on clipped sums and means"
-        )
+        return metric_scope(model, queries)
 
 
 def paper_factor(size: int, correlation: Fraction) -> Fraction:
@@ -68,30 +50,36 @@ def paper_factor(size: int, correlation: Fraction) -> Fraction:
     return size * size / (4 * (1 / correlation - size + 2)) + 1
 
 
-def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
-    """Return how far apart target values may be: the model's distance, or the widest clipping width."""
-    assert isinstance(model, GaussianGroups)
-    return Fraction(model.distance) if model.distance is not None else max(map(_width, queries))
+def refuse_unlike(model: Model) -> str | None:
+    """Return why the model is not normal groups with equal variances and ρ(m−2) < 1, or None."""
+    if not isinstance(model, GaussianGroups):
+        return "it is about normal groups (GaussianGroups)"
+    for size, correlation, spread in variance_kinds(model):
+        if spread > _EQUAL_VARIANCES:
+            return f"it needs equal variances, but the largest is {_shown(1 + spread)} times the smallest"
+        if correlation * (size - 2) >= 1:
+            return (
+                f"it needs ρ(m−2) < 1, but ρ = {_shown(correlation)} and m = {size} "
+                f"give {_shown(correlation * (size - 2))}"
+            )
+    return None
+
+
+def _shown(value: Fraction) -> str:
+    return format(float(value), ".6g") if value < 10**300 else "more than 1e300"
+
+
+def _refuse_jumps(queries: tuple[Query, ...]) -> str | None:
+    for query in queries:
+        if query.not_metric is not None:
+            return f"it needs a mechanism that is private in the ℓ1 metric, and {query.not_metric}"
+    return None
 
 
 def _factor(model: Model) -> Fraction:
     assert isinstance(model, GaussianGroups)
-    return max(paper_factor(size, correlation) for size, correlation, _ in _kinds(model))
+    return max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
 
 
-def _kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]]:
-    """Return size, largest |covariance| over smallest variance, and relative spread of variances for each kind."""
-    if model.correlation is not None:
-        return [(model.group_size, Fraction(model.correlation), Fraction(0))]
-    found = []
-    for kind in model.kinds:
-        variances = [row[index] for index, row in enumerate(kind)]
-        smallest, largest = Fraction(min(variances)), Fraction(max(variances))
-        others = (abs(value) for i, row in enumerate(kind) for j, value in enumerate(row) if i != j)
-        found.append((len(kind), Fraction(max(others, default=0.0)) / smallest, (largest - smallest) / smallest))
-    return found
-
-
-def _width(query: Query) -> Fraction:
-    assert query.width is not None
-    return query.width
+_EQUAL_VARIANCES = Fraction(1, 10**12)
+"""Variances may differ by this much relatively: rounding, not a different variance. The proof allows for it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 from bayesdp.leakage.theorem import Theorem
@@ -41,8 +42,10 @@ class MarkovPaper(Theorem):
         return float_below(Fraction(epsilon) - _offset(model) - exact_total(spent))
 
 
+@lru_cache(maxsize=256)
 def _offset(model: Model) -> Fraction:
     """Return 4 ln γ of the transition matrix with its rows scaled to sum to exactly one, rounded up."""
     assert isinstance(model, MarkovChain)
-    entries = [Fraction(entry) / exact_sum(row) for row in model.transition for entry in row]
-    return 4 * Fraction(log_above(max(entries) / min(entries)))
+    rows = [(Fraction(max(row)), Fraction(min(row)), exact_sum(row)) for row in model.transition]
+    largest = max(most / total for most, _, total in rows)
+    return 4 * Fraction(log_above(largest / min(least / total for _, least, total in rows)))

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from bayesdp.errors import InvalidInputError
 from bayesdp.leakage.theorem import Theorem
+from bayesdp.validation import brief
 
 __all__ = ["register", "theorem_named", "theorems", "unregister"]
 
@@ -45,7 +46,10 @@ def register(theorem: Theorem) -> None:
     or its name is taken.
     """
     if not isinstance(theorem, Theorem):
-        raise InvalidInputError(f"expected an instance of a Theorem subclass, not {theorem!r}")
+        raise InvalidInputError(f"expected an instance of a Theorem subclass, not {brief(theorem)}")
+    for needed in ("name", "proof"):
+        if not isinstance(getattr(theorem, needed, None), str):
+            raise InvalidInputError(f"{type(theorem).__name__} needs a {needed}, a text")
     if any(each.name == theorem.name for each in theorems()):
         raise InvalidInputError(f"there is a theorem {theorem.name!r} already; give yours another name")
     _others[theorem.name] = theorem

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError, NoTheoremAppliesError, QueryError
+from bayesdp.errors import InvalidInputError, NoTheoremAppliesError, TooLargeError
 from bayesdp.leakage.registry import theorem_named, theorems
+from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import AnyOf, Model
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.spending import Spend, queries_of, total_tau
 from bayesdp.tables import table
+from bayesdp.validation import brief
 
 __all__ = ["Assessment", "Leakage", "assess", "check_queries", "members", "promised", "report"]
 
 BETA = 0.05
 """The failure probability accuracy is stated at unless another is asked for."""
+
+ANY_OF = "any-of"
+"""The row that combines the best theorem of each model under an AnyOf."""
 
 ESTIMATED = (
     "The model's parameters were estimated from data. If those are the private data, the estimate is itself a release "
@@ -43,7 +49,8 @@ class Assessment:
 class Leakage(Document):
     """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
 
-    Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line.
+    Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
+    `parts` holds the leakage under each of its models, and everything else is that of the worst.
     """
 
     model: Model
@@ -52,7 +59,10 @@ class Leakage(Document):
     theorem: str
     scope: str
     unit: str
+    proof: str
+    worst_case: str | None
     assessments: tuple[Assessment, ...]
+    parts: tuple[Leakage, ...] = ()
 
     @property
     def tau(self) -> float:
@@ -60,9 +70,9 @@ class Leakage(Document):
         return total_tau(self.spend)
 
     @property
-    def proof(self) -> str:
-        """Where the theorem's proof is."""
-        return theorem_named(self.theorem).proof
+    def headline(self) -> str:
+        """The row of the table that this leakage is: its theorem, or the best of each model under an AnyOf."""
+        return ANY_OF if self.parts else self.theorem
 
     @property
     def assumption(self) -> str:
@@ -80,7 +90,7 @@ class Leakage(Document):
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
         rows = [
-            [each.theorem, shown_above(each.epsilon), "best" if each.theorem == self.theorem else ""]
+            [each.theorem, shown_above(each.epsilon), "best" if each.theorem == self.headline else ""]
             if each.epsilon is not None
             else [each.theorem, "–", each.reason or ""]
             for each in self.assessments
@@ -98,6 +108,7 @@ class Leakage(Document):
             "beta": BETA,
             "theorem": self.theorem,
             "scope": self.scope,
+            "worst_case": self.worst_case,
             "unit": self.unit,
             "assumption": self.assumption,
             "proof": self.proof,
@@ -117,33 +128,53 @@ def report(model: Model, spend: Spend) -> Leakage:
     Raises QueryError for queries the model does not speak about, NoTheoremAppliesError if nothing is proven.
     """
     check_queries(model, spend)
-    assessed = [assess(member, spend) for member in members(model)]
-    best = [_best(found) for found in assessed]
-    worst = max(range(len(best)), key=lambda index: best[index][0])
-    queries = queries_of(spend)
-    scopes = dict.fromkeys(
-        theorem_named(name).scope(member, queries) for member, (_, name) in zip(members(model), best, strict=True)
+    if not isinstance(model, AnyOf):
+        return _under(model, spend)
+    parts = tuple(_under(member, spend) for member in model.models)
+    worst = max(parts, key=lambda part: part.epsilon)
+    scopes = {part.scope for part in parts}
+    together = [_together(found) for found in zip(*(part.assessments for part in parts), strict=True)]
+    return replace(
+        worst,
+        model=model,
+        unit=model.unit,
+        scope=worst.scope if len(scopes) == 1 else _numbered(part.scope for part in parts),
+        assessments=(*together, Assessment(ANY_OF, worst.epsilon)),
+        parts=parts,
     )
-    epsilon, name = best[worst]
+
+
+def _under(model: Model, spend: Spend) -> Leakage:
+    """Return the leakage under one model."""
+    assessments = tuple(assess(theorem, model, spend) for theorem in theorems())
+    proven = [each for each in assessments if each.epsilon is not None]
+    if not proven:
+        raise NoTheoremAppliesError((each.theorem, each.reason or "") for each in assessments)
+    best = min(proven, key=lambda each: each.epsilon or 0.0)
+    assert best.epsilon is not None
+    theorem = theorem_named(best.theorem)
     return Leakage(
         model=model,
         spend=spend,
-        epsilon=epsilon,
-        theorem=name,
-        scope="; ".join(scopes),
-        unit=theorem_named(name).unit(members(model)[worst]),
-        assessments=tuple(map(_together, zip(*assessed, strict=True))),
+        epsilon=best.epsilon,
+        theorem=best.theorem,
+        scope=theorem.scope(model, queries_of(spend)),
+        unit=theorem.unit(model),
+        proof=theorem.proof,
+        worst_case=theorem.worst_case(model, spend),
+        assessments=assessments,
     )
 
 
-def assess(model: Model, spend: Spend) -> list[Assessment]:
-    """Return what every theorem says of `spend` under one model."""
-    found = []
-    for theorem in theorems():
-        reason = theorem.refusal(model, queries_of(spend))
-        epsilon = theorem.epsilon(model, spend) if reason is None else None
-        found.append(Assessment(theorem.name, epsilon, reason))
-    return found
+def assess(theorem: Theorem, model: Model, spend: Spend) -> Assessment:
+    """Return what one theorem says of `spend` under one model."""
+    reason = theorem.refusal(model, queries_of(spend))
+    if reason is not None:
+        return Assessment(theorem.name, reason=reason)
+    try:
+        return Assessment(theorem.name, theorem.epsilon(model, spend))
+    except TooLargeError as error:
+        return Assessment(theorem.name, reason=str(error))
 
 
 def members(model: Model) -> tuple[Model, ...]:
@@ -154,48 +185,45 @@ def members(model: Model) -> tuple[Model, ...]:
 def check_queries(model: object, spend: Spend) -> None:
     """Refuse what is not a model, and queries that the model does not speak about."""
     if not isinstance(model, Model):
-        raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {model!r}")
-    for query in queries_of(spend):
-        model.check_query(query)
+        raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
+    model.check_queries(queries_of(spend))
 
 
 def promised(leakage: Leakage, claim: str) -> str:
     """Return a claim with everything it rests on, as sentences."""
+    proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{claim} about {leakage.unit}",
-        f"This is proven (theorem {leakage.theorem}, {leakage.proof}) if {leakage.assumption}",
+        f"This is proven ({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
         f"It covers {leakage.scope}",
     ]
+    if leakage.worst_case is not None:
+        sentences.append(f"The worst case: {leakage.worst_case}")
     return " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:
-    """Return the Laplace scale and α of a single release; None for several, or while a mean's size is unknown."""
+    """Return the Laplace scale and α of a single release; None for several, or where no finite scale is known."""
     if len(spend) != 1:
         return None, None
     (query, tau) = spend[0]
     try:
         scale = laplace_scale(query, tau)
-    except QueryError:
+        return scale, Laplace(scale).alpha(BETA, cells=query.dimension)
+    except InvalidInputError:
         return None, None
-    return scale, Laplace(scale).alpha(BETA, cells=query.dimension)
-
-
-def _best(found: list[Assessment]) -> tuple[float, str]:
-    proven = [(each.epsilon, index) for index, each in enumerate(found) if each.epsilon is not None]
-    if not proven:
-        raise NoTheoremAppliesError((each.theorem, each.reason or "") for each in found)
-    epsilon, index = min(proven)
-    return epsilon, found[index].theorem
 
 
 def _together(found: tuple[Assessment, ...]) -> Assessment:
     """Combine what one theorem says under each model that may hold: the largest ε, or the first reason."""
     for index, each in enumerate(found):
         if each.epsilon is None:
-            where = f"model {index + 1} of {len(found)}: " if len(found) > 1 else ""
-            return Assessment(each.theorem, reason=f"{where}{each.reason}")
+            return Assessment(each.theorem, reason=f"under model {index + 1}: {each.reason}")
     return max(found, key=lambda each: each.epsilon or 0.0)
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "; ".join(f"under model {index}: {text}" for index, text in enumerate(texts, start=1))
 
 
 def _described(spend: Spend) -> str:

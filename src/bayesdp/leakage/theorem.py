@@ -62,6 +62,10 @@ class Theorem(ABC):
         """Return which target values the guarantee distinguishes, and which mechanisms it covers."""
         return "every pair of target values, any mechanism with that tau"
 
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        """Return in words the case in which the bound is reached, if the theorem knows it."""
+        return None
+
     def unit(self, model: Model) -> str:
         """Return what is protected."""
         return model.unit
@@ -81,9 +85,11 @@ class Theorem(ABC):
         reason = self.refusal(model, tuple(release.query for release in spends[0]))
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
-        found = [float(value) for value in self.bounds(model, spends)]
+        found = list(self.bounds(model, spends))
+        if len(found) != len(spends):
+            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
         for spend, value in zip(spends, found, strict=True):
-            if not (math.isfinite(value) and value >= 0):
+            if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
                 taus = ", ".join(f"{release.tau:g}" for release in spend)
                 raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
         return found

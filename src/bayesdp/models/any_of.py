@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.queries import Query
+from bayesdp.validation import brief
 
 __all__ = ["AnyOf"]
 
@@ -26,12 +28,15 @@ class AnyOf(Model):
 
     kind: ClassVar[str] = "any-of"
 
-    def __init__(self, *models: Model, column: str | None = None) -> None:
+    def __init__(self, *models: Model, column: str | None = None, record: str = "record") -> None:
+        validation.text("record", record, ModelError)
+        if column is not None:
+            validation.text("column", column, ModelError)
         if not models:
             raise ModelError("AnyOf needs at least one model")
         for index, model in enumerate(models):
             if not isinstance(model, Model):
-                raise ModelError(f"model {index} of AnyOf is not a model: {model!r}")
+                raise ModelError(f"model {index} of AnyOf is not a model: {brief(model)}")
         members = tuple(inner for model in models for inner in (model.models if isinstance(model, AnyOf) else (model,)))
         subjects = {member.subject for member in members} | {column}
         subjects.discard(None)
@@ -39,12 +44,12 @@ class AnyOf(Model):
             raise ModelError(
                 f"the models of AnyOf speak about different columns: {', '.join(sorted(map(str, subjects)))}"
             )
-        records = {member.record for member in members}
+        records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
-        object.__setattr__(self, "record", records.pop())
+        object.__setattr__(self, "record", records.pop() if records else "record")
         super().__post_init__()
 
     @property
@@ -60,17 +65,18 @@ class AnyOf(Model):
     def estimated(self) -> bool:
         return any(model.estimated for model in self.models)
 
-    def check_query(self, query: Query) -> None:
-        super().check_query(query)
+    def check_queries(self, queries: tuple[Query, ...]) -> None:
+        for query in queries:
+            self.check_query(query)
         for model in self.models:
-            model.check_query(query)
+            model.check_queries(queries)
 
     def _content(self) -> dict[str, Any]:
         return {"models": [model.to_dict() for model in self.models]}
 
     @classmethod
     def _keys(cls) -> frozenset[str]:
-        return frozenset({"models", "column"})
+        return frozenset({"models", "column", "record"})
 
     @classmethod
     def _required(cls) -> frozenset[str]:
@@ -80,8 +86,9 @@ class AnyOf(Model):
     def _read(cls, entries: Mapping[str, Any]) -> Self:
         models = entries["models"]
         if not isinstance(models, list):
-            raise ModelError(f'"models" must be a list of models, not {models!r}')
+            raise ModelError(f'"models" must be a list of models, not {brief(models)}')
         for index, model in enumerate(models):
             if isinstance(model, Mapping) and model.get("type") == cls.kind:
                 raise ModelError(f'model {index} is itself "{cls.kind}"; list its models here instead')
-        return cls(*(Model.from_dict(model) for model in models), column=entries.get("column"))
+        named = {key: entries[key] for key in ("column", "record") if key in entries}
+        return cls(*(Model.from_dict(model) for model in models), **named)

@@ -23,6 +23,7 @@ class ArbitraryGroups(Model):
     size: int
 
     kind: ClassVar[str] = "arbitrary"
+    about_values: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

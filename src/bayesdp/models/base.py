@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from bayesdp import documents, validation
 from bayesdp.documents import Document
 from bayesdp.errors import ModelError, QueryError
 from bayesdp.queries import Query
+from bayesdp.validation import brief
 
 __all__ = ["SCHEMA", "Model"]
 
@@ -30,6 +32,9 @@ class Model(Document):
     record: str = "record"
 
     kind: ClassVar[str]
+    about_values: ClassVar[bool] = True
+    """Whether the model describes the values of one column, not only which records are correlated."""
+
     _types: ClassVar[dict[str, type[Model]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -78,6 +83,20 @@ class Model(Document):
                 "one column says nothing about another"
             )
 
+    def check_queries(self, queries: tuple[Query, ...]) -> None:
+        """Refuse queries the model does not speak about, one by one and together.
+
+        A model of values speaks about one column even if it does not name it; two columns need a model of both.
+        """
+        for query in queries:
+            self.check_query(query)
+        columns = sorted({query.column for query in queries if query.column is not None})
+        if self.about_values and len(columns) > 1:
+            raise QueryError(
+                f"the queries are about different columns ({', '.join(columns)}), but the model speaks about the "
+                "values of one; how the columns hang together is not in it"
+            )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the model as the JSON object of docs/models.md."""
         extras: dict[str, Any] = {} if self.column is None else {"column": self.column}
@@ -114,17 +133,17 @@ class Model(Document):
         3
         """
         if not isinstance(document, Mapping):
-            raise ModelError(f"a model must be a JSON object, not {document!r}")
+            raise ModelError(f"a model must be a JSON object, not {brief(document)}")
         entries = dict(document)
         schema = entries.pop("schema", SCHEMA)
         if isinstance(schema, bool) or schema != SCHEMA:
-            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {schema!r}')
+            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {brief(schema)}')
         kind = entries.pop("type", None)
         known = ", ".join(f'"{name}"' for name in sorted(Model._types))
         if kind is None:
             raise ModelError(f'a model needs a "type", one of {known}')
         if not isinstance(kind, str) or kind not in Model._types:
-            raise ModelError(f'"type" must be one of {known}, not {kind!r}')
+            raise ModelError(f'"type" must be one of {known}, not {brief(kind)}')
         return Model._types[kind]._checked(entries)
 
     @classmethod
@@ -147,7 +166,7 @@ class Model(Document):
         return Model.from_dict(documents.parse(text, "the model"))
 
     @staticmethod
-    def load(path: Any) -> Model:
+    def load(path: str | Path) -> Model:
         """Read a model from a JSON file; errors name the file."""
         try:
             return Model.from_dict(documents.read(path))

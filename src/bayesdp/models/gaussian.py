@@ -13,7 +13,8 @@ from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
-from bayesdp.validation import Matrix
+from bayesdp.rounding import shown_below
+from bayesdp.validation import Matrix, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ class GaussianGroups(Model):
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
             if not isinstance(self.moments, Moments):
-                raise ModelError(f"moments must be Moments(groups, mean, covariance), not {self.moments!r}")
+                raise ModelError(f"moments must be Moments(groups, mean, covariance), not {brief(self.moments)}")
             if self.covariance is None:
                 raise ModelError("moments describe what a covariance was estimated from; give covariance= too")
 
@@ -151,7 +152,7 @@ class GaussianGroups(Model):
         if self.correlation is not None:
             return (
                 f"records come in independent normal groups of at most {self.size}, with equal variances and every "
-                f"correlation at most {self.correlation:g} in absolute value"
+                f"correlation at most {shown_below(self.correlation)} in absolute value"
             )
         return f"records come in independent normal groups of at most {self.group_size} with the given covariance" + (
             "s" if len(self.kinds) > 1 else ""
@@ -194,23 +195,23 @@ def _kinds(covariance: object) -> Any:
 
 def _covariance(name: str, value: object) -> tuple[tuple[float, ...], ...]:
     table = validation.square(name, value, ModelError)
-    for i, row in enumerate(table):
-        if row[i] <= 0:
-            raise ModelError(f"{name}: the variance in row {i} must be greater than 0, not {row[i]:g}")
-        for j in range(i):
-            scale = (table[i][i] * table[j][j]) ** 0.5
-            if not abs(row[j] - table[j][i]) <= _SYMMETRY * scale:
-                raise ModelError(
-                    f"{name} must be symmetric: row {i}, column {j} is {row[j]:g}, "
-                    f"but row {j}, column {i} is {table[j][i]:g}"
-                )
-            if abs(row[j]) > scale:
-                raise ModelError(
-                    f"{name}: row {i}, column {j} is {row[j]:g}, more than the two variances allow ({scale:g})"
-                )
     array = np.array(table)
+    for i, variance in enumerate(np.diag(array)):
+        if variance <= 0:
+            raise ModelError(f"{name}: the variance in row {i} must be greater than 0, not {variance:g}")
     deviations = np.sqrt(np.diag(array))
-    smallest = float(np.linalg.eigvalsh(array / np.outer(deviations, deviations))[0])
+    correlations = array / deviations[:, None] / deviations[None, :]
+    for i, j in np.argwhere(~(np.abs(correlations - correlations.T) <= _SYMMETRY)):
+        raise ModelError(
+            f"{name} must be symmetric: row {i}, column {j} is {array[i, j]:g}, "
+            f"but row {j}, column {i} is {array[j, i]:g}"
+        )
+    for i, j in np.argwhere(np.abs(correlations) > 1 + _SYMMETRY):
+        raise ModelError(
+            f"{name}: row {i}, column {j} is {array[i, j]:g}, more than the two variances allow "
+            f"({deviations[i] * deviations[j]:g})"
+        )
+    smallest = float(np.linalg.eigvalsh(correlations)[0])
     if smallest < _CONDITION * len(table):
         raise ModelError(
             f"{name} is not positive definite (its correlation matrix has the eigenvalue {smallest:.3g}); records that "
@@ -221,7 +222,7 @@ def _covariance(name: str, value: object) -> tuple[tuple[float, ...], ...]:
 
 def _largest_correlation(matrix: NDArray[np.float64]) -> float:
     deviations = np.sqrt(np.diag(matrix))
-    correlations = np.abs(matrix) / np.outer(deviations, deviations)
+    correlations = np.abs(matrix) / deviations[:, None] / deviations[None, :]
     np.fill_diagonal(correlations, 0.0)
     return float(correlations.max())
 

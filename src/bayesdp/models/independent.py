@@ -19,6 +19,7 @@ class Independent(Model):
     """
 
     kind: ClassVar[str] = "independent"
+    about_values: ClassVar[bool] = False
 
     @property
     def group_size(self) -> int:

@@ -14,7 +14,7 @@ from bayesdp.errors import ModelError, QueryError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
 from bayesdp.queries import Query
-from bayesdp.validation import Matrix, Scalar, Values
+from bayesdp.validation import Matrix, Scalar, Values, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovChain"]
 
 _ROW_SUM = 1e-9
+_LARGEST_COUNT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,13 @@ class MarkovChain(Model):
         if self.length is not None:
             object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
         if self.start not in ("stationary", "any"):
-            raise ModelError(f'start must be "stationary" or "any", not {self.start!r}')
+            raise ModelError(f'start must be "stationary" or "any", not {brief(self.start)}')
         if self.state is not None:
             validation.text("state", self.state, ModelError)
             if self.column is not None:
                 raise ModelError("give column= or state=, not both: the model speaks about one of them")
         if not isinstance(self.gaps, bool):
-            raise ModelError(f"gaps must be true or false, not {self.gaps!r}")
+            raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
         if self.counts is not None:
             self._check_counts()
         if self.start == "stationary" and not self.is_irreducible:
@@ -74,20 +75,16 @@ class MarkovChain(Model):
             )
 
     def _check_counts(self) -> None:
-        counts = validation.square("counts", self.counts, ModelError)
+        counts = _counts(self.counts)
         if len(counts) != len(self.transition):
             raise ModelError(f"counts must have {len(self.transition)} rows like transition, not {len(counts)}")
-        whole = []
         for i, row in enumerate(counts):
             for j, count in enumerate(row):
-                if count < 0 or not count.is_integer():
-                    raise ModelError(f"counts, row {i}, column {j} must be a whole number of at least 0, not {count:g}")
                 if count > 0 and self.transition[i][j] == 0:
                     raise ModelError(
                         f"counts and transition disagree: row {i}, column {j} was seen, but has probability 0"
                     )
-            whole.append(tuple(int(count) for count in row))
-        object.__setattr__(self, "counts", tuple(whole))
+        object.__setattr__(self, "counts", counts)
 
     @classmethod
     def from_counts(
@@ -110,7 +107,7 @@ class MarkovChain(Model):
         >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
         ((0.8, 0.2), (0.75, 0.25))
         """
-        table = validation.square("counts", counts, ModelError)
+        table = _counts(counts)
         smoothing = validation.number("smoothing", smoothing, ModelError)
         if smoothing < 0:
             raise ModelError(f"smoothing must be at least 0, not {smoothing:g}")
@@ -118,9 +115,7 @@ class MarkovChain(Model):
         for i, row in enumerate(table):
             smoothed = [count + smoothing for count in row]
             total = math.fsum(smoothed)
-            if any(count < 0 for count in row):
-                raise ModelError(f"counts, row {i} has a negative entry")
-            if total <= 0:
+            if not 0 < total < math.inf:
                 raise ModelError(
                     f"counts, row {i} is empty: the state was never left, so nothing is known about what follows it; "
                     "leave it out or give smoothing="
@@ -203,8 +198,10 @@ class MarkovChain(Model):
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).
 
-        Raises ModelError for a reducible chain.
+        Raises ModelError for a chain that is not assumed stationary: read backwards, it has no fixed probabilities.
         """
+        if self.start != "stationary":
+            raise ModelError('only a stationary chain can be read backwards, but the model says start="any"')
         weights = self.stationary
         backwards = self.matrix.T * weights[None, :] / weights[:, None]
         backwards /= backwards.sum(axis=1, keepdims=True)
@@ -214,6 +211,7 @@ class MarkovChain(Model):
             length=self.length,
             start=self.start,
             state=self.state,
+            counts=None if self.counts is None else tuple(zip(*self.counts, strict=True)),
             gaps=self.gaps,
             column=self.column,
             record=self.record,
@@ -246,8 +244,8 @@ class MarkovChain(Model):
         super().check_query(query)
         for value in query.values:
             if value not in self.states:
-                known = ", ".join(map(repr, self.states[:8])) + (", …" if len(self.states) > 8 else "")
-                raise QueryError(f"{value!r} is not a state of the chain; its states are {known}")
+                known = ", ".join(map(brief, self.states[:8])) + (", …" if len(self.states) > 8 else "")
+                raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}")
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
@@ -267,6 +265,15 @@ class MarkovChain(Model):
     @classmethod
     def _required(cls) -> frozenset[str]:
         return frozenset({"transition"})
+
+
+def _counts(value: object) -> tuple[tuple[int, ...], ...]:
+    table = validation.square("counts", value, ModelError)
+    for i, row in enumerate(table):
+        for j, count in enumerate(row):
+            if not (0 <= count <= _LARGEST_COUNT and count.is_integer()):
+                raise ModelError(f"counts, row {i}, column {j} must be a whole number from 0 to 2^53, not {count:g}")
+    return tuple(tuple(int(count) for count in row) for row in table)
 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:

@@ -1,0 +1,72 @@
+"""The suite that judges theorems must itself be able to say no."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import pytest
+
+from bayesdp import ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
+from bayesdp.spending import Spend, total_tau
+from bayesdp.testing import TheoremContract, group_cases
+
+
+class Half(Theorem):
+    """False: groups leak no more than independent records (the example of docs/extending.md, for every size)."""
+
+    name: ClassVar[str] = "half"
+    proof: ClassVar[str] = "none"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return None if isinstance(model, ArbitraryGroups) else "it is about groups"
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return total_tau(spend)
+
+
+class Falling(Half):
+    """False: more τ leaks less."""
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return 100 / (1 + total_tau(spend))
+
+
+class HalfContract(TheoremContract):
+    theorem = Half()
+    cases = group_cases()
+    refused: ClassVar[Sequence[tuple[Model, Query]]] = ((Independent(), Count(equals=1)),)
+
+
+class FallingContract(HalfContract):
+    theorem = Falling()
+
+
+class AcceptsTooMuch(HalfContract):
+    refused = ((ArbitraryGroups(2), Count(equals=1)),)
+
+
+class RefusesNothing(HalfContract):
+    refused = ()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        HalfContract().test_never_below_the_oracle,
+        HalfContract().test_covers_several_releases_together,
+        HalfContract().test_what_is_calibrated_keeps_its_promise,
+        FallingContract().test_more_tau_never_leaks_less,
+        AcceptsTooMuch().test_refuses_what_its_hypotheses_exclude,
+        RefusesNothing().test_refuses_what_its_hypotheses_exclude,
+    ],
+    ids=lambda test: f"{type(test.__self__).__name__}.{test.__name__}",
+)
+def test_a_false_theorem_fails(test: object) -> None:
+    assert callable(test)
+    with pytest.raises(AssertionError):
+        test()
+
+
+def test_what_holds_passes() -> None:
+    HalfContract().test_refuses_what_its_hypotheses_exclude()
+    HalfContract().test_has_a_name_and_a_proof()
+    assert Half().refusal(MarkovChain([[1.0]]), ()) is not None
