@@ -23,15 +23,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    status = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        sys.stdout = None
-        status = (
-            status if isinstance(error, BrokenPipeError) else _refused(f"cannot write the output: {error.strerror}")
-        )
-    sys.exit(status)
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
