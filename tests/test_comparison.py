@@ -25,7 +25,7 @@ def test_one_row_per_theorem_and_epsilon() -> None:
 
 def test_it_prints_as_a_table_with_each_reason_once() -> None:
     text = str(compare(CHAIN, COUNT, epsilons=EPSILONS))
-    assert text.count("it is about normal groups") == 1
+    assert text.count("gaussian-paper: it is about normal groups") == 1
     assert "it proves no ε below 8.04" in text
     assert "(plain-dp): unprotected" in text
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bayesdp.leakage.report import Leakage
     from bayesdp.leakage.theorem import Theorem
     from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+    from bayesdp.plotting import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
 
 __version__ = "0.1.0"
@@ -51,6 +52,7 @@ __all__ = [
     "calibrate",
     "compare",
     "leakage",
+    "plot_tradeoff",
     "register",
     "theorems",
     "unregister",
@@ -75,6 +77,7 @@ _HOMES = {
     "Theorem": "leakage.theorem",
     "calibrate": "calibration",
     "compare": "comparison",
+    "plot_tradeoff": "plotting",
     "register": "leakage.registry",
     "theorems": "leakage.registry",
     "unregister": "leakage.registry",

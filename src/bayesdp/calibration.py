@@ -30,7 +30,8 @@ __all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
 LARGEST_TAU = 1000.0
 """Noise at this τ is already nothing (a thousandth of the sensitivity); a search goes no further unless ε does."""
 
-_SMALLEST_SHARE = 2.0**-60
+_SHARES = (1.0, 2.0**-1, 2.0**-3, 2.0**-7, 2.0**-15, 2.0**-31, 2.0**-60)
+_SMALLEST_SHARE = _SHARES[-1]
 """A theorem that still exceeds ε at this share of it does not reach ε at all."""
 
 _CLOSED_FORM_ULPS = 64
@@ -274,7 +275,8 @@ def largest_taus(
         elif formula is not None and (tau := _stepped_down(formula, epsilon, evaluate)) is not None:
             found[epsilon] = tau
     left = sorted(set(epsilons) - set(found))
-    found.update(zip(left, _searched(evaluate, left, theorem.tolerance), strict=True))
+    starts = [tau for epsilon in left for tau in theorem.starts(model, query, epsilon, spent) if tau > 0]
+    found.update(zip(left, _searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
     return [found[epsilon] for epsilon in epsilons]
 
 
@@ -292,7 +294,9 @@ def _stepped_down(tau: float, epsilon: float, evaluate: Evaluate) -> float | Non
     return None
 
 
-def _searched(evaluate: Evaluate, targets: Sequence[float], tolerance: float) -> list[float | None]:
+def _searched(
+    evaluate: Evaluate, targets: Sequence[float], starts: Sequence[float], tolerance: float, at_once: bool
+) -> list[float | None]:
     """Return for each of the ascending targets the largest τ found with ε(τ) ≤ target, or None.
 
     One batch of coarse points brackets every target; then all brackets are narrowed in step, a batch a round.
@@ -304,7 +308,10 @@ def _searched(evaluate: Evaluate, targets: Sequence[float], tolerance: float) ->
         if fresh:
             known.update(zip(fresh, evaluate(fresh), strict=True))
 
-    learn([max(share * target, math.ulp(0.0)) for target in targets for share in (_SMALLEST_SHARE, 1.0)])
+    learn([*starts, *(share * target for share in _SHARES[:4] for target in targets if at_once)])
+    for share in _SHARES:
+        low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
+        learn([max(share * target, math.ulp(0.0)) for target in low])
     results: dict[float, float | None] = {}
     narrowing: dict[float, _Narrowing] = {}
     for target in targets:
@@ -317,19 +324,20 @@ def _searched(evaluate: Evaluate, targets: Sequence[float], tolerance: float) ->
             results[target] = below
         else:
             narrowing[target] = _narrow(below, known[below] - target, above, known[above] - target, tolerance)
-    asked = {target: next(search) for target, search in narrowing.items()}
-    while asked:
-        learn(asked.values())
-        for target, tau in list(asked.items()):
+    excesses: dict[float, float | None] = dict.fromkeys(narrowing)
+    while excesses:
+        asked = {}
+        for target, excess in excesses.items():
             try:
-                asked[target] = narrowing[target].send(known[tau] - target)
+                asked[target] = narrowing[target].send(excess)
             except StopIteration as done:
                 results[target] = done.value
-                del asked[target]
+        learn(asked.values())
+        excesses = {target: known[tau] - target for target, tau in asked.items()}
     return [results[target] for target in targets]
 
 
-_Narrowing = Generator[float, float, float]
+_Narrowing = Generator[float, float | None, float]
 
 
 def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
@@ -348,6 +356,7 @@ def _narrow(below: float, excess_below: float, above: float, excess_above: float
         if not low < point < high:
             point = math.nextafter(low, math.inf)
         excess = yield point
+        assert excess is not None
         if (excess > 0) == (f_newest > 0):
             previous, f_previous = newest, f_newest
         else:

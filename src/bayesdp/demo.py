@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bayesdp import Count, Model, Query, Sum, calibrate, compare, leakage
+from bayesdp import Count, Model, Query, Sum, calibrate, leakage, plot_tradeoff
 from bayesdp.experiments.data import activity_chain, galton_families
 from bayesdp.rounding import shown_above
 
 __all__ = ["main"]
 
-EPSILONS = (0.5, 1.0, 2.0, 5.0, 8.5, 9.0, 10.0, 12.0, 15.0, 20.0)
+TITLE = "How far off is the number of active intervals? (Activity, 15,264 records, one person)"
 
 
 def main(folder: str = "demo-output") -> None:
     """Print the story for two data sets and write one picture of the first into `folder`."""
     chain = activity_chain()
     active = Count("steps > 0", equals=True)
-    _story("How many 5-minute intervals was a person active? (Activity, a Markov chain)", chain, active, epsilon=10)
+    _story("How many 5-minute intervals was a person active? (Activity, a Markov chain)", chain, active, epsilon=1)
     _story(
         "What is the total height of Galton's families? (normal groups of three)",
         galton_families(),
@@ -27,7 +27,7 @@ def main(folder: str = "demo-output") -> None:
     )
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    picture = compare(chain, active, epsilons=EPSILONS).plot(target / "activity.png")
+    picture = plot_tradeoff(chain, active, target / "activity.png", title=TITLE)
     print(f"The picture of the first question is in {picture}.")
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, calibrate, leakage
+from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, leakage
 from bayesdp.audit.oracle import gaussian_lemma, gaussian_pair
+from bayesdp.calibration import largest_taus
 from bayesdp.errors import QueryError
 from bayesdp.leakage.gaussian_paper import GaussianPaper, paper_factor
 from bayesdp.testing import TheoremContract, gaussian_cases
@@ -79,8 +80,8 @@ def test_the_scope_names_the_distance() -> None:
     assert "at most 100 apart" in leakage(FAMILY, SUM, tau=1).scope
     near = GaussianGroups(correlation=0.275, size=3, distance=10)
     assert "at most 10 apart" in leakage(near, SUM, tau=1).scope
-    assert leakage(near, SUM, tau=1).epsilon == pytest.approx(0.18534, abs=1e-5)
-    assert calibrate(near, SUM, epsilon=1).tau == pytest.approx(10 / 1.85345, rel=1e-4)
+    assert epsilon(near) == pytest.approx(0.18534, abs=1e-5)
+    assert largest_taus(GaussianPaper(), near, SUM, [1.0]) == [pytest.approx(10 / 1.85345, rel=1e-4)]
 
 
 def test_the_lemma_on_galtons_correlations() -> None:

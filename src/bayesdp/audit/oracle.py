@@ -35,10 +35,12 @@ __all__ = [
     "laplace_sum",
     "randomized_response",
     "record_channel",
+    "worst_mechanism",
 ]
 
 _LARGEST_TABLE = 3**5
 _LARGEST_GROUP = 6
+_LARGEST_PROGRAM = 27
 _LARGEST_EXPONENT = 600
 
 
@@ -98,6 +100,54 @@ def bdpl(joint: ArrayLike, kernel: ArrayLike) -> Finding:
     if worst is None:
         return Finding(0.0, 0, (), (0, 0), 0)
     return worst
+
+
+def worst_mechanism(joint: ArrayLike, tau: float) -> float:
+    """Return the largest leakage of *any* τ-DP mechanism under a finite joint law, by linear programming.
+
+    The likelihood of an output is a function g ≥ 0 of the data set that changes by at most a factor e^τ when one record
+    does; for every adversary and pair of values the worst g maximises E[g | x]/E[g | x′].
+
+    >>> round(worst_mechanism([[0.4, 0.1], [0.1, 0.4]], tau=1.0), 6)
+    1.569445
+    """
+    from scipy.optimize import linprog
+
+    law = _checked(joint, np.ones((*np.shape(joint), 1)))[0]
+    if law.size > _LARGEST_PROGRAM:
+        raise InvalidInputError(f"linear programs are solved for at most {_LARGEST_PROGRAM} data sets, not {law.size}")
+    steps = _neighbours(law.shape, math.exp(_private(tau, law.ndim)))
+    worst = 0.0
+    for target in range(law.ndim):
+        others = [record for record in range(law.ndim) if record != target]
+        for known in _subsets(others):
+            for values in itertools.product(*(range(law.shape[record]) for record in known)):
+                fixed = dict(zip(known, values, strict=True))
+                laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
+                for more, less in itertools.permutations([each for each in laws if each is not None], 2):
+                    solved: Any = linprog(-more, A_ub=steps, b_ub=np.zeros(len(steps)), A_eq=less[None], b_eq=[1.0])
+                    worst = max(worst, math.log(-solved.fun))
+    return worst
+
+
+def _given(law: NDArray[np.float64], fixed: dict[int, int]) -> NDArray[np.float64] | None:
+    """Return the law of the data set given some records, flattened; None if they cannot occur."""
+    kept = np.zeros_like(law)
+    where = tuple(fixed.get(record, slice(None)) for record in range(law.ndim))
+    kept[where] = law[where]
+    return kept.ravel() / kept.sum() if kept.sum() > 0 else None
+
+
+def _neighbours(shape: tuple[int, ...], factor: float) -> NDArray[np.float64]:
+    """Return rows that say g(D) − e^τ·g(D′) ≤ 0 for all data sets that differ in one record."""
+    points = list(itertools.product(*map(range, shape)))
+    rows = []
+    for (i, first), (j, second) in itertools.permutations(enumerate(points), 2):
+        if sum(a != b for a, b in zip(first, second, strict=True)) == 1:
+            row = np.zeros(len(points))
+            row[i], row[j] = 1.0, -factor
+            rows.append(row)
+    return np.array(rows).reshape(-1, len(points))
 
 
 def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple[float, int, int, int] | None:

@@ -14,7 +14,12 @@ __all__ = ["register", "theorem_named", "theorems", "unregister"]
 _OWN = (
     "bayesdp.leakage.independent:IndependentRecords",
     "bayesdp.leakage.general:GeneralBound",
+    "bayesdp.leakage.gaussian_covariance:GaussianCovariance",
+    "bayesdp.leakage.gaussian_tight:GaussianTight",
     "bayesdp.leakage.gaussian_paper:GaussianPaper",
+    "bayesdp.leakage.markov_mixing:MarkovMixing",
+    "bayesdp.leakage.markov_count:MarkovCount",
+    "bayesdp.leakage.markov_quilt:MarkovQuilt",
     "bayesdp.leakage.markov_paper:MarkovPaper",
 )
 """Our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
@@ -26,7 +31,8 @@ def theorems() -> tuple[Theorem, ...]:
     """Return every theorem, our own first.
 
     >>> [theorem.name for theorem in theorems()]
-    ['independent', 'general', 'gaussian-paper', 'markov-paper']
+    ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
+'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
     """
     return (*_own(), *_others.values())
 

@@ -25,16 +25,20 @@ __all__ = ["Theorem"]
 class Theorem(ABC):
     """A proven conversion from ordinary τ's to Bayesian ε.
 
-    name:      what people type and read.
-    proof:     where the proof is, as a path in the repository.
-    tolerance: how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
+    name:       what people type and read.
+    proof:      where the proof is, as a path in the repository.
+    composes:   whether it covers several releases together; one that does not must refuse them.
+    tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
+    vectorised: whether `bounds` computes several spends hardly slower than one.
 
     Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
     """
 
     name: ClassVar[str]
     proof: ClassVar[str]
+    composes: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-12
+    vectorised: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
@@ -57,6 +61,10 @@ class Theorem(ABC):
         Calibration checks the answer against `bound` before using it, so rounding needs no care here.
         """
         return None
+
+    def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+        """Return values of τ near which the largest may lie, to be tried first; for a theorem without a formula."""
+        return ()
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         """Return which target values the guarantee distinguishes, and which mechanisms it covers."""

@@ -28,6 +28,9 @@ __all__ = [
     "transition_matrices",
 ]
 
+MECHANISMS = ("count", "sum", "response", "any")
+"""Laplace noise on a count or a sum, randomized response on every record, and any τ-DP mechanism at all."""
+
 Kernels = Callable[[float], "NDArray[np.float64]"]
 
 
@@ -35,13 +38,15 @@ Kernels = Callable[[float], "NDArray[np.float64]"]
 class Case:
     """A model, a query, and the exact leakage of τ-DP answers to it on data that follow the model.
 
-    measure takes the τ of each of one or more releases and returns what they leak together.
+    measure takes the τ of each of one or more releases and returns what they leak together. laplace says whether the
+    answers are Laplace noise on the query itself, not some other τ-DP mechanism.
     """
 
     model: Model
     query: Query
     measure: Callable[[Sequence[float]], float]
     description: str = ""
+    laplace: bool = True
 
     def __repr__(self) -> str:
         return f"Case({self.model!r}, {self.query!r}, {self.description})"
@@ -59,7 +64,7 @@ def independent_cases(draw: st.DrawFn) -> Case:
     joint: NDArray[np.float64] = np.ones(())
     for _ in range(records):
         joint = np.multiply.outer(joint, draw(_laws(states, zeros=True)))
-    return _finite_case(draw, Independent(), joint)
+    return _finite_case(draw, Independent(), joint, draw(_values(states)))
 
 
 @st.composite
@@ -71,27 +76,30 @@ def group_cases(draw: st.DrawFn) -> Case:
     for size in sizes:
         group = draw(_laws(states**size, zeros=True)).reshape((states,) * size)
         joint = np.multiply.outer(joint, group)
-    return _finite_case(draw, ArbitraryGroups(max(sizes)), joint)
+    return _finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
 
 
 @st.composite
-def chain_cases(draw: st.DrawFn, positive: bool = False) -> Case:
+def chain_cases(
+    draw: st.DrawFn, positive: bool = False, unlimited: bool = True, mechanisms: Sequence[str] = MECHANISMS
+) -> Case:
     """Draw a Markov chain of two or three states and up to five records; zeros unless `positive`.
 
     A chain that is declared stationary is measured from its stationary law, any other from a random start. The model's
-    length is that of the chain, longer, or unlimited: the guarantee must hold for every length up to it.
+    length is that of the chain, longer, or (if `unlimited`) any: the guarantee must hold for every length up to it.
     """
     states, records = draw(_sizes(longest=5))
     matrix = draw(transition_matrices(states, zeros=not positive))
-    length = draw(st.sampled_from([records, records + 3, None]))
+    length = draw(st.sampled_from([records, records + 3, *([None] if unlimited else [])]))
     rows = tuple(tuple(map(float, row)) for row in matrix)
-    chain = MarkovChain(rows, length=length, start="any")
+    values = draw(_values(states))
+    chain = MarkovChain(rows, states=values, length=length, start="any")
     start = None
     if chain.is_irreducible and (positive or draw(st.booleans())):
-        chain = MarkovChain(rows, length=length)
+        chain = MarkovChain(rows, states=values, length=length)
     else:
         start = draw(_laws(states, zeros=True))
-    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start))
+    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
 
 
 @st.composite
@@ -154,20 +162,29 @@ def _correlations(draw: st.DrawFn, size: int) -> NDArray[np.float64]:
     return np.array((correlations + correlations.T) / 2)
 
 
-def _finite_case(draw: st.DrawFn, model: Model, joint: NDArray[np.float64]) -> Case:
+def _values(states: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(-3, 3), min_size=states, max_size=states, unique=True)
+
+
+def _finite_case(
+    draw: st.DrawFn,
+    model: Model,
+    joint: NDArray[np.float64],
+    values: list[int],
+    mechanisms: Sequence[str] = MECHANISMS,
+) -> Case:
     """Choose a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP one."""
     states, records = joint.shape[0], joint.ndim
-    chosen = draw(st.sampled_from(["count", "sum", "response", "any"]))
-    counted = draw(st.integers(0, states - 1))
+    chosen = draw(st.sampled_from(mechanisms))
+    counted = draw(st.sampled_from(values))
     query: Query = Count(equals=counted)
     kernel: Kernels
     if chosen == "count":
-        indicator = [float(state == counted) for state in range(states)]
-        kernel = partial(oracle.laplace_sum, indicator, records)
+        kernel = partial(oracle.laplace_sum, [float(value == counted) for value in values], records)
     elif chosen == "sum":
-        values = draw(st.lists(st.integers(-3, 3), min_size=states, max_size=states, unique=True))
-        query = Sum(bounds=(min(values), max(values)))
-        kernel = partial(oracle.laplace_sum, values, records)
+        low = draw(st.integers(min(values), max(values) - 1))
+        query = Sum(bounds=(low, max(values)))
+        kernel = partial(oracle.laplace_sum, [max(value, low) for value in values], records)
     elif chosen == "response":
         kernel = partial(oracle.generalized_randomized_response, states=states, records=records)
     else:
@@ -177,7 +194,7 @@ def _finite_case(draw: st.DrawFn, model: Model, joint: NDArray[np.float64]) -> C
     def measure(taus: Sequence[float]) -> float:
         return oracle.bdpl(joint, oracle.joint_release(*map(kernel, taus))).epsilon
 
-    return Case(model, query, measure, f"mechanism {chosen} on {joint.tolist()}")
+    return Case(model, query, measure, f"mechanism {chosen} on {joint.tolist()}", chosen in ("count", "sum"))
 
 
 def _lipschitz(heights: NDArray[np.float64], tau: float) -> NDArray[np.float64]:

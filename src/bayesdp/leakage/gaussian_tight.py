@@ -1,0 +1,73 @@
+"""Normal groups with bounded correlations, tight: 1 + (m−1)ρ. Proof: docs/theory/gaussian-tight.md."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from bayesdp.leakage.gaussian_paper import refuse_unlike
+from bayesdp.leakage.metric import metric_scope, reaches, variance_kinds
+from bayesdp.leakage.theorem import Theorem
+from bayesdp.models import GaussianGroups, Model
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above, float_below
+from bayesdp.spending import Release, Spend
+
+__all__ = ["GaussianTight", "refuse_all_jumps", "tight_factor"]
+
+
+class GaussianTight(Theorem):
+    """The paper's hypotheses, without what its proof gives away; every record moves at most one clipping width.
+
+    Releases on the same groups that are not ℓ1-private may accompany a clipped sum, at m·τ each.
+    """
+
+    name: ClassVar[str] = "gaussian-tight"
+    proof: ClassVar[str] = "docs/theory/gaussian-tight.md"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return refuse_unlike(model) or refuse_all_jumps(queries)
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return float_above(
+            sum((_factor(model, reach) * tau for reach, tau in reaches(model, spend)), start=Fraction(0))
+        )
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
+        (reach, _), *earlier = reaches(model, (Release(query, 1.0), *spent))
+        used = sum((_factor(model, each) * tau for each, tau in earlier), start=Fraction(0))
+        return float_below((Fraction(epsilon) - used) / _factor(model, reach))
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return metric_scope(model, queries)
+
+
+def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)) -> Fraction:
+    """Return the exact factor for groups of `size`, |correlations| at most `correlation`, targets `reach` widths apart.
+
+    The largest over how many records k the adversary knows: the target moves by min(reach, 1) widths, and each of the
+    m−1−k unknown ones by at most min(reach·ρ/(1−kρ), 1). At reach 1 and (m−1)ρ ≤ 1 this is 1 + (m−1)ρ.
+
+    >>> float(tight_factor(10, Fraction(1, 10)))
+    1.9
+    """
+    moves = (
+        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1))
+        for known in range(size - 1)
+    )
+    return min(reach, Fraction(1)) + max(moves, default=Fraction(0))
+
+
+def refuse_all_jumps(queries: tuple[Query, ...]) -> str | None:
+    """Return why none of the queries is private in the ℓ1 metric, or None if one is."""
+    if all(query.not_metric is not None for query in queries):
+        return f"it needs a mechanism that is private in the ℓ1 metric, and {queries[0].not_metric}"
+    return None
+
+
+def _factor(model: Model, reach: Fraction | None) -> Fraction:
+    """Return the factor on the τ of one release: that of its reach, or m if it may jump."""
+    assert isinstance(model, GaussianGroups)
+    if reach is None:
+        return Fraction(model.group_size)
+    return max(tight_factor(size, correlation, reach) for size, correlation, _ in variance_kinds(model))

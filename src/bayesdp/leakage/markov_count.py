@@ -1,0 +1,279 @@
+"""Markov chains, one count or integer sum: exact. Proof: docs/theory/markov-count.md."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp.leakage.markov_mixing import MarkovMixing
+from bayesdp.leakage.sides import UNIT, Side, reach_of, sides, unreliable
+from bayesdp.leakage.theorem import Theorem
+from bayesdp.models import MarkovChain, Model
+from bayesdp.queries import Count, Mean, Query, Sum
+from bayesdp.rounding import up
+from bayesdp.spending import Spend
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MarkovCount", "state_values"]
+
+_NEGLIGIBLE = 1e-10
+_MOST_WORK = 3e9
+_DEEPEST = 256
+_UNDERFLOW = 1e-290
+_AT_ONCE = 4_000_000
+
+
+class MarkovCount(Theorem):
+    """The leakage itself, over all adversaries and outputs, of (discrete) Laplace noise on one count or sum."""
+
+    name: ClassVar[str] = "markov-count"
+    proof: ClassVar[str] = "docs/theory/markov-count.md"
+    composes: ClassVar[bool] = False
+    tolerance: ClassVar[float] = 1e-10
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if not isinstance(model, MarkovChain):
+            return "it is about Markov chains (MarkovChain)"
+        if len(queries) != 1:
+            return "it covers one answer, released once; several releases need a theorem that composes"
+        (query,) = queries
+        if not isinstance(query, Count | Sum | Mean):
+            return f"it is about counts and sums, not a {query.kind}"
+        if query.where is not None:
+            return "it needs a count over every record of the chain, and the query has a filter"
+        if model.gaps:
+            return "it needs a count over every record of the chain, and records are missing"
+        if model.start != "stationary":
+            return 'it needs a stationary start, but the model says start="any"'
+        values = state_values(model, query)
+        if isinstance(values, str):
+            return values
+        return unreliable(model) or _too_much(model, values)
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        assert isinstance(model, MarkovChain)
+        ((query, tau),) = spend
+        worst = _worst(model, query, tau)
+        return worst.epsilon if math.isfinite(worst.epsilon) else MarkovMixing().bound(model, spend)
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return "every pair of target values, Laplace or discrete Laplace noise on this one answer"
+
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        assert isinstance(model, MarkovChain)
+        ((query, tau),) = spend
+        worst = _worst(model, query, tau)
+        if worst.pair is None:
+            return None
+        first, second = (repr(model.states[value]) for value in worst.pair)
+        before, after = (ending.described(model) for ending in worst.endings)
+        return f"a target that is {first} or {second}, with {before} before it and {after} after it"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a side ends: after `unknown` records in the known state `boundary`, or with nothing known (None)."""
+
+    unknown: int
+    boundary: int | None
+
+    @property
+    def records(self) -> int:
+        """How many records the side takes."""
+        return self.unknown + (self.boundary is not None)
+
+    def described(self, chain: MarkovChain) -> str:
+        """Return the ending in words."""
+        unknown = f"{self.unknown} unknown record{'s' * (self.unknown != 1)}"
+        if self.boundary is None:
+            return f"{unknown} and then nothing" if self.unknown else "no record"
+        return f"{unknown} and then a known {chain.states[self.boundary]!r}"
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst adversary found, and the certified leakage."""
+
+    epsilon: float
+    pair: tuple[int, int] | None
+    endings: tuple[Ending, Ending]
+
+
+def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
+    """Return what each state adds to the answer, shifted to begin at 0, or why that is not a whole number.
+
+    >>> state_values(MarkovChain([[0.9, 0.1], [0.4, 0.6]]), Count(equals=1))
+    (0, 1)
+    """
+    if isinstance(query, Count):
+        hits = [int(state in query.values) for state in chain.states]
+        return tuple(hit - min(hits) for hit in hits)
+    assert isinstance(query, Sum | Mean)
+    assert query.bounds is not None
+    low, high = query.bounds
+    numbers = []
+    for state in chain.states:
+        if isinstance(state, str):
+            return f"the state {state!r} is not a number, so the sum is not over the states"
+        numbers.append(min(max(float(state), low), high))
+    shifted = [number - min(numbers) for number in numbers]
+    if not all(number.is_integer() for number in shifted):
+        return "the state values are not whole numbers apart after clipping"
+    return tuple(int(number) for number in shifted)
+
+
+def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
+    """Return why the enumeration would take too long, or None."""
+    depth = _depth(chain)
+    if depth is None:
+        return "the chain forgets too slowly to be enumerated; markov-mixing covers it"
+    size, longest = len(values), max(values)
+    endings = depth * (size + 1) + 1
+    reached = depth * longest + 1
+    work = size * (2 * reached + longest) * (endings * reached**2 + endings**2 * reached)
+    if work > _MOST_WORK * 8:
+        return "there are too many states or values to enumerate; markov-mixing covers them"
+    return None
+
+
+@lru_cache(maxsize=128)
+def _depth(chain: MarkovChain) -> int | None:
+    """Return how many records a side is followed: to its end, or until the rest is negligible; None if that is far."""
+    reach = reach_of(chain)
+    if reach is not None and reach <= 16:
+        return reach
+    if not chain.is_primitive:
+        return reach if reach is not None and reach <= _DEEPEST // 2 else None
+    limit = _DEEPEST if reach is None else min(reach, _DEEPEST)
+    costs = np.maximum(*(side.end_costs(limit, True).max(axis=(1, 2)) for side in sides(chain)))
+    enough = np.flatnonzero(costs <= _NEGLIGIBLE)
+    if enough.size:
+        return int(enough[0]) + 1
+    return reach if reach == limit else None
+
+
+@lru_cache(maxsize=32)
+def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending], NDArray[np.float64]]:
+    """Return the endings of a side, and for each the law of its sum given each target value: (x, ending, sum).
+
+    The law is zero for a target value that the ending excludes.
+    """
+    size, longest = len(values), max(values)
+    width = depth * longest + 1
+    assert side.end is not None
+    current = np.zeros((size, size + 1, width))
+    current[:, :size, 0] = side.matrix
+    current[:, size, 0] = side.end
+    endings, laws = [Ending(0, boundary) for boundary in (*range(size), None)], [current]
+    for unknown in range(1, depth + 1):
+        moved = np.zeros_like(current)
+        for state, value in enumerate(values):
+            moved[state, :, value:] = current[state, :, : width - value]
+        current = np.einsum("uv,vrk->urk", side.matrix, moved)
+        laws.append(current)
+        endings += [Ending(unknown, boundary) for boundary in (*range(size), None)]
+    stacked = np.concatenate(laws, axis=1)
+    keep = [index for index, ending in enumerate(endings) if ending.records <= depth]
+    stacked = stacked[:, keep]
+    totals = stacked.sum(axis=2, keepdims=True)
+    return [endings[index] for index in keep], stacked / np.where(totals > 0, totals, 1.0)
+
+
+@lru_cache(maxsize=256)
+def _worst(chain: MarkovChain, query: Query, tau: float) -> Worst:
+    """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
+
+    Infinite where some density is too small for floating-point numbers.
+    """
+    values = state_values(chain, query)
+    depth, reach = _depth(chain), reach_of(chain)
+    assert not isinstance(values, str)
+    assert depth is not None
+    nothing = Ending(0, None)
+    if len(values) == 1 or max(values) == 0:
+        return Worst(0.0, None, (nothing, nothing))
+    before, after = sides(chain)
+    left, left_laws = _laws(before, values, depth)
+    right, right_laws = _laws(after, values, depth)
+    scale = 1.0 if isinstance(query, Count) else float(query.width or 1)
+    fits = _fitting(left, right, reach)
+    unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
+    worst = Worst(0.0, None, (nothing, nothing))
+    rest = _remainder(before, depth, reach) + _remainder(after, depth, reach)
+    best = -math.inf
+    for pair, ratio in _ratios(values, left_laws, right_laws, tau / scale, unknown, fits).items():
+        index = int(np.argmax(ratio))
+        value = float(ratio.flat[index])
+        if value + rest[pair] > best:
+            best = value + float(rest[pair])
+            row, column = np.unravel_index(index, ratio.shape)
+            worst = Worst(best, pair, (left[int(row)], right[int(column)]))
+    margin = 8 * UNIT * (2 * depth * (len(values) + 2) + 4 * left_laws.shape[2] + 16)
+    return Worst(max(0.0, up(best + margin)), worst.pair, worst.endings)
+
+
+def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> NDArray[np.bool_]:
+    """Return which endings fit into one chain together."""
+    taken = np.add.outer([ending.records for ending in left], [ending.records for ending in right])
+    return np.asarray(np.ones_like(taken, dtype=bool) if reach is None else taken <= reach)
+
+
+def _remainder(side: Side, depth: int, reach: int | None) -> NDArray[np.float64]:
+    """Return what endings farther out than `depth` can add at each pair of values; nothing if there are none."""
+    if reach is not None and reach <= depth:
+        return np.zeros_like(side.matrix)
+    return np.asarray(side.end_costs(depth, True)[-1])
+
+
+def _ratios(
+    values: tuple[int, ...],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    rate: float,
+    unknown: NDArray[np.int64],
+    fits: NDArray[np.bool_],
+) -> dict[tuple[int, int], NDArray[np.float64]]:
+    """Return for each pair of target values the largest log ratio over outputs, for every two endings.
+
+    Outputs beyond the range of an ending repeat the ratio at its edge; they are left out, as are endings that exclude
+    one of the two values or do not fit.
+    """
+    size, longest = len(values), max(values)
+    possible = (left.sum(axis=2) > 0)[:, :, None] & (right.sum(axis=2) > 0)[:, None, :] & fits
+    pairs = list(itertools.combinations(range(size), 2))
+    found = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
+    outputs = np.arange(longest * (int(unknown.max()) + 1) + 1)
+    for some in np.array_split(outputs, math.ceil(len(outputs) * unknown.size / _AT_ONCE)):
+        outside = some > longest * (unknown[..., None] + 1)
+        densities = [_densities(left[x], right[x], rate, some - value) for x, value in enumerate(values)]
+        for x, other in pairs:
+            with np.errstate(all="ignore"):
+                ratio = densities[x] / densities[other]
+                reliable = (densities[x] > _UNDERFLOW) & (densities[other] > _UNDERFLOW)
+                ratio = np.where(outside, 1.0, np.where(reliable, ratio, np.nan))
+                for pair, largest in (((x, other), ratio.max(axis=2)), ((other, x), 1 / ratio.min(axis=2))):
+                    np.maximum(found[pair], np.where(np.isnan(largest), np.inf, largest), out=found[pair])
+    with np.errstate(divide="ignore"):
+        return {
+            (x, other): np.where(possible[x] & possible[other], np.log(largest), -np.inf)
+            for (x, other), largest in found.items()
+        }
+
+
+def _densities(
+    left: NDArray[np.float64], right: NDArray[np.float64], rate: float, outputs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|) for every two endings and output."""
+    width = left.shape[1]
+    reached = outputs[:, None] - np.arange(width)
+    noisy = np.exp(-rate * np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1])))
+    spread = right @ noisy.T
+    moved = spread[:, reached - reached.min()].transpose(2, 0, 1).reshape(width, -1)
+    return np.asarray((left @ moved).reshape(len(left), len(right), len(outputs)))

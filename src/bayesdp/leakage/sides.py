@@ -1,0 +1,121 @@
+"""The two sides of a target in a Markov chain, and the powers of the transition matrix that both need.
+
+To the right of the target the chain moves by P; to the left, read outwards, by Pᵀ. A side ends in a record whose value
+is known, or where the chain does. `Side.boundary(b)` holds in column r how likely each state is to be followed, b steps
+outwards, by the known value r; one more column stands for "nothing is known". Columns are only ever used as ratios, and
+are scaled to a largest entry of 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.models import MarkovChain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["UNIT", "Side", "reach_of", "sides", "unreliable"]
+
+UNIT = 2.0**-53
+_SMALLEST = 1e-200
+_LONGEST_PATTERN = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of the target: the matrix that leads outwards, and the law where the chain ends.
+
+    matrix: P to the right, Pᵀ to the left.
+    end:    the column for "nothing is known": ones to the right, the stationary law to the left, None for a chain whose
+            start is unknown.
+    """
+
+    matrix: NDArray[np.float64]
+    end: NDArray[np.float64] | None
+    _boundaries: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
+
+    def boundary(self, steps: int) -> NDArray[np.float64]:
+        """Return the boundary columns `steps` steps from the end, every column's largest entry 1 (or all 0)."""
+        return self.boundaries(steps)[steps]
+
+    def boundaries(self, steps: int) -> list[NDArray[np.float64]]:
+        """Return the boundary columns at every distance up to `steps`, and perhaps farther."""
+        known = self._boundaries
+        if not known:
+            columns = np.eye(len(self.matrix))
+            known.append(columns if self.end is None else np.column_stack([columns, self.end / self.end.max()]))
+        while len(known) <= steps:
+            columns = self.matrix @ known[-1]
+            largest = columns.max(axis=0)
+            known.append(columns / np.where(largest > 0, largest, 1.0))
+        return known
+
+    def log_ratio(self, steps: int) -> NDArray[np.float64]:
+        """Return φ(x, x′) = max_q ln M^steps(x, q)/M^steps(x′, q), rounded up; infinite where x′ cannot follow x."""
+        return np.asarray(self.log_ratios(steps, steps)[0])
+
+    def log_ratios(self, first: int, last: int) -> NDArray[np.float64]:
+        """Return `log_ratio` for each number of steps from `first` to `last`.
+
+        Each step costs a relative (s + 2)·2⁻⁵³ in every entry, so a ratio is off by twice that.
+        """
+        size = len(self.matrix)
+        columns = np.array(self.boundaries(last)[first : last + 1])[:, :, :size]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(columns)
+            found = np.full((len(logs), size, size), -np.inf)
+            for boundary in range(size):
+                found = np.fmax(found, logs[:, :, None, boundary] - logs[:, None, :, boundary])
+        margin = 2 * UNIT * (np.arange(first, last + 1) * (size + 2) + 4)
+        return np.asarray(found + margin[:, None, None])
+
+    @lru_cache(maxsize=4)  # noqa: B019
+    def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
+        """Return what conditioning on the record 1, 2, … depth steps away costs at each pair of target values.
+
+        A Bayes ratio each way; the second is taken one step farther out if a record is known there or the chain is
+        stationary.
+        """
+        ratios = self.log_ratios(1, depth + 1)
+        back = ratios[1:] if known_farther else ratios[:-1]
+        return np.asarray(ratios[:-1] + np.swapaxes(back, 1, 2))
+
+
+@lru_cache(maxsize=128)
+def sides(chain: MarkovChain) -> tuple[Side, Side]:
+    """Return the left and the right side of a target in the chain."""
+    stationary = chain.stationary if chain.start == "stationary" else None
+    return Side(chain.matrix.T.copy(), stationary), Side(chain.matrix.copy(), np.ones(len(chain.matrix)))
+
+
+@lru_cache(maxsize=128)
+def unreliable(chain: MarkovChain) -> str | None:
+    """Return why powers of the transition matrix cannot be computed reliably, or None.
+
+    Until all entries are positive (for a chain that is not primitive: to its end) an entry must be zero exactly where
+    there is no path, and no other may come near underflow; relative errors then stay within `log_ratios`' margin.
+    """
+    steps = _LONGEST_PATTERN if chain.is_primitive else (reach_of(chain) or 0) + 1
+    for side in sides(chain):
+        pattern = np.eye(len(side.matrix), dtype=bool)
+        for taken in range(1, steps + 1):
+            pattern = (pattern.astype(np.float64) @ (side.matrix > 0)) > 0
+            columns = side.boundary(taken)[:, : len(side.matrix)]
+            if np.any((columns > 0) != pattern) or columns[pattern].min(initial=1.0) < _SMALLEST:
+                return "some transitions are too improbable for reliable floating-point arithmetic"
+            if pattern.all() and taken > 1:
+                break
+    return None
+
+
+def reach_of(chain: MarkovChain) -> int | None:
+    """Return how many records besides the target a chain may have, None for any number.
+
+    Records missing inside the chain lengthen it by an unknown number of steps.
+    """
+    return None if chain.length is None or chain.gaps else chain.length - 1
