@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint pictures bench clean
 
 demo: $(READY)
 	$(BIN)/python -m bayesdp.demo demo-output
@@ -19,6 +19,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+pictures: $(READY)
+	$(BIN)/python -c 'from bayesdp.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

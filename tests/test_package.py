@@ -70,3 +70,9 @@ def test_the_demo_tells_its_story_and_writes_a_picture(tmp_path: Path, capsys: p
 def test_no_package_index_or_machine_path_is_committed() -> None:
     constraints = (ROOT / "constraints.txt").read_text()
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in constraints.splitlines())
+
+
+def test_the_readmes_table_is_what_the_code_prints() -> None:
+    from bayesdp.demo import readme_table
+
+    assert readme_table() in (ROOT / "README.md").read_text(encoding="utf-8")

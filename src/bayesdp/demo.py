@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bayesdp import Count, Model, Query, Sum, calibrate, leakage, plot_tradeoff
+from bayesdp import Count, Model, Query, Sum, calibrate, compare, leakage, plot_tradeoff
 from bayesdp.experiments.data import activity_chain, galton_families
 from bayesdp.rounding import shown_above
 
-__all__ = ["main"]
+__all__ = ["activity_picture", "main", "readme_table"]
 
+README_EPSILONS = (1.0, 5.0, 10.0, 20.0)
 TITLE = "How far off is the number of active intervals? (Activity, 15,264 records, one person)"
 
 
@@ -27,8 +28,29 @@ def main(folder: str = "demo-output") -> None:
     )
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    picture = plot_tradeoff(chain, active, target / "activity.png", title=TITLE)
+    picture = activity_picture(target / "activity.png")
     print(f"The picture of the first question is in {picture}.")
+
+
+def activity_picture(path: str | Path) -> Path:
+    """Draw the error of the Activity count over the promise, for every theorem."""
+    return plot_tradeoff(activity_chain(), Count("steps > 0", equals=True), path, title=TITLE)
+
+
+def readme_table() -> str:
+    """Return the README's table: the error of the Activity count for each promise, under each theorem."""
+    found = compare(activity_chain(), Count("steps > 0", equals=True), epsilons=README_EPSILONS)
+    lines = [
+        "| error α of the count, 95 % sure | " + " | ".join(f"ε = {epsilon:g}" for epsilon in README_EPSILONS) + " |"
+    ]
+    lines.append("|---" * (len(README_EPSILONS) + 1) + "|")
+    plain = [each.alpha for each in found.published if each.method == "plain-dp"]
+    lines.append("| plain DP, unprotected | " + " | ".join(f"{alpha:.2f}" for alpha in plain) + " |")
+    for name in ("markov-mixing", "markov-quilt", "markov-paper", "general"):
+        alphas = [row.alpha for row in found.rows if row.theorem == name]
+        cells = ["impossible" if alpha is None else f"{alpha:,.2f}" for alpha in alphas]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _story(title: str, model: Model, query: Query, epsilon: float) -> None:
