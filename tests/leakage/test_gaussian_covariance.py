@@ -109,6 +109,7 @@ def test_equicorrelation_and_trees_share_signs() -> None:
     star[1:, 1:] += 0.25 * (1 - np.eye(24))
     assert find_signs(rows(star)) is not None
     assert find_signs(autoregressive(1000, -0.5)) is not None
+    assert covariance_factor(autoregressive(200, 0.9)).factor == pytest.approx(19, rel=1e-4)
 
 
 def test_two_parents_and_a_child_do_not_share_signs() -> None:

@@ -1,3 +1,5 @@
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -77,3 +79,29 @@ def test_a_slow_chain_is_no_trouble() -> None:
 
 def test_one_state_has_nothing_to_hide() -> None:
     assert MarkovQuilt().epsilon(MarkovChain([[1.0]], length=5), as_spend(Count(equals=0), 1.0)) <= 1
+
+
+def test_a_chain_that_forgets_too_late_is_refused() -> None:
+    size = 30
+    matrix = np.zeros((size, size))
+    matrix[np.arange(size - 1), np.arange(1, size)] = 1
+    matrix[-1, :2] = 0.5
+    reason = MarkovQuilt().refusal(MarkovChain(matrix), (COUNT,))
+    assert reason is not None
+    assert "842 steps to forget" in reason
+
+
+def test_log_ratios_are_never_below_the_truth_for_rare_transitions() -> None:
+    from fractions import Fraction
+
+    from bayesdp.leakage.sides import sides
+
+    rows = [
+        [0.41641994855534936, 0.5835800514446506, 1.681438452652673e-200],
+        [0.5, 0.5, 1.4399364794360058e-200],
+        [0.3, 0.3, 0.4],
+    ]
+    found = sides(MarkovChain(rows))[1].log_ratio(1)[0, 1]
+    with localcontext(prec=60):
+        exact = Fraction(rows[0][2]) / Fraction(rows[1][2])
+        assert Decimal(float(found)) >= (Decimal(exact.numerator) / Decimal(exact.denominator)).ln()

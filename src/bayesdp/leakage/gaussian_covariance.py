@@ -28,7 +28,7 @@ __all__ = ["Adversary", "GaussianCovariance", "covariance_factor", "find_signs"]
 
 LARGEST_ENUMERATED = 20
 _ALWAYS_ENUMERATED = 10
-_LARGEST_MARGIN = 1e-6
+_LARGEST_MARGIN = 1e-4
 _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
@@ -156,8 +156,8 @@ def _unreliable(covariance: Matrix) -> str | None:
         )
     if size > LARGEST_ENUMERATED and find_signs(covariance) is None:
         return (
-            f"groups of {size} are too large to enumerate (at most {LARGEST_ENUMERATED}), and the partial correlations "
-            "do not share a sign after flipping records; gaussian-tight and general may still apply"
+            f"groups of {size} are too large to enumerate (at most {LARGEST_ENUMERATED}), and it is not certain that "
+            "all partial correlations share a sign after flipping records; gaussian-tight and general may still apply"
         )
     return None
 
@@ -256,7 +256,7 @@ def find_signs(covariance: Matrix) -> Signs | None:
     exact = np.where(linked, inverse, 0.0)
     np.fill_diagonal(exact, np.diag(inverse))
     residual = np.abs(exact @ group.correlations - np.eye(size))
-    residual += size * _UNIT * (np.abs(exact) @ np.abs(group.correlations))
+    residual += (size + 8) * _UNIT * (np.abs(exact) @ np.abs(group.correlations))
     norm = math.sqrt(float(residual.sum(axis=0).max()) * float(residual.sum(axis=1).max()))
     if norm > _RELIABLE * group.smallest / 2:
         return None

@@ -215,7 +215,8 @@ def _worst(chain: MarkovChain, query: Query, tau: float) -> Worst:
             best = value + float(rest[pair])
             row, column = np.unravel_index(index, ratio.shape)
             worst = Worst(best, pair, (left[int(row)], right[int(column)]))
-    margin = 8 * UNIT * (2 * depth * (len(values) + 2) + 4 * left_laws.shape[2] + 16)
+    exponents = 4 * tau / scale * max(values) * (2 * depth + 1)
+    margin = UNIT * (16 * depth * (2 * len(values) + 2) + 32 * left_laws.shape[2] + 128 + exponents)
     return Worst(max(0.0, up(best + margin)), worst.pair, worst.endings)
 
 

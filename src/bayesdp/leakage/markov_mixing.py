@@ -91,7 +91,8 @@ class MarkovMixing(Theorem):
         tau = total_tau(spend)
         if tau > _LARGEST_TAU or len(model.transition) == 1:
             return None
-        return _follow(model, [tau]).worst_case(model)
+        followed = _follow(model, [tau])
+        return followed.worst_case(model) if math.isfinite(followed.epsilons()[0]) else None
 
 
 def mixing_epsilons(chain: MarkovChain, taus: Sequence[float]) -> list[float]:
@@ -109,12 +110,12 @@ class _Levels:
 
     best:    (level, τ, x, x′): the largest ln V of any ending that takes at most that many records.
     ending:  (level, τ, x, x′): its number; k records up to boundary r are k·(s + 1) + r, with r = s for nothing.
-    forever: (τ, x, x′): a bound on ln V of every ending, of whatever length; None where none is known.
+    forever: (τ, x, x′): a bound on ln V of every ending, of whatever length; infinite where none is known.
     """
 
     best: NDArray[np.float64]
     ending: NDArray[np.int64]
-    forever: NDArray[np.float64] | None
+    forever: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class _Followed:
         """Return ln V of both sides together for each τ and pair, and how many records the left takes at its worst."""
         deepest = len(self.left.best) - 1
         if self.reach is None or self.reach >= 2 * deepest:
-            sums = self._without_limit()
+            sums = self.left.forever + self.right.forever
             return sums, np.full(sums.shape, deepest)
         stacked = np.array(
             [
@@ -141,23 +142,16 @@ class _Followed:
         )
         return stacked.max(axis=0), stacked.argmax(axis=0)
 
-    def _without_limit(self) -> NDArray[np.float64]:
-        assert self.left.forever is not None
-        assert self.right.forever is not None
-        return self.left.forever + self.right.forever
-
     @staticmethod
     def _at_most(side: _Levels, records: int) -> NDArray[np.float64]:
-        if records < len(side.best):
-            return np.asarray(side.best[records])
-        assert side.forever is not None
-        return side.forever
+        return np.asarray(side.best[records]) if records < len(side.best) else side.forever
 
     def epsilons(self) -> list[float]:
         sums, _ = self.totals()
         pairs = ~np.eye(sums.shape[1], dtype=bool)
         largest = np.where(pairs, sums, -np.inf).max(axis=(1, 2))
-        raised = (self.taus + np.maximum(largest, 0.0) + self.margin) * (1 + 8 * UNIT)
+        margin = self.margin * np.where(self.taus < self.margin, sums.shape[1], 1)
+        raised = (self.taus + np.maximum(largest, 0.0) + margin) * (1 + 8 * UNIT)
         return [float(value) for value in raised]
 
     def worst_case(self, chain: MarkovChain) -> str:
@@ -192,7 +186,7 @@ def _follow(chain: MarkovChain, taus: Sequence[float]) -> _Followed:
     before, after = sides(chain)
     depth = _needed_depth(chain)
     grid = np.array(taus, dtype=np.float64)
-    margin = 4 * UNIT * (size + 3) * (depth + 8) ** 2
+    margin = 8 * UNIT * ((size + 3) * (depth + 8) ** 2 + size**2)
     follow = _two_state_levels if size == 2 and chain.is_primitive else _levels
     right = follow(after, grid, depth)
     reversible = size == 2 and chain.is_primitive and chain.start == "stationary"
@@ -240,7 +234,8 @@ def _levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
             caps.condition(taken, values)
             kernels = side.matrix[:, :, None] * here[None, :, :]
             kernels = kernels / np.where(outer[:, None, :] > 0, kernels.sum(axis=1, keepdims=True), 1.0)
-            solved = step(kernels, _gains(grown * values, here, same))
+            gains, overflow = _gains(grown * values, here, same)
+            solved = np.where(overflow[:, None, None, :], np.inf, step(kernels, gains))
             values = np.where(same[None, :, :, None], 1.0, np.fmin(solved, caps.at(taken)))
             nothing = np.log(values[..., size]) if side.end is not None else caps.unknown_start(taken, taus)
             tally.add(np.concatenate([known, nothing[..., None]], axis=3))
@@ -308,6 +303,7 @@ class _Tally:
 
     def add(self, options: NDArray[np.float64]) -> None:
         """Add the endings that take one record more: each known boundary, and nothing known."""
+        options = np.where(np.isnan(options), np.inf, options)
         choice = options.argmax(axis=3)
         reached = np.take_along_axis(options, choice[..., None], axis=3)[..., 0]
         better = reached > self.best[-1]
@@ -317,9 +313,8 @@ class _Tally:
 
     def levels(self, beyond: NDArray[np.float64]) -> _Levels:
         """Return the levels, with a bound for everything farther out where there is one."""
-        forever = np.maximum(self.best[-1], beyond)
-        finite = np.isfinite(forever).all()
-        return _Levels(np.array(self.best), np.array(self.ending), forever if finite else None)
+        forever = np.maximum(self.best[-1], np.where(np.isnan(beyond), np.inf, beyond))
+        return _Levels(np.array(self.best), np.array(self.ending), forever)
 
 
 def _two_state_levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
@@ -383,6 +378,7 @@ def _two_state_tally(
             nothing = np.minimum(steps * taus[None, :, None], free)
         beyond = np.log(cheapest[-1]) + side.log_ratio(depth + 1)[[1, 0], [0, 1]]
     options = np.concatenate([known, nothing[..., None]], axis=3)
+    options = np.where(np.isnan(options), np.inf, options)
     choice = options.argmax(axis=3)
     reached = np.concatenate([np.zeros((1, len(taus), 2)), options.max(axis=3)])
     best = np.maximum.accumulate(reached, axis=0)
@@ -390,7 +386,7 @@ def _two_state_tally(
     level = np.maximum.accumulate(np.where(reached >= best, np.arange(depth + 1)[:, None, None], 0), axis=0)
     ending = np.take_along_axis(fresh, level, axis=0)
     forever = np.maximum(best[-1], beyond if side.end is not None else np.maximum(beyond, nothing[-1]))
-    return _Levels(_as_pairs(best), _as_pairs(ending), _as_pairs(forever) if np.isfinite(forever).all() else None)
+    return _Levels(_as_pairs(best), _as_pairs(ending), _as_pairs(np.where(np.isnan(forever), np.inf, forever)))
 
 
 def _as_pairs(values: NDArray[Any]) -> NDArray[Any]:
@@ -406,8 +402,16 @@ def _possible_pairs(here: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray(possible[:, None, :] & possible[None, :, :])
 
 
-def _gains(grown: NDArray[np.float64], here: NDArray[np.float64], same: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return gain(v, v′): 1 for the same value, else e^τ·V; from impossible values 1, to them infinite."""
-    impossible = here <= 0
-    gains = np.where(impossible[None, :, None, :], 1.0, np.where(impossible[None, None, :, :], np.inf, grown))
-    return np.where(same[None, :, :, None], 1.0, gains)
+def _gains(
+    grown: NDArray[np.float64], here: NDArray[np.float64], same: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return gain(v, v′), and for which τ and boundary some gain between possible values is beyond all numbers.
+
+    The gain is 1 for the same value, else e^τ·V; from impossible values 1, to them infinite. Gains that overflow are
+    replaced by 1, for the caller must not use what follows from them.
+    """
+    possible = _possible_pairs(here) & ~same[:, :, None]
+    lost = possible & ~np.isfinite(grown)
+    gains = np.where(possible & ~lost, grown, np.where((here > 0)[None, :, None, :], np.inf, 1.0))
+    gains = np.where(lost | same[None, :, :, None], 1.0, gains)
+    return gains, np.asarray(lost.any(axis=(1, 2)))

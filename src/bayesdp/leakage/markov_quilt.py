@@ -10,7 +10,7 @@ import numpy as np
 
 from bayesdp.leakage.general import GeneralBound
 from bayesdp.leakage.markov_paper import MarkovPaper
-from bayesdp.leakage.sides import sides, unreliable
+from bayesdp.leakage.sides import sides, steps_to_forget, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
@@ -55,6 +55,8 @@ class MarkovQuilt(Theorem):
                 "the chain never forgets where it was: no power of its transition matrix is positive throughout "
                 f"({'it is periodic' if model.is_irreducible else 'some states cannot reach others'})"
             )
+        if steps_to_forget(model) > _deepest(model):
+            return f"the chain takes {steps_to_forget(model)} steps to forget where it was, more than are tried"
         return unreliable(model)
 
     def bound(self, model: Model, spend: Spend) -> float:

@@ -19,7 +19,7 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Side", "reach_of", "sides", "unreliable"]
+__all__ = ["UNIT", "Side", "reach_of", "sides", "steps_to_forget", "unreliable"]
 
 UNIT = 2.0**-53
 _SMALLEST = 1e-200
@@ -62,17 +62,18 @@ class Side:
     def log_ratios(self, first: int, last: int) -> NDArray[np.float64]:
         """Return `log_ratio` for each number of steps from `first` to `last`.
 
-        Each step costs a relative (s + 2)·2⁻⁵³ in every entry, so a ratio is off by twice that.
+        Each step, and scaling its row to sum to one, cost a relative (2s + 2)·2⁻⁵³ in every entry, so a ratio is off by
+        twice that; the logarithm is off by a relative 2⁻⁵¹.
         """
         size = len(self.matrix)
         columns = np.array(self.boundaries(last)[first : last + 1])[:, :, :size]
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(columns)
-            found = np.full((len(logs), size, size), -np.inf)
+            largest = np.zeros((len(columns), size, size))
             for boundary in range(size):
-                found = np.fmax(found, logs[:, :, None, boundary] - logs[:, None, :, boundary])
-        margin = 2 * UNIT * (np.arange(first, last + 1) * (size + 2) + 4)
-        return np.asarray(found + margin[:, None, None])
+                largest = np.fmax(largest, columns[:, :, None, boundary] / columns[:, None, :, boundary])
+            found = np.log(largest)
+        margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
+        return np.asarray(found + 4 * UNIT * np.abs(found) + margin[:, None, None])
 
     @lru_cache(maxsize=4)  # noqa: B019
     def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
@@ -91,6 +92,15 @@ def sides(chain: MarkovChain) -> tuple[Side, Side]:
     """Return the left and the right side of a target in the chain."""
     stationary = chain.stationary if chain.start == "stationary" else None
     return Side(chain.matrix.T.copy(), stationary), Side(chain.matrix.copy(), np.ones(len(chain.matrix)))
+
+
+@lru_cache(maxsize=128)
+def steps_to_forget(chain: MarkovChain) -> int:
+    """Return after how many steps every state can be reached from every other, for a primitive chain."""
+    steps, pattern = 1, chain.matrix > 0
+    while not pattern.all():
+        steps, pattern = steps + 1, (pattern.astype(np.float64) @ (chain.matrix > 0)) > 0
+    return steps
 
 
 @lru_cache(maxsize=128)

@@ -36,7 +36,7 @@ def exact_step(kernels: NDArray[np.float64], gains: NDArray[np.float64]) -> NDAr
     """Return max_h E_u[h]/E_u′[h] for every pair, by trying every h that can be optimal.
 
     Each h is the largest (or smallest) of up to three "stars" 1/g(a, ·) (or g(·, n)), scaled to agree where they meet.
-    States that cannot occur must have gain 1 from them and infinite gain to them.
+    States that cannot occur must have gain 1 from them and infinite gain to them; all other gains must be finite.
     """
     closed = np.moveaxis(close(gains), 3, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,7 +103,7 @@ def _triples(size: int) -> tuple[NDArray[np.int64], ...]:
 def relaxed_step(
     kernels: NDArray[np.float64], gains: NDArray[np.float64], matrix: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return an upper bound for every pair, with all gains raised to the largest of their boundary.
+    """Return an upper bound for every pair, with all gains raised to the largest finite one of their boundary.
 
     Then h is that gain G on some set A of values and 1 elsewhere: V = max_A (1 + g·p(A))/(1 + g·q(A)), g = G − 1, and
     the best A holds the values with the largest p/q. That order is the same under every boundary, for p/q there is
@@ -121,12 +121,19 @@ def relaxed_step(
         order = np.argsort(-np.nan_to_num(matrix[first] / matrix[second], nan=0.0), axis=1)
     for some in np.array_split(np.arange(gains.shape[3]), max(1, gains.shape[3] // _BOUNDARIES_AT_ONCE)):
         laws = np.moveaxis(kernels[:, :, some], 2, 0).reshape(len(some), -1)
-        p = laws.take(first[:, None] * len(matrix) + order, axis=1).cumsum(axis=2)
-        q = laws.take(second[:, None] * len(matrix) + order, axis=1).cumsum(axis=2)
+        p = laws.take(first[:, None] * len(matrix) + order, axis=1)
+        q = laws.take(second[:, None] * len(matrix) + order, axis=1)
+        from_first, from_last = (
+            (p.cumsum(axis=2), q.cumsum(axis=2)),
+            (
+                q[..., ::-1].cumsum(axis=2),
+                p[..., ::-1].cumsum(axis=2),
+            ),
+        )
         for index, raised in enumerate(finite[..., some].max(axis=(1, 2)) - 1):
             g = raised[:, None, None]
-            found[index, first[:, None], second[:, None], some] = ((1 + g * p) / (1 + g * q)).max(axis=2).T
-            found[index, second[:, None], first[:, None], some] = ((1 + g - g * q) / (1 + g - g * p)).max(axis=2).T
+            for (above, below), one, other in ((from_first, first, second), (from_last, second, first)):
+                found[index, one[:, None], other[:, None], some] = ((1 + g * above) / (1 + g * below)).max(axis=2).T
     return np.maximum(found, 1.0)
 
 
