@@ -13,12 +13,11 @@ import numpy as np
 
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.leakage.gaussian_tight import refuse_all_jumps
-from bayesdp.leakage.metric import metric_scope, reaches
-from bayesdp.leakage.theorem import Theorem
+from bayesdp.leakage.metric import MetricTheorem, reach_of
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, float_below
-from bayesdp.spending import Release, Spend
+from bayesdp.rounding import float_above
+from bayesdp.spending import Spend, queries_of
 from bayesdp.validation import Matrix
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Adversary:
     known: tuple[int, ...]
 
 
-class GaussianCovariance(Theorem):
+class GaussianCovariance(MetricTheorem):
     """No equal variances, no limit on correlations: the Gaussian lemma's maximum over all adversaries of each group."""
 
     name: ClassVar[str] = "gaussian-covariance"
@@ -60,24 +59,17 @@ class GaussianCovariance(Theorem):
                 return reason if len(model.kinds) == 1 else f"kind {index} of group: {reason}"
         return refuse_all_jumps(queries)
 
-    def bound(self, model: Model, spend: Spend) -> float:
-        return float_above(
-            sum((_factor(model, reach) * tau for reach, tau in reaches(model, spend)), start=Fraction(0))
-        )
-
-    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
-        (reach, _), *earlier = reaches(model, (Release(query, 1.0), *spent))
-        used = sum((_factor(model, each) * tau for each, tau in earlier), start=Fraction(0))
-        return float_below((Fraction(epsilon) - used) / _factor(model, reach))
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return metric_scope(model, queries)
+    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
+        if reach is None:
+            return Fraction(model.group_size)
+        return max(Fraction(covariance_factor(kind, float_above(reach)).factor) for kind in model.kinds)
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, GaussianGroups)
-        reach = next(reach for reach, _ in reaches(model, spend) if reach is not None)
+        queries = queries_of(spend)
+        reach = next(reach for query in queries if (reach := reach_of(query, model, queries)) is not None)
         worst = max((covariance_factor(kind, float_above(reach)) for kind in model.kinds), key=lambda one: one.factor)
-        knows = ", ".join(map(str, worst.known)) or "no other record"
+        knows = f"records {', '.join(map(str, worst.known))}" if worst.known else "no other record"
         return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
 
 
@@ -160,14 +152,6 @@ def _unreliable(covariance: Matrix) -> str | None:
             "all partial correlations share a sign after flipping records; gaussian-tight and general may still apply"
         )
     return None
-
-
-def _factor(model: Model, reach: Fraction | None) -> Fraction:
-    """Return the factor on the τ of one release: the worst over kinds of group, or m if it may jump."""
-    assert isinstance(model, GaussianGroups)
-    if reach is None:
-        return Fraction(model.group_size)
-    return max(Fraction(covariance_factor(kind, float_above(reach)).factor) for kind in model.kinds)
 
 
 def _nothing_known(group: _Group, reach: float) -> Adversary:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
-from bayesdp.leakage.metric import metric_scope, reaches, variance_kinds
-from bayesdp.leakage.theorem import Theorem
+from bayesdp.leakage.metric import MetricTheorem, variance_kinds
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, float_below
-from bayesdp.spending import Release, Spend
 
 __all__ = ["GaussianPaper", "paper_factor", "refuse_unlike"]
 
 
-class GaussianPaper(Theorem):
+class GaussianPaper(MetricTheorem):
     """Normal groups with equal variances, ρ(m−2) < 1, and a mechanism that is private in the ℓ1 metric."""
 
     name: ClassVar[str] = "gaussian-paper"
@@ -24,19 +21,9 @@ class GaussianPaper(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or _refuse_jumps(queries)
 
-    def bound(self, model: Model, spend: Spend) -> float:
-        return float_above(
-            _factor(model) * sum(reach * tau for reach, tau in reaches(model, spend) if reach is not None)
-        )
-
-    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
-        (reach, _), *earlier = reaches(model, (Release(query, 1.0), *spent))
+    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
         assert reach is not None
-        used = sum((each * tau for each, tau in earlier if each is not None), start=Fraction(0))
-        return float_below((Fraction(epsilon) / _factor(model) - used) / reach)
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return metric_scope(model, queries)
+        return reach * max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
 
 
 def paper_factor(size: int, correlation: Fraction) -> Fraction:
@@ -74,11 +61,6 @@ def _refuse_jumps(queries: tuple[Query, ...]) -> str | None:
         if query.not_metric is not None:
             return f"it needs a mechanism that is private in the ℓ1 metric, and {query.not_metric}"
     return None
-
-
-def _factor(model: Model) -> Fraction:
-    assert isinstance(model, GaussianGroups)
-    return max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
 
 
 _EQUAL_VARIANCES = Fraction(1, 10**12)

@@ -6,17 +6,14 @@ from fractions import Fraction
 from typing import ClassVar
 
 from bayesdp.leakage.gaussian_paper import refuse_unlike
-from bayesdp.leakage.metric import metric_scope, reaches, variance_kinds
-from bayesdp.leakage.theorem import Theorem
+from bayesdp.leakage.metric import MetricTheorem, variance_kinds
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, float_below
-from bayesdp.spending import Release, Spend
 
 __all__ = ["GaussianTight", "refuse_all_jumps", "tight_factor"]
 
 
-class GaussianTight(Theorem):
+class GaussianTight(MetricTheorem):
     """The paper's hypotheses, without what its proof gives away; every record moves at most one clipping width.
 
     Releases on the same groups that are not ℓ1-private may accompany a clipped sum, at m·τ each.
@@ -28,18 +25,10 @@ class GaussianTight(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or refuse_all_jumps(queries)
 
-    def bound(self, model: Model, spend: Spend) -> float:
-        return float_above(
-            sum((_factor(model, reach) * tau for reach, tau in reaches(model, spend)), start=Fraction(0))
-        )
-
-    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
-        (reach, _), *earlier = reaches(model, (Release(query, 1.0), *spent))
-        used = sum((_factor(model, each) * tau for each, tau in earlier), start=Fraction(0))
-        return float_below((Fraction(epsilon) - used) / _factor(model, reach))
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return metric_scope(model, queries)
+    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
+        if reach is None:
+            return Fraction(model.group_size)
+        return max(tight_factor(size, correlation, reach) for size, correlation, _ in variance_kinds(model))
 
 
 def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)) -> Fraction:
@@ -63,11 +52,3 @@ def refuse_all_jumps(queries: tuple[Query, ...]) -> str | None:
     if all(query.not_metric is not None for query in queries):
         return f"it needs a mechanism that is private in the ℓ1 metric, and {queries[0].not_metric}"
     return None
-
-
-def _factor(model: Model, reach: Fraction | None) -> Fraction:
-    """Return the factor on the τ of one release: that of its reach, or m if it may jump."""
-    assert isinstance(model, GaussianGroups)
-    if reach is None:
-        return Fraction(model.group_size)
-    return max(tight_factor(size, correlation, reach) for size, correlation, _ in variance_kinds(model))

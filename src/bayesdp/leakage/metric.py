@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
 
+from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_below
-from bayesdp.spending import Spend, queries_of
+from bayesdp.rounding import float_above, float_below
+from bayesdp.spending import Release, Spend, queries_of
 
-__all__ = ["covered_distance", "metric_scope", "reaches", "variance_kinds"]
+__all__ = ["MetricTheorem", "covered_distance", "reach_of", "variance_kinds"]
 
 
-def reaches(model: Model, spend: Spend) -> list[tuple[Fraction | None, Fraction]]:
-    """Return for each release its reach D/M, None if it is not ℓ1-private, and its τ, all exact."""
-    distance = covered_distance(model, queries_of(spend))
-    return [(None if query.width is None else distance / query.width, Fraction(tau)) for query, tau in spend]
+class MetricTheorem(Theorem):
+    """A theorem about clipped sums of normal groups: ε is a sum of factors times τ, one for each release."""
+
+    @abstractmethod
+    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
+        """Return the factor on the τ of a sum whose targets are `reach` clipping widths apart.
+
+        None stands for a release that is not ℓ1-private.
+        """
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return float_above(self._used(model, spend, queries_of(spend)))
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
+        queries = (query, *queries_of(spent))
+        return float_below(
+            (Fraction(epsilon) - self._used(model, spent, queries)) / self._used(model, (Release(query, 1.0),), queries)
+        )
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return (
+            f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
+            "Laplace noise on clipped sums and means"
+        )
+
+    def _used(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> Fraction:
+        """Return the exact ε of `spend` at the distance that all of `queries` share."""
+        assert isinstance(model, GaussianGroups)
+        parts = (self.factor(model, reach_of(query, model, queries)) * Fraction(tau) for query, tau in spend)
+        return sum(parts, start=Fraction(0))
+
+
+def reach_of(query: Query, model: Model, queries: tuple[Query, ...]) -> Fraction | None:
+    """Return the covered distance in clipping widths of a query, exactly; None if the query is not ℓ1-private."""
+    return None if query.width is None else covered_distance(model, queries) / query.width
 
 
 def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
@@ -23,14 +56,6 @@ def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
     assert isinstance(model, GaussianGroups)
     widths = [query.width for query in queries if query.width is not None]
     return Fraction(model.distance) if model.distance is not None else max(widths)
-
-
-def metric_scope(model: Model, queries: tuple[Query, ...]) -> str:
-    """Return the scope of a guarantee for clipped sums."""
-    return (
-        f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
-        "Laplace noise on clipped sums and means"
-    )
 
 
 def variance_kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]]:
