@@ -32,6 +32,7 @@ class TestMarkovCount(TheoremContract):
         (MarkovChain(CHAIN.transition, states=["a", "b"]), Sum(bounds=(0, 1))),
         (MarkovChain(CHAIN.transition, states=[0, 0.5]), Sum(bounds=(0, 1))),
         (MarkovChain([[0.9999, 0.0001], [0.0001, 0.9999]]), COUNT),
+        (MarkovChain(np.full((60, 60), 1 / 60) + 0.01 * np.eye(60) - 0.01 / 60), COUNT),
     )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovCount", "state_values"]
 
 _NEGLIGIBLE = 1e-10
-_MOST_WORK = 3e9
+_MOST_DENSITIES, _MOST_RATIOS = 3e9, 4e7
 _DEEPEST = 256
 _UNDERFLOW = 1e-290
 _AT_ONCE = 4_000_000
@@ -137,8 +137,9 @@ def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
     size, longest = len(values), max(values)
     endings = depth * (size + 1) + 1
     reached = depth * longest + 1
-    work = size * (2 * reached + longest) * (endings * reached**2 + endings**2 * reached)
-    if work > _MOST_WORK * 8:
+    outputs = 2 * reached + longest
+    densities, ratios = size * outputs * endings**2 * reached, size * (size - 1) / 2 * outputs * endings**2
+    if densities > _MOST_DENSITIES or ratios > _MOST_RATIOS:
         return "there are too many states or values to enumerate; markov-mixing covers them"
     return None
 
