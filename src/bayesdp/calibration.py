@@ -308,7 +308,7 @@ def _searched(
         if fresh:
             known.update(zip(fresh, evaluate(fresh), strict=True))
 
-    learn([*starts, *(share * target for share in _SHARES[:4] for target in targets if at_once)])
+    learn(starts or [share * target for share in _SHARES[:4] for target in targets if at_once])
     for share in _SHARES:
         low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
         learn([max(share * target, math.ulp(0.0)) for target in low])

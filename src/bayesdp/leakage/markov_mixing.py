@@ -45,7 +45,7 @@ class MarkovMixing(Theorem):
 
     name: ClassVar[str] = "markov-mixing"
     proof: ClassVar[str] = "docs/theory/markov-mixing.md"
-    tolerance: ClassVar[float] = 2e-10
+    tolerance: ClassVar[float] = 5e-10
     vectorised: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
@@ -78,8 +78,13 @@ class MarkovMixing(Theorem):
         return found
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+        assert isinstance(model, MarkovChain)
         quilt = MarkovQuilt()
-        return [quilt.closed_form(model, query, epsilon, spent)] if quilt.refusal(model, ()) is None else []
+        if quilt.refusal(model, ()) is not None:
+            return []
+        least = quilt.closed_form(model, query, epsilon, spent)
+        multiples = (1.0, 2.0, 4.0, 8.0) if len(model.transition) <= LARGEST_EXACT else (1.0, 2.5)
+        return [least, *(multiple * least for multiple in multiples if multiple * least <= epsilon)]
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         assert isinstance(model, MarkovChain)

@@ -75,7 +75,7 @@ class Side:
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
         return np.asarray(found + 4 * UNIT * np.abs(found) + margin[:, None, None])
 
-    @lru_cache(maxsize=4)  # noqa: B019
+    @lru_cache(maxsize=64)  # noqa: B019
     def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
         """Return what conditioning on the record 1, 2, … depth steps away costs at each pair of target values.
 
