@@ -46,6 +46,8 @@ def plain_mixing(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
             if u == w:
                 continue
             p, q = matrix[u] * reached[:, r], matrix[w] * reached[:, r]
+            if p.sum() == 0 or q.sum() == 0:
+                continue
             p, q = p / p.sum(), q / q.sum()
             rows = [
                 np.eye(size)[v] - math.exp(tau) * values[v, x, r] * np.eye(size)[x]
@@ -115,6 +117,19 @@ def plain_count(chain: MarkovChain, tau: float, depth: int) -> float:
     return worst
 
 
+def plain_relaxation(matrix: NDArray[np.float64], gain: float) -> float:
+    """The hockey-stick root of every pair by bisection, nothing known, one step."""
+    worst = 1.0
+    for p, q in itertools.permutations(matrix, 2):
+        low, high = 1.0, gain
+        while high - low > 1e-12:
+            middle = (low + high) / 2
+            larger = middle < 1 + (gain - 1) * np.maximum(p - middle * q, 0).sum()
+            low, high = (middle, high) if larger else (low, middle)
+        worst = max(worst, high)
+    return worst
+
+
 def random_covariance(size: int) -> tuple[tuple[float, ...], ...]:
     factors = np.random.default_rng(size).normal(size=(size, 2 * size))
     matrix = factors @ factors.T / size
@@ -144,10 +159,12 @@ def main() -> None:
         "one τ",
     )
     slow = MarkovChain([[0.99, 0.01], [0.01, 0.99]])
-    row("markov-mixing, 2 states, eigenvalue 0.98", 0.1, calibrated(mixing, slow, [1.0]))
+    deep = timed(lambda: plain_mixing(slow.matrix, 0.01, 100))
+    row("markov-mixing, 2 states, eigenvalue 0.98", 0.1, calibrated(mixing, slow, [1.0]), deep, "one τ, 100 deep")
     twenty = [float(value) for value in range(1, 21)]
-    row("markov-mixing, 2 states, twenty ε at once", 0.5, calibrated(mixing, MarkovChain(ACTIVITY, length=9), twenty))
-    row("markov-mixing, 2 states, 0.98, twenty ε at once", 0.5, calibrated(mixing, slow, twenty))
+    ours = calibrated(mixing, MarkovChain(ACTIVITY, length=15000), twenty)
+    row("markov-mixing, 2 states, twenty ε at once", 0.5, ours, reference, "one τ")
+    row("markov-mixing, 2 states, 0.98, twenty ε", 0.5, calibrated(mixing, slow, twenty), deep, "one τ, 100 deep")
     five = generator.dirichlet(np.ones(5), 5)
     reference = timed(lambda: plain_mixing(five, 0.25, 4))
     row(
@@ -157,12 +174,25 @@ def main() -> None:
         reference,
         "one τ, 4 deep",
     )
-    small = np.array(
-        [[0.5, 0.5, 0, 0, 0], [0.3, 0.4, 0.3, 0, 0], [0, 0.3, 0.4, 0.3, 0], [0, 0, 0.3, 0.4, 0.3], [0, 0, 0, 0.5, 0.5]]
+    small = 0.4 * np.eye(5) + 0.3 * np.eye(5, k=1) + 0.3 * np.eye(5, k=-1)
+    small[0, 0] = small[4, 4] = 0.7
+    reference = timed(lambda: plain_mixing(small, 0.25, 4))
+    row(
+        "markov-mixing, 5 states in small steps",
+        10,
+        calibrated(mixing, MarkovChain(small), [1.0]),
+        reference,
+        "one τ, 4 deep",
     )
-    row("markov-mixing, 5 states in small steps", 10, calibrated(mixing, MarkovChain(small), [1.0]))
     fifty = MarkovChain(generator.dirichlet(np.ones(50), 50))
-    row("markov-mixing, 50 states (relaxed)", 10, calibrated(mixing, fifty, [1.0]))
+    reference = timed(lambda: plain_relaxation(fifty.matrix, math.exp(0.25)))
+    row(
+        "markov-mixing, 50 states (relaxed)",
+        10,
+        calibrated(mixing, fifty, [1.0]),
+        reference,
+        "one τ, 1 deep, 1 of 51 endings",
+    )
     ten = generator.dirichlet(np.ones(10), 10)
     reference = timed(lambda: plain_quilt(ten, 0.12, 16))
     row(
@@ -181,14 +211,20 @@ def main() -> None:
         reference,
         "one τ, 12 deep",
     )
-    row("markov-count, Activity, one τ", 1, timed(lambda: MarkovCount().epsilon(activity, as_spend(COUNT, 0.3))))
+    row(
+        "markov-count, Activity, one τ",
+        1,
+        timed(lambda: MarkovCount().epsilon(activity, as_spend(COUNT, 0.3))),
+        reference,
+        "12 deep",
+    )
     reference = timed(lambda: plain_covariance(np.array(random_covariance(12))))
     row("gaussian-covariance, m = 12", 0.1, timed(lambda: covariance_factor(random_covariance(12))), reference)
     row("gaussian-covariance, m = 16", 2, timed(lambda: covariance_factor(random_covariance(16))), reference, "m = 12")
     row("gaussian-covariance, m = 20", 30, timed(lambda: covariance_factor(random_covariance(20))), reference, "m = 12")
     steps = np.arange(1000)
     chain = tuple(map(tuple, (0.5 ** np.abs(steps[:, None] - steps)).tolist()))
-    row("gaussian-covariance, sign-MTP2, m = 1000", 1, timed(lambda: covariance_factor(chain)))
+    row("gaussian-covariance, sign-MTP2, m = 1000", 1, timed(lambda: covariance_factor(chain)), reference, "m = 12")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
+import csv
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +67,23 @@ def test_reference_values() -> None:
     assert covariance_factor(autoregressive(500, 0.5)).factor == pytest.approx(3.0, rel=1e-8)
     steep = covariance_factor(rows([[1, 4.5, 0.05], [4.5, 25, 0], [0.05, 0, 1]]))
     assert steep.factor == pytest.approx(2.05)
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def columns(name: str, *wanted: str) -> list[list[float]]:
+    with (DATA / name).open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    return [[float(row[column]) for row in table] for column in wanted]
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the real data sets are not here; the published moments are tested above")
+def test_reference_values_from_the_real_files() -> None:
+    heights = np.cov(columns("galton.csv", "height", "father", "mother"))
+    assert covariance_factor(rows(heights)).factor == pytest.approx(1.46818, abs=5e-6)
+    scores = np.cov(columns("kidiq.csv", "kid_score", "mom_iq"))
+    assert covariance_factor(rows(scores)).factor == pytest.approx(1.60997, abs=5e-6)
 
 
 @pytest.mark.parametrize("size", [7, 12])
