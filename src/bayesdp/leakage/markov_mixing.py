@@ -83,7 +83,7 @@ class MarkovMixing(Theorem):
         if quilt.refusal(model, ()) is not None:
             return []
         least = quilt.closed_form(model, query, epsilon, spent)
-        multiples = (1.0, 2.0, 4.0, 8.0) if len(model.transition) <= LARGEST_EXACT else (1.0, 2.5)
+        multiples = (1.0, 2.0, 4.0, 8.0) if len(model.transition) <= LARGEST_EXACT else (1.0, 1.6, 2.2, 2.8)
         return [least, *(multiple * least for multiple in multiples if multiple * least <= epsilon)]
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_EXACT", "close", "exact_step", "relaxed_step"]
 
 LARGEST_EXACT = 7
-_ALIKE = 2e-3
-_BOUNDARIES_AT_ONCE = 16
+_ALIKE = 5e-3
+_BOUNDARIES_AT_ONCE = 2
 
 
 def close(gains: NDArray[np.float64]) -> NDArray[np.float64]:
