@@ -1,7 +1,7 @@
 """ε → τ: the largest τ that any applicable theorem allows for a promised ε, rounded towards privacy.
 
 The search is generic: a theorem's ε must not fall as τ rises, and that is all it needs. All targets are searched
-together, and every evaluation narrows the bracket of every target, so a grid of ε costs little more than one.
+together: what was evaluated to bracket one brackets the others, and each round evaluates one τ a target in one batch.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def calibrate(
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         found = report(model, (*before, Release(query, tau)))
-        every = _options_at(model, query, found, beta, before)
+        every = _options_at(query, found, beta)
         return Calibration(query, found.epsilon, tau, found, every, beta)
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     targets = validation.positives("epsilon", epsilon if several else [epsilon])
@@ -431,7 +431,7 @@ def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
     raise CalibrationError(f"no theorem reaches ε = {epsilon:g} here ({listed})")
 
 
-def _options_at(model: Model, query: Query, found: Leakage, beta: float, spent: Spend) -> tuple[Option, ...]:
+def _options_at(query: Query, found: Leakage, beta: float) -> tuple[Option, ...]:
     """Return what every theorem says at the τ that was chosen for its accuracy."""
     tau = found.spend[-1].tau
     return tuple(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayesdp.leakage.markov_mixing import MarkovMixing
-from bayesdp.leakage.sides import UNIT, Side, reach_of, sides, unreliable
+from bayesdp.leakage.sides import UNIT, Ending, Side, reach_of, sides, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Count, Mean, Query, Sum
@@ -75,26 +75,6 @@ class MarkovCount(Theorem):
         first, second = (repr(model.states[value]) for value in worst.pair)
         before, after = (ending.described(model) for ending in worst.endings)
         return f"a target that is {first} or {second}, with {before} before it and {after} after it"
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a side ends: after `unknown` records in the known state `boundary`, or with nothing known (None)."""
-
-    unknown: int
-    boundary: int | None
-
-    @property
-    def records(self) -> int:
-        """How many records the side takes."""
-        return self.unknown + (self.boundary is not None)
-
-    def described(self, chain: MarkovChain) -> str:
-        """Return the ending in words."""
-        unknown = f"{self.unknown} unknown record{'s' * (self.unknown != 1)}"
-        if self.boundary is None:
-            return f"{unknown} and then nothing" if self.unknown else "no record"
-        return f"{unknown} and then a known {chain.states[self.boundary]!r}"
 
 
 @dataclass(frozen=True)

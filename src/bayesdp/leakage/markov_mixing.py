@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayesdp.leakage.markov_quilt import MarkovQuilt
-from bayesdp.leakage.sides import UNIT, Side, reach_of, sides, unreliable
+from bayesdp.leakage.sides import UNIT, Ending, Side, reach_of, sides, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.leakage.transport import LARGEST_EXACT, exact_step, relaxed_step
 from bayesdp.models import MarkovChain, Model
@@ -84,7 +84,7 @@ class MarkovMixing(Theorem):
             return []
         least = quilt.closed_form(model, query, epsilon, spent)
         multiples = (1.0, 2.0, 4.0, 8.0) if len(model.transition) <= LARGEST_EXACT else (1.0, 1.6, 2.2, 2.8)
-        return [least, *(multiple * least for multiple in multiples if multiple * least <= epsilon)]
+        return [multiple * least for multiple in multiples if multiple == 1 or multiple * least <= epsilon]
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         assert isinstance(model, MarkovChain)
@@ -167,7 +167,7 @@ class _Followed:
         before = min(int(taken[0, x, other]), deepest)
         after = deepest if self.reach is None else min(self.reach - before, len(self.right.best) - 1)
         names = [
-            _ending(chain, int(side.ending[min(level, len(side.ending) - 1), 0, x, other]))
+            _ending(chain, int(side.ending[min(level, len(side.ending) - 1), 0, x, other])).described(chain)
             for side, level in ((self.left, before), (self.right, after))
         ]
         return (
@@ -176,13 +176,10 @@ class _Followed:
         )
 
 
-def _ending(chain: MarkovChain, number: int) -> str:
+def _ending(chain: MarkovChain, number: int) -> Ending:
+    """Return the ending of that number, as `_Levels` counts them."""
     records, boundary = divmod(number, len(chain.states) + 1)
-    if boundary == len(chain.states):
-        return "no record" if records == 0 else f"{records} unknown records and then nothing"
-    unknown = records - 1
-    between = f"{unknown} unknown record{'s' * (unknown != 1)} and then " if unknown else ""
-    return f"{between}a known {chain.states[boundary]!r}"
+    return Ending(records, None) if boundary == len(chain.states) else Ending(records - 1, boundary)
 
 
 def _follow(chain: MarkovChain, taus: Sequence[float]) -> _Followed:
@@ -206,11 +203,9 @@ def _needed_depth(chain: MarkovChain) -> int:
         assert reach is not None
         return max(1, reach)
     size = len(chain.transition)
-    limit = (
-        _DEEPEST.get(size, _DEEPEST_RELAXED)
-        if reach is None
-        else max(1, min(reach, _DEEPEST.get(size, _DEEPEST_RELAXED)))
-    )
+    limit = _DEEPEST.get(size, _DEEPEST_RELAXED)
+    if reach is not None:
+        limit = max(1, min(reach, limit))
     depth = 16
     while True:
         depth = min(depth, limit)

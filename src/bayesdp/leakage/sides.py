@@ -19,11 +19,33 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Side", "reach_of", "sides", "steps_to_forget", "unreliable"]
+__all__ = ["UNIT", "Ending", "Side", "reach_of", "sides", "steps_to_forget", "unreliable"]
 
 UNIT = 2.0**-53
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a side ends: after `unknown` records in the known state `boundary`, or with nothing known (None)."""
+
+    unknown: int
+    boundary: int | None
+
+    @property
+    def records(self) -> int:
+        """How many records the side takes."""
+        return self.unknown + (self.boundary is not None)
+
+    def described(self, chain: MarkovChain) -> str:
+        """Return the ending in words."""
+        parts = [f"{self.unknown} unknown record{'s' * (self.unknown != 1)}"] if self.unknown else []
+        if self.boundary is not None:
+            parts.append(f"a known {chain.states[self.boundary]!r}")
+        elif parts:
+            parts.append("nothing")
+        return " and then ".join(parts) or "no record"
 
 
 @dataclass(frozen=True, eq=False)

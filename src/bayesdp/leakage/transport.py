@@ -123,13 +123,8 @@ def relaxed_step(
         laws = np.moveaxis(kernels[:, :, some], 2, 0).reshape(len(some), -1)
         p = laws.take(first[:, None] * len(matrix) + order, axis=1)
         q = laws.take(second[:, None] * len(matrix) + order, axis=1)
-        from_first, from_last = (
-            (p.cumsum(axis=2), q.cumsum(axis=2)),
-            (
-                q[..., ::-1].cumsum(axis=2),
-                p[..., ::-1].cumsum(axis=2),
-            ),
-        )
+        from_first = p.cumsum(axis=2), q.cumsum(axis=2)
+        from_last = q[..., ::-1].cumsum(axis=2), p[..., ::-1].cumsum(axis=2)
         for index, raised in enumerate(finite[..., some].max(axis=(1, 2)) - 1):
             g = raised[:, None, None]
             for (above, below), one, other in ((from_first, first, second), (from_last, second, first)):
