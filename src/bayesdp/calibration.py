@@ -15,14 +15,16 @@ from bayesdp import validation
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.documents import Document
 from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError, TooLargeError
-from bayesdp.leakage.registry import theorems
+from bayesdp.leakage.registry import theorem_named, theorems
 from bayesdp.leakage.report import ANY_OF, BETA, Leakage, check_queries, members, promised, report
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
+from bayesdp.progress import tracked
 from bayesdp.queries import Query
 from bayesdp.rounding import down, shown_above, shown_below
 from bayesdp.spending import Release, Spend, as_spend, queries_of
 from bayesdp.tables import table
+from bayesdp.uncertainty import Uncertainty, chosen_rank, credible_tau, draws_needed, posterior, summary
 from bayesdp.validation import brief
 
 __all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
@@ -35,6 +37,9 @@ _SMALLEST_SHARE = _SHARES[-1]
 """A theorem that still exceeds ε at this share of it does not reach ε at all."""
 
 _CLOSED_FORM_ULPS = 64
+
+_NEXT_TO_NOTHING = 1.001
+"""A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,8 @@ class Option:
 class Calibration(Document):
     """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
 
-    epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ.
+    epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ. With credibility=,
+    `uncertainty` says how the promise fares if the model's parameters are not quite those estimated.
     """
 
     query: Query
@@ -77,6 +83,7 @@ class Calibration(Document):
     leakage: Leakage
     options: tuple[Option, ...]
     beta: float = BETA
+    uncertainty: Uncertainty | None = None
 
     @property
     def scale(self) -> float:
@@ -102,7 +109,7 @@ class Calibration(Document):
             f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
             f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases "
             f"and leaks at most ε = {shown_above(self.epsilon)}",
-        )
+        ) + (f" {self.uncertainty}" if self.uncertainty is not None else "")
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table."""
@@ -114,16 +121,20 @@ class Calibration(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --json` prints."""
-        return self.leakage.to_dict() | {
-            "epsilon": self.epsilon,
-            "epsilon_proven": self.leakage.epsilon,
-            "tau": self.tau,
-            "tau_total": self.leakage.tau,
-            "scale": self.scale,
-            "alpha": self.accuracy(self.beta),
-            "beta": self.beta,
-            "theorems": [option.to_dict() for option in self.options],
-        }
+        return (
+            self.leakage.to_dict()
+            | {
+                "epsilon": self.epsilon,
+                "epsilon_proven": self.leakage.epsilon,
+                "tau": self.tau,
+                "tau_total": self.leakage.tau,
+                "scale": self.scale,
+                "alpha": self.accuracy(self.beta),
+                "beta": self.beta,
+                "theorems": [option.to_dict() for option in self.options],
+            }
+            | ({} if self.uncertainty is None else {"uncertainty": self.uncertainty.to_dict()})
+        )
 
 
 def row_of(option: Option) -> list[str]:
@@ -142,6 +153,8 @@ def calibrate(
     alpha: None = None,
     beta: float = BETA,
     spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> Calibration: ...
 
 
@@ -154,6 +167,8 @@ def calibrate(
     alpha: None = None,
     beta: float = BETA,
     spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> tuple[Calibration, ...]: ...
 
 
@@ -166,6 +181,8 @@ def calibrate(
     alpha: float,
     beta: float = BETA,
     spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> Calibration: ...
 
 
@@ -177,10 +194,16 @@ def calibrate(
     alpha: float | None = None,
     beta: float = BETA,
     spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
 ) -> Calibration | tuple[Calibration, ...]:
     """Choose the noise: from the promise (`epsilon`, one or several), or from the accuracy wanted (`alpha`, at `beta`).
 
-    spent: what has been released on the same data before; the promise is then for everything together.
+    spent:       what has been released on the same data before; the promise is then for everything together.
+    credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
+                 parameters must keep the promise (docs/uncertainty.md). The model must have been estimated (fit,
+                 from_counts, from_moments); of several models under AnyOf each that was.
+    draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
     QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
@@ -197,17 +220,22 @@ def calibrate(
     before = as_spend(spent, allow_nothing=True)
     if not isinstance(query, Query):
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+    if credibility is None and draws is not None:
+        raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         found = report(model, (*before, Release(query, tau)))
         every = _options_at(query, found, beta)
-        return Calibration(query, found.epsilon, tau, found, every, beta)
+        plain = Calibration(query, found.epsilon, tau, found, every, beta)
+        return plain if credibility is None else _credible_epsilon(plain, before, credibility, draws)
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     targets = validation.positives("epsilon", epsilon if several else [epsilon])
     calibrations = tuple(
         _choose(model, query, target, choices, beta, before)
         for target, choices in zip(targets, options(model, query, targets, beta=beta, spent=before), strict=True)
     )
+    if credibility is not None:
+        calibrations = tuple(_credible_tau(plain, before, credibility, draws) for plain in calibrations)
     return calibrations if several else calibrations[0]
 
 
@@ -419,6 +447,63 @@ def _choose(
         _refuse(epsilon, choices)
     tau = min(chosen)
     return Calibration(query, epsilon, tau, report(model, (*spent, Release(query, tau))), every, beta)
+
+
+def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
+    """Lower τ until the share asked of the posterior keeps the promise, under every model that may hold."""
+    query, epsilon, tau = plain.query, plain.epsilon, plain.tau
+    drawn = _drawn(plain.leakage.model, plain.leakage, credibility, draws)
+
+    def largest(theorem: Theorem, model: Model) -> float | None:
+        return largest_taus(theorem, model, query, [epsilon], spent)[0]
+
+    for theorem, models in drawn:
+        tau = min(tau, credible_tau(models, theorem, largest, credibility))
+    found = report(plain.leakage.model, (*spent, Release(query, tau)))
+    worst = _worst(drawn, found.spend, credibility, epsilon)
+    return replace(plain, tau=tau, leakage=found, uncertainty=worst)
+
+
+def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
+    """Raise ε until the share asked of the posterior keeps it at the τ that the accuracy fixes."""
+    drawn = _drawn(plain.leakage.model, plain.leakage, credibility, draws)
+    epsilon = plain.epsilon
+    for theorem, models in drawn:
+        ascending = sorted(_leakages(theorem, models, plain.leakage.spend))
+        epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
+    worst = _worst(drawn, plain.leakage.spend, credibility, epsilon)
+    return replace(plain, epsilon=epsilon, uncertainty=worst)
+
+
+def _drawn(model: Model, found: Leakage, credibility: float, draws: int | None) -> list[tuple[Theorem, list[Model]]]:
+    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
+    number = draws_needed(credibility, draws)
+    parts = zip(members(model), found.parts or (found,), strict=True)
+    estimated = [(member, part) for member, part in parts if member.estimated or len(members(model)) == 1]
+    if not estimated:
+        estimated = [(members(model)[0], found)]
+    return [(_quick(part), posterior(member, number)) for member, part in estimated]
+
+
+def _quick(found: Leakage) -> Theorem:
+    """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing."""
+    proven = [each for each in found.assessments if each.epsilon is not None and each.theorem != ANY_OF]
+    close = [each for each in proven if (each.epsilon or 0.0) <= found.epsilon * _NEXT_TO_NOTHING]
+    chosen = min(close, key=lambda each: (not theorem_named(each.theorem).composes, each.epsilon))
+    return theorem_named(chosen.theorem)
+
+
+def _leakages(theorem: Theorem, models: Sequence[Model], spend: Spend) -> list[float]:
+    found = (theorem.epsilon(model, spend) for model in models)
+    return list(tracked(found, len(models), "what the models drawn leak"))
+
+
+def _worst(
+    drawn: Sequence[tuple[Theorem, list[Model]]], spend: Spend, credibility: float, epsilon: float
+) -> Uncertainty:
+    """Return how the promise fares under the model whose posterior keeps it least."""
+    found = [summary(credibility, theorem, _leakages(theorem, models, spend), epsilon) for theorem, models in drawn]
+    return min(found, key=lambda each: each.share)
 
 
 def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:

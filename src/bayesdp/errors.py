@@ -11,6 +11,8 @@ __all__ = [
     "BayesDPError",
     "CalibrationError",
     "DoesNotApplyError",
+    "ExpressionError",
+    "FrameError",
     "InvalidInputError",
     "MissingDependencyError",
     "ModelError",
@@ -43,6 +45,14 @@ class ModelError(InvalidInputError):
 
 class QueryError(InvalidInputError):
     """A query is ill-formed, or asks about something the model does not speak about."""
+
+
+class ExpressionError(InvalidInputError):
+    """A condition such as `steps > 0` cannot be read; the message shows where the reading stopped."""
+
+
+class FrameError(InvalidInputError):
+    """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
 
 
 class DoesNotApplyError(BayesDPError):

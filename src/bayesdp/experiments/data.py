@@ -1,10 +1,74 @@
-"""The data sets of the paper as far as no file is needed: the sufficient statistics that were published."""
+"""The data sets of the paper: the original file where there is one, and a built-in twin otherwise."""
 
 from __future__ import annotations
 
-from bayesdp.models import GaussianGroups, MarkovChain
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-__all__ = ["activity_chain", "galton_families"]
+from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.experiments import twins
+from bayesdp.models import GaussianGroups, MarkovChain
+from bayesdp.validation import brief
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FOLDER_VARIABLE", "NAMES", "Dataset", "activity_chain", "galton_families", "load"]
+
+FOLDER_VARIABLE = "BAYESDP_DATA"
+"""The environment variable that names the folder of the original files."""
+
+Kind = Literal["text", "number", "whole number", "date"]
+
+Result = TypeVar("Result")
+
+_MINUTES = 24 * 60
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set of the paper, and where it comes from.
+
+    >>> found = load("syntheticiq")
+    >>> found.source, found.path, found.frame.columns
+    ('synthetic', None, ['child', 'mother'])
+    """
+
+    name: str
+    frame: pl.DataFrame = field(repr=False)
+    source: Literal["file", "twin", "synthetic"]
+    path: Path | None
+    description: str
+    """One sentence that says which of the three it is."""
+
+
+def load(name: str, folder: str | Path | None = None) -> Dataset:
+    """Return one of the data sets in `NAMES`, from its file in `folder` or as its twin where there is no such file.
+
+    Without `folder`, the environment variable BAYESDP_DATA names it; without both, there are only twins. A file and its
+    twin have the same columns of the same types, up to those of kidiq.csv that no result depends on.
+
+    >>> print(load("syntheticiq").description)
+    SyntheticIQ, 10,000 pairs of a child's and a mother's IQ: drawn from the paper's normal law.
+
+    Raises InvalidInputError for an unknown name, a folder that cannot be read and a file that is not what it should be.
+    """
+    recipe = _recipe(name)
+    files = _files(folder)
+    _need_polars()
+    original = recipe.original
+    if original is None:
+        return Dataset(name, recipe.twin(), "synthetic", None, f"{recipe.about}: drawn from {recipe.carries}.")
+    path = files.get(original.file)
+    if path is None:
+        said = f"{recipe.about}: not the original data but a built-in twin with {recipe.carries}."
+        return Dataset(name, recipe.twin(), "twin", None, said)
+    said = f"{recipe.about}: the original data, read from {path.name}."
+    return Dataset(name, original.read(path), "file", path, said)
 
 
 def activity_chain() -> MarkovChain:
@@ -17,9 +81,9 @@ def activity_chain() -> MarkovChain:
     (7.5, 15264)
     """
     return MarkovChain.from_counts(
-        [[9713, 1295], [1295, 2955]],
+        twins.ACTIVITY_COUNTS,
         states=(False, True),
-        length=15264,
+        length=twins.ACTIVITY_RECORDS,
         gaps=True,
         state="steps > 0",
         record="5-minute interval",
@@ -29,3 +93,195 @@ def activity_chain() -> MarkovChain:
 def galton_families() -> GaussianGroups:
     """Return Galton's families: heights of a child, its father and its mother, every correlation at most 0.275."""
     return GaussianGroups(correlation=0.275, size=3, column="height", record="family member's height")
+
+
+def _need_polars() -> None:
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "the data sets are Polars tables, and Polars is not installed; install it with: pip install polars"
+        ) from None
+
+
+def _recipe(name: str) -> _Recipe:
+    if not isinstance(name, str) or name not in _RECIPES:
+        raise InvalidInputError(f"there is no data set {brief(name)}; the data sets are {', '.join(NAMES)}")
+    return _RECIPES[name]
+
+
+def _files(folder: str | Path | None) -> Mapping[str, Path]:
+    """Return what the folder holds that was given, here or in the environment; without a folder, nothing."""
+    what = "folder" if folder is not None else FOLDER_VARIABLE
+    place = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
+    if place is None:
+        return {}
+    if not isinstance(place, str | Path):
+        raise InvalidInputError(f"{what} must be a path, not {brief(place)}")
+    try:
+        return {each.name: each for each in Path(place).iterdir()}
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{what} must be a folder that can be read, not {str(place)!r} ({error})") from None
+
+
+def _read(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str] = frozenset()) -> pl.DataFrame:
+    """Return the columns in `kinds` of a CSV file; only those in `gaps` may lack values, written NA or empty."""
+    return _attempt(path, _scanned(path, kinds, gaps).collect)
+
+
+def _read_electricity(path: Path, threshold: int) -> pl.DataFrame:
+    """Return one row for each UTC day of which AMPds2's Electricity_P.csv has the power of all 1440 minutes.
+
+    The original file begins and ends at 07:00 UTC: the first and the last of its 731 dates are cut off and left out.
+    """
+    import polars as pl
+
+    minutes = _scanned(path, {"UNIX_TS": "whole number", "WHE": "number"}, frozenset({"WHE"}))
+    every_minute = (pl.col("WHE").count() == _MINUTES) & ((pl.col("UNIX_TS") // 60).n_unique() == _MINUTES)
+    daily = (
+        minutes.group_by(pl.from_epoch("UNIX_TS", time_unit="s").dt.date().alias("day"))
+        .agg((pl.col("WHE").sum() / 60 / 1000).alias("kwh"), every_minute.alias("complete"))
+        .filter("complete")
+        .select("day", "kwh", (pl.col("kwh") > threshold).alias("high"))
+        .sort("day")
+    )
+    days = _attempt(path, daily.collect)
+    if days.is_empty():
+        raise InvalidInputError(f"{path} has no day with a value of WHE in each of its {_MINUTES} minutes")
+    return days
+
+
+def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.LazyFrame:
+    """Return the columns of a CSV file, not read yet but known to be what `kinds` says."""
+    import polars as pl
+
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is not a file")
+    texts = pl.scan_csv(path, infer_schema=False, null_values="NA", glob=False)
+    header = _attempt(path, lambda: texts.collect_schema().names())
+    for column in kinds:
+        if column not in header:
+            raise InvalidInputError(f"{path} has no column {column!r}; it should have {', '.join(kinds)}")
+    for column, kind in kinds.items():
+        _check(texts, f"{path}, column {column!r}", column, kind, column in gaps)
+    return texts.select(_parsed(column, kind) for column, kind in kinds.items())
+
+
+def _check(texts: pl.LazyFrame, where: str, column: str, kind: Kind, may_be_missing: bool) -> None:
+    """Refuse a column that is empty, lacks a value, or has one that is not of its kind."""
+    import polars as pl
+
+    text = pl.col(column)
+    seen = texts.select(
+        text.filter(text.is_not_null() & _parsed(column, kind).is_null()).first().alias("wrong"),
+        text.null_count().alias("missing"),
+        pl.len().alias("rows"),
+    )
+    wrong, missing, rows = _attempt(where, lambda: seen.collect().row(0))
+    if wrong is not None:
+        raise InvalidInputError(f"{where}: {brief(wrong)} is not a {kind}")
+    if missing and not may_be_missing:
+        raise InvalidInputError(f"{where}: {missing} of {rows} values are missing")
+    if not rows:
+        raise InvalidInputError(f"{where}: there are no rows")
+
+
+def _parsed(column: str, kind: Kind) -> pl.Expr:
+    """Return the values of a column of texts; what is not of its kind becomes null."""
+    import polars as pl
+
+    text = pl.col(column)
+    match kind:
+        case "number":
+            value = text.cast(pl.Float64, strict=False)
+            return pl.when(value.is_finite()).then(value)
+        case "whole number":
+            return text.cast(pl.Int64, strict=False)
+        case "date":
+            return text.str.to_date("%Y-%m-%d", strict=False)
+        case "text":
+            return text
+
+
+def _attempt(where: object, read: Callable[[], Result]) -> Result:
+    """Return what `read` reads; what the reader refuses, refuse by name."""
+    from polars.exceptions import PolarsError
+
+    try:
+        return read()
+    except (OSError, PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InvalidInputError(f"{where} cannot be read as comma-separated UTF-8 text: {reason}") from error
+
+
+@dataclass(frozen=True)
+class _Original:
+    file: str
+    read: Callable[[Path], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """What a data set is, its original, its twin, and what the twin shares with the original."""
+
+    about: str
+    original: _Original | None
+    twin: Callable[[], pl.DataFrame]
+    carries: str
+
+
+def _electricity(threshold: int) -> _Recipe:
+    return _Recipe(
+        f"Electricity, days on which a home used more than {threshold} kWh",
+        _Original("Electricity_P.csv", partial(_read_electricity, threshold=threshold)),
+        partial(twins.electricity, threshold),
+        "the transition counts that the paper's matrix comes from",
+    )
+
+
+_GALTON: Mapping[str, Kind] = {
+    "family": "text",
+    "father": "number",
+    "mother": "number",
+    "sex": "text",
+    "height": "number",
+}
+_KIDIQ: Mapping[str, Kind] = {
+    "kid_score": "number",
+    "mom_hs": "whole number",
+    "mom_iq": "number",
+    "mom_work": "whole number",
+    "mom_age": "whole number",
+}
+_ACTIVITY: Mapping[str, Kind] = {"steps": "whole number", "date": "date", "interval": "whole number"}
+
+_RECIPES: Mapping[str, _Recipe] = {
+    "galton": _Recipe(
+        "Galton, heights of 898 children and their parents",
+        _Original("galton.csv", partial(_read, kinds=_GALTON)),
+        twins.galton,
+        "the published means, variances and correlations",
+    ),
+    "familyiq": _Recipe(
+        "FamilyIQ, scores of 434 children and their mothers' IQ",
+        _Original("kidiq.csv", partial(_read, kinds=_KIDIQ)),
+        twins.family_iq,
+        "the published means, variances and correlation",
+    ),
+    "syntheticiq": _Recipe(
+        "SyntheticIQ, 10,000 pairs of a child's and a mother's IQ",
+        None,
+        twins.synthetic_iq,
+        "the paper's normal law",
+    ),
+    "activity": _Recipe(
+        "Activity, steps of one person in 5-minute intervals",
+        _Original("activity.csv", partial(_read, kinds=_ACTIVITY, gaps=frozenset({"steps"}))),
+        twins.activity,
+        "the same transition counts and gaps",
+    ),
+    **{f"electricity-{threshold}": _electricity(threshold) for threshold in twins.ELECTRICITY_COUNTS},
+}
+
+NAMES = tuple(_RECIPES)
+"""The names of the data sets."""

@@ -30,6 +30,8 @@ ESTIMATED = (
     "that this guarantee does not cover."
 )
 
+DROPPED = "Records with missing values are left out; which values are missing is treated as public."
+
 
 @dataclass(frozen=True)
 class Assessment:
@@ -82,7 +84,9 @@ class Leakage(Document):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader must know beyond the number."""
-        return (ESTIMATED,) if self.model.estimated else ()
+        return tuple(
+            note for note, holds in ((ESTIMATED, self.model.estimated), (DROPPED, self.model.dropped)) if holds
+        )
 
     def __str__(self) -> str:
         return promised(self, f"Releasing {_described(self.spend)} leaks at most ε = {shown_above(self.epsilon)}")

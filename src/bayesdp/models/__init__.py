@@ -3,8 +3,22 @@
 from bayesdp.models.any_of import AnyOf
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import SCHEMA, Model
-from bayesdp.models.gaussian import GaussianGroups, Moments
+from bayesdp.models.gaussian import GaussianGroups
 from bayesdp.models.independent import Independent
+from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
+from bayesdp.models.moments import AnovaMoments, Moments
 
-__all__ = ["SCHEMA", "AnyOf", "ArbitraryGroups", "GaussianGroups", "Independent", "MarkovChain", "Model", "Moments"]
+__all__ = [
+    "SCHEMA",
+    "AnovaMoments",
+    "AnyOf",
+    "ArbitraryGroups",
+    "ChainLayout",
+    "GaussianGroups",
+    "GroupLayout",
+    "Independent",
+    "MarkovChain",
+    "Model",
+    "Moments",
+]

@@ -65,6 +65,10 @@ class AnyOf(Model):
     def estimated(self) -> bool:
         return any(model.estimated for model in self.models)
 
+    @property
+    def dropped(self) -> bool:
+        return any(model.dropped for model in self.models)
+
     def check_queries(self, queries: tuple[Query, ...]) -> None:
         for query in queries:
             self.check_query(query)

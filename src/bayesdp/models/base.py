@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp import documents, validation
 from bayesdp.documents import Document
 from bayesdp.errors import ModelError, QueryError
 from bayesdp.queries import Query
 from bayesdp.validation import brief
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["SCHEMA", "Model"]
 
@@ -72,15 +75,35 @@ class Model(Document):
         """Whether the parameters were estimated from data, which the guarantee does not cover."""
         return False
 
+    @property
+    def dropped(self) -> bool:
+        """Whether records with missing values were left out when the parameters were estimated."""
+        return False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose values the model describes; empty when it speaks about whatever is asked."""
+        return () if self.subject is None else (self.subject,)
+
+    def draws(self, generator: np.random.Generator) -> Iterator[Self]:
+        """Yield models from the posterior of the parameters, given what they were estimated from.
+
+        Raises ModelError for a model that was not estimated: nobody knows how uncertain it is.
+        """
+        raise ModelError(
+            f'how uncertain a model of type "{self.kind}" is can only be said of one estimated from data, with counts '
+            "or moments (fit, from_counts, from_moments); leave credibility= out, or cover what may hold by AnyOf"
+        )
+
     def check_query(self, query: Query) -> None:
         """Refuse a query about a column the model does not speak about.
 
         Raises QueryError. Models that know their values refuse unknown ones too.
         """
-        if self.subject is not None and query.column is not None and query.column != self.subject:
+        if self.columns and query.column is not None and query.column not in self.columns:
             raise QueryError(
-                f"the model speaks about {self.subject!r}, the query about {query.column!r}; a correlation model of "
-                "one column says nothing about another"
+                f"the model speaks about {', '.join(map(repr, self.columns))}, the query about {query.column!r}; a "
+                "correlation model of one column says nothing about another"
             )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:
@@ -91,7 +114,7 @@ class Model(Document):
         for query in queries:
             self.check_query(query)
         columns = sorted({query.column for query in queries if query.column is not None})
-        if self.about_values and len(columns) > 1:
+        if self.about_values and len(columns) > 1 and not set(columns) <= set(self.columns):
             raise QueryError(
                 f"the queries are about different columns ({', '.join(columns)}), but the model speaks about the "
                 "values of one; how the columns hang together is not in it"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,39 +13,17 @@ from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
+from bayesdp.models.layout import GroupLayout
+from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.rounding import shown_below
 from bayesdp.validation import Matrix, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GaussianGroups", "Moments"]
+    from bayesdp.diagnostics import Diagnosis
 
-_SYMMETRY = 1e-12
-_CONDITION = 1e-12
-
-
-@dataclass(frozen=True)
-class Moments:
-    """The sample moments a covariance was estimated from: number of groups, means, covariance."""
-
-    groups: int
-    mean: Sequence[float]
-    covariance: Matrix
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", validation.natural("groups", self.groups, ModelError, least=2))
-        covariance = _covariance("the covariance of the moments", self.covariance)
-        object.__setattr__(self, "covariance", covariance)
-        mean = validation.items("mean", self.mean, ModelError)
-        if len(mean) != len(covariance):
-            raise ModelError(f"mean must hold {len(covariance)} numbers, one for each row of the covariance")
-        checked = tuple(validation.number(f"mean[{index}]", value, ModelError) for index, value in enumerate(mean))
-        object.__setattr__(self, "mean", checked)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the moments as a JSON object."""
-        return {"groups": self.groups, "mean": list(self.mean), "covariance": [list(row) for row in self.covariance]}
+__all__ = ["GaussianGroups"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +36,7 @@ class GaussianGroups(Model):
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
     moments:  the sample moments the covariance was estimated from, if it was.
+    layout:   the columns of the table it was fitted on.
 
     >>> GaussianGroups(correlation=0.275, size=3).group_size
     3
@@ -69,7 +48,8 @@ class GaussianGroups(Model):
     size: int | None = None
     covariance: Matrix | None = None
     distance: float | None = None
-    moments: Moments | None = None
+    moments: Moments | AnovaMoments | None = None
+    layout: GroupLayout | None = None
 
     kind: ClassVar[str] = "gaussian"
 
@@ -88,10 +68,13 @@ class GaussianGroups(Model):
         if self.distance is not None:
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
-            if not isinstance(self.moments, Moments):
-                raise ModelError(f"moments must be Moments(groups, mean, covariance), not {brief(self.moments)}")
+            if not isinstance(self.moments, Moments | AnovaMoments):
+                raise ModelError(f"moments must be Moments(...) or AnovaMoments(...), not {brief(self.moments)}")
             if self.covariance is None:
                 raise ModelError("moments describe what a covariance was estimated from; give covariance= too")
+
+        if self.layout is not None and not isinstance(self.layout, GroupLayout):
+            raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")
 
     def _check_bound(self) -> None:
         correlation = validation.number("correlation", self.correlation, ModelError)
@@ -122,6 +105,55 @@ class GaussianGroups(Model):
         """
         moments = Moments(groups, mean, covariance)
         return cls(covariance=moments.covariance, moments=moments, column=column, record=record, distance=distance)
+
+    @classmethod
+    def fit(
+        cls,
+        frame: object,
+        *,
+        value: str | Sequence[str],
+        group: str | Sequence[str] | None = None,
+        role: str | None = None,
+        missing: Literal["error", "drop"] = "error",
+        distance: float | None = None,
+        record: str = "record",
+    ) -> Self:
+        """Estimate the model from a table of any engine, or a .parquet or .csv file.
+
+        Long data: `value` is a column, `group` tells which records belong together. With `role` (child, father, …) the
+        covariance of the roles is estimated, each pair over the groups that have both; without, the members of a group
+        are exchangeable: one correlation (the intraclass correlation), one variance, the size of the largest group.
+        Wide data: several `value` columns, one row a group, the columns are the roles.
+
+        Raises FrameError for what is wrong with the table (missing values unless missing="drop", groups of one only,
+        two records of a group in one role), ModelError for a covariance that is not positive definite.
+
+        >>> import polars
+        >>> pairs = polars.DataFrame({"kid": [60, 90, 100, 80], "mother": [90, 100, 120, 85]})
+        >>> round(GaussianGroups.fit(pairs, value=["kid", "mother"]).largest_correlation, 3)
+        0.772
+        """
+        from bayesdp.frames.groups import group_moments
+
+        layout = GroupLayout(value, group or (), role, dropped=missing == "drop")
+        moments = group_moments(frame, layout, missing)
+        return cls(
+            covariance=moments.covariance,
+            moments=moments,
+            layout=layout,
+            column=None if layout.wide else layout.value[0],
+            distance=distance,
+            record=record,
+        )
+
+    def diagnose(self, frame: object) -> Diagnosis:
+        """Say whether the table looks as the model assumes: normality, variances, correlation between groups.
+
+        Raises ModelError if the model does not know its columns (it was not fitted), FrameError for the table.
+        """
+        from bayesdp.frames.checks import diagnose_groups_of
+
+        return diagnose_groups_of(self, frame)
 
     @cached_property
     def matrices(self) -> tuple[NDArray[np.float64], ...]:
@@ -172,52 +204,40 @@ class GaussianGroups(Model):
             content["distance"] = self.distance
         if self.moments is not None:
             content["moments"] = self.moments.to_dict()
+        if self.layout is not None:
+            content["layout"] = self.layout.to_dict()
         return content
 
     @classmethod
     def _read(cls, entries: Mapping[str, Any]) -> Self:
-        moments = entries.get("moments")
-        if moments is None:
-            return cls(**entries)
-        if not isinstance(moments, Mapping) or set(moments) != {"groups", "mean", "covariance"}:
-            raise ModelError('"moments" must be an object with "groups", "mean" and "covariance"')
-        return cls(**{**entries, "moments": Moments(**moments)})
+        read = dict(entries)
+        if read.get("moments") is not None:
+            read["moments"] = read_moments(read["moments"])
+        if read.get("layout") is not None:
+            read["layout"] = GroupLayout.from_dict(read["layout"])
+        return cls(**read)
+
+    def draws(self, generator: np.random.Generator) -> Iterator[Self]:
+        if self.moments is None:
+            return super().draws(generator)
+        return (replace(self, covariance=covariance) for covariance in self.moments.draws(generator))
+
+    @property
+    def dropped(self) -> bool:
+        return self.layout is not None and self.layout.dropped
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.layout.value) if self.layout is not None and self.layout.wide else super().columns
 
 
 def _kinds(covariance: object) -> Any:
     """Return one checked covariance, or a tuple of them, as tuples."""
     if _depth(covariance) != 3:
-        return _covariance("covariance", covariance)
+        return checked_covariance("covariance", covariance)
     kinds = validation.items("covariance", covariance, ModelError)
-    checked = tuple(_covariance(f"covariance of kind {index}", kind) for index, kind in enumerate(kinds))
+    checked = tuple(checked_covariance(f"covariance of kind {index}", kind) for index, kind in enumerate(kinds))
     return checked[0] if len(checked) == 1 else checked
-
-
-def _covariance(name: str, value: object) -> tuple[tuple[float, ...], ...]:
-    table = validation.square(name, value, ModelError)
-    array = np.array(table)
-    for i, variance in enumerate(np.diag(array)):
-        if variance <= 0:
-            raise ModelError(f"{name}: the variance in row {i} must be greater than 0, not {variance:g}")
-    deviations = np.sqrt(np.diag(array))
-    correlations = array / deviations[:, None] / deviations[None, :]
-    for i, j in np.argwhere(~(np.abs(correlations - correlations.T) <= _SYMMETRY)):
-        raise ModelError(
-            f"{name} must be symmetric: row {i}, column {j} is {array[i, j]:g}, "
-            f"but row {j}, column {i} is {array[j, i]:g}"
-        )
-    for i, j in np.argwhere(np.abs(correlations) > 1 + _SYMMETRY):
-        raise ModelError(
-            f"{name}: row {i}, column {j} is {array[i, j]:g}, more than the two variances allow "
-            f"({deviations[i] * deviations[j]:g})"
-        )
-    smallest = float(np.linalg.eigvalsh(correlations)[0])
-    if smallest < _CONDITION * len(table):
-        raise ModelError(
-            f"{name} is not positive definite (its correlation matrix has the eigenvalue {smallest:.3g}); records that "
-            f"determine one another exactly are covered by ArbitraryGroups(size={len(table)})"
-        )
-    return table
 
 
 def _largest_correlation(matrix: NDArray[np.float64]) -> float:
@@ -228,9 +248,13 @@ def _largest_correlation(matrix: NDArray[np.float64]) -> float:
 
 
 def _depth(value: object) -> int:
-    """Return how deeply lists are nested in `value`, following first entries."""
-    depth = np.ndim(value) if isinstance(value, np.ndarray) else 0
-    while isinstance(value, Sequence) and not isinstance(value, str) and value and depth < 4:
+    """Return how deeply lists and arrays are nested in `value`, following first entries."""
+    depth = 0
+    while depth < 4:
+        if isinstance(value, np.ndarray):
+            return depth + value.ndim
+        if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+            break
         value, depth = value[0], depth + 1
     return depth
 

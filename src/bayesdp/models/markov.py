@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -13,16 +15,20 @@ from bayesdp import validation
 from bayesdp.errors import ModelError, QueryError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
+from bayesdp.models.layout import ChainLayout
 from bayesdp.queries import Query
 from bayesdp.validation import Matrix, Scalar, Values, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from bayesdp.diagnostics import Diagnosis
+
 __all__ = ["MarkovChain"]
 
 _ROW_SUM = 1e-9
 _LARGEST_COUNT = 2.0**53
+_SMALLEST_WEIGHT = 1e-200
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class MarkovChain(Model):
     state:      the expression that defines the states, if they are not a column as it stands ("steps > 0").
     counts:     the transition counts the probabilities were estimated from, if they were.
     gaps:       whether records are missing inside the chain.
+    layout:     the columns of the table it was fitted on.
 
     >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"], length=1000)
     >>> chain.stationary.tolist(), chain.gamma
@@ -49,6 +56,7 @@ class MarkovChain(Model):
     state: str | None = field(default=None, kw_only=True)
     counts: Matrix | None = field(default=None, kw_only=True)
     gaps: bool = field(default=False, kw_only=True)
+    layout: ChainLayout | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "markov"
 
@@ -66,6 +74,8 @@ class MarkovChain(Model):
                 raise ModelError("give column= or state=, not both: the model speaks about one of them")
         if not isinstance(self.gaps, bool):
             raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
+        if self.layout is not None and not isinstance(self.layout, ChainLayout):
+            raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
         if self.counts is not None:
             self._check_counts()
         if self.start == "stationary" and not self.is_irreducible:
@@ -99,6 +109,7 @@ class MarkovChain(Model):
         column: str | None = None,
         state: str | None = None,
         record: str = "record",
+        layout: ChainLayout | None = None,
     ) -> Self:
         """Estimate the chain from transition counts, which the model keeps.
 
@@ -116,9 +127,10 @@ class MarkovChain(Model):
             smoothed = [count + smoothing for count in row]
             total = math.fsum(smoothed)
             if not 0 < total < math.inf:
+                name = f" ({brief(states[i])})" if i < len(states) else ""
                 raise ModelError(
-                    f"counts, row {i} is empty: the state was never left, so nothing is known about what follows it; "
-                    "leave it out or give smoothing="
+                    f"counts, row {i}{name} is empty: the state was never left, so nothing is known about what follows "
+                    "it; leave it out or give smoothing= (--smoothing), which adds that much to every count"
                 )
             rows.append(tuple(count / total for count in smoothed))
         return cls(
@@ -131,7 +143,83 @@ class MarkovChain(Model):
             column=column,
             state=state,
             record=record,
+            layout=layout,
         )
+
+    @classmethod
+    def fit(
+        cls,
+        frame: object,
+        *,
+        state: str,
+        order_by: str | Sequence[str],
+        entity: str | Sequence[str] | None = None,
+        step: float | str | datetime.timedelta | None = None,
+        smoothing: float = 0.0,
+        missing: Literal["error", "drop"] = "error",
+        start: Literal["stationary", "any"] = "stationary",
+        record: str = "record",
+    ) -> Self:
+        """Estimate the chain from a table of any engine, or a .parquet or .csv file.
+
+        state:     a column, or a condition such as "steps > 0", whose states are False and True.
+        order_by:  the columns that put records in order; ties are an error.
+        entity:    the columns that tell independent chains apart; None means that all records are one chain.
+        step:      the spacing of the order column (5, "5m", "1d", a timedelta): records farther apart have a gap
+                   between them, and what follows a gap is not a transition.
+        smoothing: added to every count; 0 keeps transitions that were never seen impossible.
+        missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
+
+        The model keeps the counts and knows whether there are gaps; its length is the largest number of records of one
+        entity. Raises FrameError for what is wrong with the table, ModelError for a chain that cannot be estimated.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({"t": range(6), "steps": [0, 4, 9, 0, 0, 3]})
+        >>> MarkovChain.fit(frame, state="steps > 0", order_by="t").counts
+        ((1, 2), (1, 1))
+        """
+        from bayesdp.frames.transitions import transitions
+
+        layout = ChainLayout(order_by, entity or (), step, dropped=missing == "drop")
+        found = transitions(frame, validation.text("state", state, ModelError), layout, missing)
+        return cls.from_counts(
+            found.counts,
+            states=found.states,
+            length=found.longest,
+            start=start,
+            smoothing=smoothing,
+            gaps=found.gaps,
+            column=None if found.condition else state,
+            state=state if found.condition else None,
+            record=record,
+            layout=layout,
+        )
+
+    def diagnose(self, frame: object) -> Diagnosis:
+        """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
+
+        Raises ModelError if the model does not know its columns (it was not fitted), FrameError for the table.
+        """
+        from bayesdp.frames.checks import diagnose_chain_of
+
+        return diagnose_chain_of(self, frame)
+
+    def draws(self, generator: np.random.Generator) -> Iterator[Self]:
+        """Yield chains from the posterior: each row Dirichlet, its counts plus 1/2 (Jeffreys's prior).
+
+        A transition that was never seen is possible in a drawn chain: the data cannot rule it out.
+        """
+        if self.counts is None:
+            yield from super().draws(generator)
+        weights = np.array(self.counts, dtype=np.float64) + 0.5
+        while True:
+            gammas = np.maximum(generator.standard_gamma(weights), _SMALLEST_WEIGHT)
+            rows = gammas / gammas.sum(axis=1, keepdims=True)
+            yield replace(self, transition=rows, counts=None)
+
+    @property
+    def dropped(self) -> bool:
+        return self.layout is not None and self.layout.dropped
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -215,6 +303,7 @@ class MarkovChain(Model):
             gaps=self.gaps,
             column=self.column,
             record=self.record,
+            layout=self.layout,
         )
 
     @property
@@ -260,7 +349,14 @@ class MarkovChain(Model):
             content["counts"] = [list(row) for row in self.counts]
         if self.gaps:
             content["gaps"] = True
+        if self.layout is not None:
+            content["layout"] = self.layout.to_dict()
         return content
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        layout = entries.get("layout")
+        return cls(**entries) if layout is None else cls(**{**entries, "layout": ChainLayout.from_dict(layout)})
 
     @classmethod
     def _required(cls) -> frozenset[str]:

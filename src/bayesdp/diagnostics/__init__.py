@@ -1,0 +1,7 @@
+"""Does a model describe the data? Tests of what the theorems assume, from sufficient statistics to findings."""
+
+from bayesdp.diagnostics.gaussian import GroupSample, diagnose_groups
+from bayesdp.diagnostics.markov import ChainStatistics, diagnose_chain
+from bayesdp.diagnostics.report import Diagnosis, Finding, Verdict
+
+__all__ = ["ChainStatistics", "Diagnosis", "Finding", "GroupSample", "Verdict", "diagnose_chain", "diagnose_groups"]

@@ -1,0 +1,1 @@
+"""What the data say: sums, counts, transitions and moments, computed inside the engine the table lives in."""

@@ -1,0 +1,239 @@
+"""The exact answers to questions, in one scan of the table: integers, before any noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError, QueryError
+from bayesdp.frames.expressions import Condition, parse
+from bayesdp.frames.grid import Grid, grid_for
+from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan, whole
+from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+from bayesdp.validation import Scalar, brief
+
+__all__ = ["Subject", "Tally", "column_totals", "row_count", "subject_of", "tally"]
+
+_TRUTHS = (False, True)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The exact answer to one question: whole numbers, one a cell, and what they are made of.
+
+    counts:  the number of records for a count, one number a cell for a histogram, the sum on the grid for a sum.
+    records: how many records the question is about: those that pass the filter and lack nothing it needs.
+    grid:    what the numbers of a sum or mean stand for.
+    """
+
+    query: Query
+    counts: tuple[int, ...]
+    records: int
+    grid: Grid | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a question is about: a column as it stands, or a condition whose states are false and true."""
+
+    text: str
+    condition: Condition | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that must be present."""
+        return (self.text,) if self.condition is None else tuple(sorted(self.condition.columns))
+
+    def member(self, table: Table, values: Sequence[Scalar]) -> nw.Expr:
+        """Return whether a record has one of these values."""
+        if self.condition is None:
+            return table.member(self.text, values)
+        for value in values:
+            if isinstance(value, str) or value not in _TRUTHS:
+                raise QueryError(f"{self.text!r} is true or false of a record; {brief(value)} is neither")
+        wanted = {bool(value) for value in values}
+        truth = self.condition.expression(table)
+        if len(wanted) == 2:
+            return truth | ~truth
+        return truth if True in wanted else ~truth
+
+
+def subject_of(table: Table, text: str) -> Subject:
+    """Return the column of that name, or else the condition it spells.
+
+    Raises FrameError if the text is neither a column of the table nor a condition over its columns.
+    """
+    if text in table:
+        return Subject(text)
+    condition = parse(text)
+    subject = Subject(text, condition)
+    table.pick(subject.columns)
+    return subject
+
+
+def tally(
+    source: object, queries: Sequence[Query], *, subject: str | None = None, missing: Missing = "error"
+) -> tuple[Tally, ...]:
+    """Answer questions exactly, all in one scan.
+
+    subject: what a query without a column is about.
+    missing: "error" refuses records that lack a value some question needs; "drop" leaves them out of that question,
+             which treats the pattern of missing values as public.
+
+    Raises FrameError for an empty table, missing or infinite values; QueryError for values no record can have.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"steps": [0, 7, 12]})
+    >>> [each.counts for each in tally(frame, [Count("steps > 0", equals=True), Sum("steps", bounds=(0, 10))])]
+    [(2,), (17,)]
+    """
+    table, missing = scan(source), checked_missing(missing)
+    with reading(table):
+        rows = row_count(table)
+        asked = [_Question.about(table, query, subject) for query in queries]
+        picked = table.pick([column for question in asked for column in question.columns])
+        plans = [question.plan(picked, rows) for question in asked]
+        derived = {f"q{i}_{j}": each for i, plan in enumerate(plans) for j, each in enumerate(plan.numbers)}
+        found = _totals(picked, derived)
+        if found.rows != rows:
+            raise FrameError(f"{table.name} changed while it was read: {rows} rows, then {found.rows}")
+        _check_missing(picked, found, missing)
+    return tuple(
+        Tally(
+            question.query,
+            tuple(found.sums[f"q{i}_{j}"] for j in range(plan.filtered, len(plan.numbers))),
+            found.sums[f"q{i}_0"] if plan.filtered else found.present[question.columns[0]],
+            plan.grid,
+        )
+        for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
+    )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The columns to add up for one question. If it is filtered, the first says which records it is about."""
+
+    numbers: tuple[nw.Expr, ...]
+    filtered: bool
+    grid: Grid | None = None
+
+
+@dataclass(frozen=True)
+class _Question:
+    query: Query
+    subject: Subject
+    where: Subject | None
+
+    @classmethod
+    def about(cls, table: Table, query: Query, subject: str | None) -> _Question:
+        text = query.column if query.column is not None else subject
+        if text is None:
+            raise QueryError(
+                f"which column is {query.description} about? {type(query).__name__}('column', ...) says it"
+            )
+        where = None if query.where is None else Subject(query.where, parse(query.where))
+        return cls(query, subject_of(table, text), where)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns)))
+
+    def plan(self, table: Table, rows: int) -> _Plan:
+        grid, numbers = self._numbers(table, rows)
+        if self.where is None and self.subject.condition is None:
+            return _Plan(numbers, False, grid)
+        asked = table.present(self.columns)
+        if self.where is not None and self.where.condition is not None:
+            asked = asked & self.where.condition.expression(table)
+        return _Plan((asked.cast(nw.Int64), *(nw.when(asked).then(each).otherwise(0) for each in numbers)), True, grid)
+
+    def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
+        query, subject = self.query, self.subject
+        if isinstance(query, Sum | Mean):
+            kind = "truth" if subject.condition is not None else table.kind(subject.text)
+            if kind not in ("whole", "number"):
+                raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
+            grid = grid_for(query, rows, whole=kind == "whole")
+            return grid, (grid.placed(table, subject.text),)
+        if not isinstance(query, Count | Histogram):
+            raise QueryError(f"no way is known to compute {query.description}")
+        cells = [query.values] if isinstance(query, Count) else [(cell,) for cell in query.cells]
+        return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
+
+
+@dataclass(frozen=True)
+class _Totals:
+    """What one scan found: how many rows, sums, and for each column how many values are present."""
+
+    rows: int
+    sums: Mapping[str, int]
+    present: Mapping[str, int]
+    suspects: frozenset[str]
+    """Columns of numbers whose plain sum is not finite: some value may be infinite."""
+
+
+def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
+    names = {column: f"c{i}" for i, column in enumerate(table.schema)}
+    numbers = [column for column in names if table.kind(column) == "number"]
+
+    def totals(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        chosen = frame.select(*(nw.col(column).alias(name) for column, name in names.items()), **derived)
+        return chosen.select(
+            nw.len().alias("rows"),
+            *(nw.col(name).sum() for name in derived),
+            *(nw.col(name).count() for name in names.values()),
+            *(nw.col(names[column]).sum().alias(f"sum_{names[column]}") for column in numbers),
+        )
+
+    parts = [part[0] for part in table.parts(totals)]
+    found = [sum(map(whole, column)) for column in list(zip(*parts, strict=True))[: 1 + len(derived) + len(names)]]
+    last = len(parts[0]) - len(numbers)
+    suspects = {
+        column
+        for index, column in enumerate(numbers, start=last)
+        if not all(math.isfinite(float(part[index] or 0.0)) for part in parts)
+    }
+    return _Totals(
+        found[0],
+        dict(zip(derived, found[1:], strict=False)),
+        dict(zip(names, found[1 + len(derived) :], strict=True)),
+        frozenset(suspects),
+    )
+
+
+def _check_missing(table: Table, found: _Totals, missing: Missing) -> None:
+    """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
+    for column in sorted(found.suspects):
+        finite = {"finite": nw.col(column).is_finite().cast(nw.Int64)}
+        infinite = found.present[column] - _totals(table, finite).sums["finite"]
+        if infinite:
+            raise FrameError(
+                f"column {column!r} of {table.name} holds {infinite} infinite value{'s' if infinite > 1 else ''}; "
+                "a sum, count or model needs finite ones: replace or remove them"
+            )
+    lacking = {column: found.rows - present for column, present in found.present.items() if present < found.rows}
+    if lacking and missing == "error":
+        listed = ", ".join(f"{count} in {column!r}" for column, count in lacking.items())
+        raise FrameError(
+            f'values are missing in {table.name}: {listed}; fill them in, or say missing="drop" (--missing drop) to '
+            "leave those records out, which treats the pattern of missing values as public"
+        )
+
+
+def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> None:
+    """Refuse infinite values in these columns, and missing ones unless they are to be dropped."""
+    if columns:
+        picked = table.pick(columns)
+        _check_missing(picked, _totals(picked, {}), missing)
+
+
+def row_count(table: Table) -> int:
+    """Return how many rows the table has; refuses an empty one."""
+    rows = sum(whole(part[0][0]) for part in table.parts(lambda frame: frame.select(nw.len())))
+    if rows == 0:
+        raise FrameError(f"{table.name} is empty: it has no rows")
+    return rows

@@ -1,0 +1,364 @@
+"""Conditions such as `steps > 0 and room != "hall"`: read by a small grammar of our own, never evaluated as Python.
+
+condition   = conjunction { "or" conjunction }
+conjunction = negation { "and" negation }
+negation    = "not" negation | "(" condition ")" | comparison
+comparison  = operand { ("<" | "<=" | ">" | ">=" | "==" | "=" | "!=") operand }
+            | operand [ "not" ] "in" "[" literal { "," literal } "]"
+            | column
+operand     = column | literal
+literal     = number | text in quotes | true | false
+column      = a name, or any name between backquotes
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from bayesdp.errors import ExpressionError
+from bayesdp.validation import Scalar, brief
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+__all__ = ["Condition", "Scope", "parse"]
+
+_LONGEST = 10_000
+_DEEPEST = 50
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+    | (?P<name>[^\W\d]\w*)
+    | (?P<quoted>`[^`]+`)
+    | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    | (?P<sign><=|>=|==|!=|<>|[<>=()\[\],])
+    )""",
+    re.VERBOSE,
+)
+
+_SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "<": ("<", operator.lt),
+    "<=": ("<=", operator.le),
+    ">": (">", operator.gt),
+    ">=": (">=", operator.ge),
+    "==": ("==", operator.eq),
+    "=": ("==", operator.eq),
+    "!=": ("!=", operator.ne),
+    "<>": ("!=", operator.ne),
+}
+
+
+class Scope(Protocol):
+    """The columns a condition is about: what they hold, and what they may be compared with."""
+
+    def column(self, name: str) -> nw.Expr:
+        """Return the column's values, none of them missing."""
+
+    def truth(self, name: str) -> nw.Expr:
+        """Return the column's values if they are true and false; else refuse."""
+
+    def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
+        """Return two columns as what can be compared, or refuse them."""
+
+    def value(self, name: str, literal: Scalar) -> Any:
+        """Return a literal as what the column holds, or refuse it."""
+
+    def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
+        """Return whether the column has one of these values."""
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class Condition(ABC):
+    """Something that is true or false of each record in which no column it names is missing."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> frozenset[str]:
+        """The columns it names."""
+
+    @abstractmethod
+    def expression(self, scope: Scope) -> nw.Expr:
+        """Return the condition as a Narwhals expression; refuses comparisons that mean nothing.
+
+        Never null, and without meaning where a column it names is missing.
+        """
+
+
+@dataclass(frozen=True)
+class Column(Condition):
+    """A column as it stands: an operand, or by itself a condition if it holds true and false."""
+
+    name: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def expression(self, scope: Scope) -> nw.Expr:
+        return scope.truth(self.name).fill_null(False)
+
+    def __str__(self) -> str:
+        plain = re.fullmatch(r"[^\W\d]\w*", self.name) and self.name.lower() not in _RESERVED
+        return self.name if plain else f"`{self.name}`"
+
+
+Operand = Column | Scalar
+
+
+@dataclass(frozen=True)
+class Comparison(Condition):
+    """Two operands with a sign between them, at least one of them a column."""
+
+    left: Operand
+    sign: str
+    right: Operand
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(side.name for side in (self.left, self.right) if isinstance(side, Column))
+
+    def expression(self, scope: Scope) -> nw.Expr:
+        left, right = self.left, self.right
+        compared: nw.Expr
+        if isinstance(left, Column) and isinstance(right, Column):
+            compared = _SIGNS[self.sign][1](*scope.pair(left.name, right.name))
+        elif isinstance(left, Column):
+            compared = _SIGNS[self.sign][1](scope.column(left.name), scope.value(left.name, cast("Scalar", right)))
+        else:
+            compared = Comparison(right, _MIRRORED.get(self.sign, self.sign), left).expression(scope)
+        return compared.fill_null(False)
+
+    def __str__(self) -> str:
+        return f"{_shown(self.left)} {self.sign} {_shown(self.right)}"
+
+
+@dataclass(frozen=True)
+class Membership(Condition):
+    """A column and the values it may have."""
+
+    column: Column
+    values: tuple[Scalar, ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return self.column.columns
+
+    def expression(self, scope: Scope) -> nw.Expr:
+        return scope.member(self.column.name, self.values).fill_null(False)
+
+    def __str__(self) -> str:
+        return f"{self.column} in [{', '.join(map(_shown, self.values))}]"
+
+
+@dataclass(frozen=True)
+class _Every(Condition):
+    parts: tuple[Condition, ...]
+    word: str
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(part.columns for part in self.parts))
+
+    def expression(self, scope: Scope) -> nw.Expr:
+        first, *rest = (part.expression(scope) for part in self.parts)
+        for each in rest:
+            first = first & each if self.word == "and" else first | each
+        return first
+
+    def __str__(self) -> str:
+        return f" {self.word} ".join(f"({part})" if isinstance(part, _Every) else str(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class _Not(Condition):
+    part: Condition
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return self.part.columns
+
+    def expression(self, scope: Scope) -> nw.Expr:
+        return ~self.part.expression(scope)
+
+    def __str__(self) -> str:
+        return f"not ({self.part})"
+
+
+def parse(text: str) -> Condition:
+    """Read a condition.
+
+    Raises ExpressionError, which shows where the reading stopped and what was expected there.
+
+    >>> str(parse("steps>0 and not room in ['hall', \\"attic\\"]"))
+    'steps > 0 and not (room in ["hall", "attic"])'
+    >>> parse("__import__('os')")
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.ExpressionError: cannot read "__import__('os')": expected the end after "__import__", found "("
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ExpressionError(f"a condition must be a text such as 'steps > 0', not {brief(text)}")
+    if len(text) > _LONGEST:
+        raise ExpressionError(f"a condition of {len(text)} characters is too long; the limit is {_LONGEST}")
+    return _Reader(text).read()
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+
+
+_RESERVED = frozenset({"and", "or", "not", "in", "true", "false"})
+_END = "the end"
+
+
+class _Reader:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(_tokens(text))
+        self._next = 0
+        self._depth = 0
+
+    def read(self) -> Condition:
+        condition = self._disjunction()
+        if self._token.kind != "end":
+            self._fail(_END)
+        return condition
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _fail(self, expected: str) -> Any:
+        token = self._token
+        found = _END if token.kind == "end" else f'"{token.text}"'
+        read = self._text[: token.start].strip()
+        after = f' after "{read[-30:]}"' if read else ""
+        raise ExpressionError(f"cannot read {brief(self._text)}: expected {expected}{after}, found {found}")
+
+    def _word(self, *words: str) -> str | None:
+        """Take the next token if it is one of these words or signs."""
+        token = self._token
+        if token.kind in ("name", "sign") and token.text.lower() in words:
+            self._next += 1
+            return token.text.lower()
+        return None
+
+    def _joined(self, word: str, part: Callable[[], Condition]) -> Condition:
+        parts = [part()]
+        while self._word(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else _Every(tuple(parts), word)
+
+    def _disjunction(self) -> Condition:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ExpressionError(f"the condition is nested more than {_DEEPEST} deep")
+        condition = self._joined("or", lambda: self._joined("and", self._negation))
+        self._depth -= 1
+        return condition
+
+    def _negation(self) -> Condition:
+        negated = False
+        while self._word("not"):
+            negated = not negated
+        if self._word("("):
+            condition = self._disjunction()
+            if not self._word(")"):
+                self._fail('")"')
+        else:
+            condition = self._comparison()
+        return _Not(condition) if negated else condition
+
+    def _comparison(self) -> Condition:
+        left = self._operand()
+        if isinstance(left, Column):
+            outside = self._word("not") is not None
+            if self._word("in"):
+                member = Membership(left, self._values())
+                return _Not(member) if outside else member
+            if outside:
+                self._fail('"in"')
+        compared: list[Condition] = []
+        while (sign := self._word(*_SIGNS)) is not None:
+            right = self._operand()
+            if not isinstance(left, Column) and not isinstance(right, Column):
+                raise ExpressionError(f"{_shown(left)} {sign} {_shown(right)} compares no column; name one")
+            compared.append(Comparison(left, _SIGNS[sign][0], right))
+            left = right
+        if not compared:
+            return left if isinstance(left, Column) else self._fail("a comparison sign")
+        return compared[0] if len(compared) == 1 else _Every(tuple(compared), "and")
+
+    def _operand(self) -> Operand:
+        token = self._token
+        if token.kind == "quoted" or (token.kind == "name" and token.text.lower() not in _RESERVED):
+            self._next += 1
+            return Column(token.text.strip("`"))
+        return self._literal("a column or a value")
+
+    def _literal(self, expected: str) -> Scalar:
+        token = self._token
+        value: Scalar
+        if token.kind == "number":
+            value = _number(token.text)
+        elif token.kind == "text":
+            value = re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
+        elif token.kind == "name" and token.text.lower() in ("true", "false"):
+            value = token.text.lower() == "true"
+        else:
+            self._fail(expected)
+        self._next += 1
+        return value
+
+    def _values(self) -> tuple[Scalar, ...]:
+        opened = self._word("[", "(") or self._fail('"["')
+        values = [self._literal("a value")]
+        while self._word(","):
+            values.append(self._literal("a value"))
+        if not self._word("]" if opened == "[" else ")"):
+            self._fail('"," or "]"')
+        return tuple(values)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    position = 0
+    while match := _TOKEN.match(text, position):
+        kind = match.lastgroup or ""
+        yield _Token(kind, match.group(kind), match.start(kind))
+        position = match.end()
+    if text[position:].strip():
+        rest = text[position:].lstrip()
+        raise ExpressionError(f"cannot read {brief(text)}: {brief(rest[:20])} is not part of a condition")
+    yield _Token("end", "", len(text))
+
+
+def _number(text: str) -> float | int:
+    try:
+        whole = int(text)
+    except ValueError:
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            raise ExpressionError(f"{text} is too large a number") from None
+        return value
+    if not -(2**63) <= whole < 2**63:
+        raise ExpressionError(f"{text} does not fit into 64 bits")
+    return whole
+
+
+def _shown(operand: Operand) -> str:
+    if isinstance(operand, str):
+        return '"' + operand.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return str(operand).lower() if isinstance(operand, bool) else str(operand)

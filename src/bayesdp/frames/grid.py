@@ -1,0 +1,88 @@
+"""Sums on a grid of integers: exact in every engine, whatever the order of addition (docs/numerics.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError
+from bayesdp.frames.source import Table
+from bayesdp.queries import Mean, Sum
+
+__all__ = ["Grid", "grid_for"]
+
+_SUM_BITS = 62
+_FINEST_BITS = 40
+_EXACT_FLOAT = 2**53
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Values clipped to [low, high] and rounded to origin + step·(a whole number).
+
+    whole:   the values and both bounds are whole numbers and the step is 1: nothing is rounded.
+    origin:  low, or 0 for a sum that records may leave (a private filter): then leaving changes it by the whole value.
+    """
+
+    low: float
+    high: float
+    origin: float
+    step: float
+    whole: bool = False
+
+    def place(self, value: float) -> int:
+        """Return a value's whole number, by the same floating-point operations the engines use.
+
+        >>> Grid(0.0, 100.0, 0.0, 0.5).place(70.3)
+        141
+        """
+        clipped = min(max(value, self.low), self.high)
+        if self.whole:
+            return int(clipped) - int(self.origin)
+        return floor((clipped - self.origin) / self.step + 0.5)
+
+    def placed(self, table: Table, column: str) -> nw.Expr:
+        """Return the whole numbers of a column; null where a value is missing."""
+        if self.whole:
+            clipped = table.clipped(column, int(self.low), int(self.high))
+            return clipped - int(self.origin) if self.origin else clipped
+        values = table.column(column) if table.kind(column) == "number" else table.column(column).cast(nw.Float64)
+        clipped = values.clip(self.low, self.high)
+        return ((clipped - self.origin if self.origin else clipped) / self.step + 0.5).floor().cast(nw.Int64)
+
+    @cached_property
+    def span(self) -> int:
+        """How far replacing one record can move the sum of whole numbers; counts records that may leave it."""
+        ends = self.place(self.low), self.place(self.high)
+        return ends[1] - ends[0] if self.origin == self.low else max(abs(ends[0]), abs(ends[1]), ends[1] - ends[0])
+
+    def total(self, placed: int, records: int) -> Fraction:
+        """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
+        return Fraction(self.origin) * records + Fraction(self.step) * placed
+
+
+def grid_for(query: Sum | Mean, records: int, *, whole: bool) -> Grid:
+    """Return the grid for a sum over at most `records` records: as fine as 62 bits allow, at most 2^40 steps.
+
+    whole: the column holds whole numbers; with whole bounds the step is then 1, if it fits.
+
+    >>> grid_for(Sum("height", bounds=(0, 100)), 1000, whole=True).step
+    1.0
+    """
+    assert query.bounds is not None
+    low, high = query.bounds
+    leaving = query.privately_filtered
+    origin = 0.0 if leaving else low
+    width = max(abs(low), abs(high), high - low) if leaving else high - low
+    room = _SUM_BITS - max(records, 1).bit_length()
+    exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT
+    if whole and exact and int(width) < 2**room:
+        return Grid(low, high, origin, 1.0, whole=True)
+    step = width / 2.0 ** min(room, _FINEST_BITS)
+    if room < 1 or not 0 < step < float("inf") or width / step != 2.0 ** min(room, _FINEST_BITS):
+        raise FrameError(f"values between {low:g} and {high:g} over {records} records cannot be summed exactly")
+    return Grid(low, high, origin, step)

@@ -1,0 +1,240 @@
+"""Moments of groups: how the members of a family vary together, from exact sums on a grid of integers.
+
+Values are placed on a grid between the column's extremes, as fine as 62-bit sums of products allow: every engine finds
+the same integers, and the rounding (at most 2^-16 of the range for a billion groups) is far below the sampling error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError
+from bayesdp.frames.aggregates import column_totals, row_count
+from bayesdp.frames.grid import Grid
+from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.models.layout import GroupLayout
+from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.validation import Scalar
+
+__all__ = ["group_moments", "role_tables"]
+
+_BITS = 62
+_FINEST = 26
+_MOST_ROLES = 100
+_ALONE = "every group of {} has one record only; nothing can be said about how members vary together"
+
+
+def group_moments(source: object, layout: GroupLayout, missing: Missing = "error") -> Moments | AnovaMoments:
+    """Return the moments of groups: of roles if they have any (or the data are wide), else of exchangeable members.
+
+    Raises FrameError for missing values (unless dropped), infinite values, groups of one only, and a group that has two
+    records in the same role.
+
+    >>> import polars
+    >>> pairs = polars.DataFrame({"kid": [60, 90, 100], "mother": [90, 100, 120]})
+    >>> group_moments(pairs, GroupLayout(["kid", "mother"])).mean
+    (83.33333333333333, 103.33333333333333)
+    """
+    table, missing = scan(source), checked_missing(missing)
+    with reading(table):
+        row_count(table)
+        named = [*layout.group, *([layout.role] if layout.role else [])]
+        picked = table.pick([*layout.value, *named])
+        for column in layout.value:
+            if picked.kind(column) not in ("whole", "number"):
+                raise FrameError(f"column {column!r} of {table.name} holds no numbers, so it has no moments")
+        column_totals(picked, layout.value, missing)
+        column_totals(picked, named, "error")
+        if layout.role is None and not layout.wide:
+            return _exchangeable(picked, layout)
+        return _by_role(*role_tables(picked, layout))
+
+
+def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+    """Return a table with one row a group (`q0`, … the placed values, `n0`, … how many), the roles, and their grids."""
+    return _wide_roles(table, layout) if layout.wide else _long_roles(table, layout)
+
+
+def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+    bits = _bits(row_count(table))
+    grids = [_grid(table, column, *_extremes(table, column), bits) for column in layout.value]
+    columns: dict[str, nw.Expr] = {}
+    for i, (grid, column) in enumerate(zip(grids, layout.value, strict=True)):
+        columns[f"q{i}"] = grid.placed(table, column).fill_null(0)
+        columns[f"n{i}"] = (~nw.col(column).is_null()).cast(nw.Int64)
+    return table.mapped(lambda frame: frame.select(**columns)), tuple(layout.value), grids
+
+
+def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+    value, role = layout.value[0], layout.role
+    assert role is not None
+    found = _roles(table, value, role)
+    if len(found) < 2:
+        raise FrameError(f"column {role!r} of {table.name} names {len(found)} role; groups need at least two")
+    if len(found) > _MOST_ROLES:
+        raise FrameError(
+            f"column {role!r} of {table.name} names {len(found)} roles; at most {_MOST_ROLES} can be told apart: leave "
+            "role= out to treat the members of a group as exchangeable"
+        )
+    roles = sorted(found, key=str)
+    bits = _bits(max(count for _, _, count in found.values()))
+    grids = [_grid(table, value, *found[each][:2], bits) for each in roles]
+    columns: dict[str, nw.Expr] = {}
+    for i, (each, grid) in enumerate(zip(roles, grids, strict=True)):
+        mine = table.member(role, [each]).fill_null(False) & ~nw.col(value).is_null()
+        columns[f"q{i}"] = nw.when(mine).then(grid.placed(table, value)).otherwise(nw.lit(0))
+        columns[f"n{i}"] = mine.cast(nw.Int64)
+    keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
+
+    def by_group(frame: Any) -> Any:
+        return frame.select(**keys, **columns).group_by(*keys).agg(*(nw.col(name).sum() for name in columns))
+
+    return table.together(layout.group).mapped(by_group), tuple(map(str, roles)), grids
+
+
+def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, float, int]]:
+    """Return each role's least and largest value and how many records have it."""
+
+    def by_role(frame: Any) -> Any:
+        named = frame.select(r=nw.col(role), a=nw.col(value), b=nw.col(value), n=nw.col(value))
+        return named.group_by("r").agg(nw.col("a").min(), nw.col("b").max(), nw.col("n").count()).head(10_000)
+
+    found: dict[Scalar, tuple[float, float, int]] = {}
+    for part in table.parts(by_role):
+        for name, low, high, count in part:
+            each = plain(name)
+            assert each is not None
+            before = found.get(each, (low, high, 0))
+            found[each] = min(before[0], low), max(before[1], high), before[2] + whole(count)
+    return found
+
+
+def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
+    """Return mean and covariance of the roles; a pair of roles is compared over the groups that have both."""
+    size = len(roles)
+    products: dict[str, nw.Expr] = {}
+    for i in range(size):
+        products[f"twice{i}"] = nw.when(nw.col(f"n{i}") > 1).then(nw.lit(1)).otherwise(nw.lit(0))
+        for j in range(size):
+            products[f"a{i}_{j}"] = nw.col(f"q{i}") * nw.col(f"n{j}")
+            if i <= j:
+                products[f"n{i}_{j}"] = nw.col(f"n{i}") * nw.col(f"n{j}")
+                products[f"c{i}_{j}"] = nw.col(f"q{i}") * nw.col(f"q{j}")
+    several = nw.sum_horizontal(*(nw.col(f"n{i}") for i in range(size)))
+    products["several"] = nw.when(several > 1).then(nw.lit(1)).otherwise(nw.lit(0))
+    sums = _sums(table, products)
+    for i, role in enumerate(roles):
+        if sums[f"twice{i}"]:
+            raise FrameError(
+                f"{sums[f'twice{i}']} groups of {table.name} have more than one record in the role {role!r}; a role "
+                "names one member of a group: number them apart, or leave role= out to treat members as exchangeable"
+            )
+    if not sums["several"]:
+        raise FrameError(_ALONE.format(table.name))
+    covariance = [[0.0] * size for _ in roles]
+    fewest = min(sums[f"n{min(i, j)}_{max(i, j)}"] for i in range(size) for j in range(size))
+    if fewest < 2:
+        raise FrameError(
+            f"some two roles of {table.name} occur together in {fewest} group{'' if fewest == 1 else 's'} only; their "
+            "covariance needs at least two"
+        )
+    for i in range(size):
+        for j in range(i, size):
+            n = sums[f"n{i}_{j}"]
+            spread = Fraction(sums[f"c{i}_{j}"]) - Fraction(sums[f"a{i}_{j}"] * sums[f"a{j}_{i}"], n)
+            scaled = spread / (n - 1) * Fraction(grids[i].step) * Fraction(grids[j].step)
+            covariance[i][j] = covariance[j][i] = float(scaled)
+    mean = [float(grid.total(sums[f"a{i}_{i}"], sums[f"n{i}_{i}"]) / sums[f"n{i}_{i}"]) for i, grid in enumerate(grids)]
+    return Moments(fewest, mean, covariance, roles=roles)
+
+
+def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
+    """Return the one-way analysis of variance of the groups, from sums by group size."""
+    value = layout.value[0]
+    table = table.together(layout.group)
+    keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
+
+    def largest_of(frame: Any) -> Any:
+        sizes = frame.select(**keys, m=nw.col(value)).group_by(*keys).agg(nw.col("m").count())
+        return sizes.select(nw.col("m").max())
+
+    largest = max(whole(part[0][0]) for part in table.parts(largest_of))
+    if largest < 2:
+        raise FrameError(_ALONE.format(table.name))
+    grid = _grid(table, value, *_extremes(table, value), _bits(row_count(table) * largest))
+
+    def by_size(frame: Any) -> Any:
+        placed = frame.select(**keys, q=grid.placed(table, value))
+        placed = placed.with_columns(qq=nw.col("q") * nw.col("q"), m=nw.col("q"))
+        groups = placed.group_by(*keys).agg(nw.col("q").sum(), nw.col("qq").sum(), nw.col("m").count())
+        groups = groups.filter(nw.col("m") > 0).with_columns(s=nw.col("q") * nw.col("q"), one=nw.col("m") * 0 + 1)
+        return groups.group_by("m").agg(*(nw.col(name).sum() for name in ("one", "q", "s", "qq")))
+
+    sizes: dict[int, list[int]] = {}
+    for part in table.parts(by_size):
+        for size, *found in part:
+            kept = sizes.setdefault(whole(size), [0, 0, 0, 0])
+            sizes[whole(size)] = [before + whole(now) for before, now in zip(kept, found, strict=True)]
+    return _anova(sizes, grid)
+
+
+def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
+    """Return the analysis of variance from, by group size: groups, Σ values, Σ (group sums)², Σ values²."""
+    groups = sum(found[0] for found in sizes.values())
+    records = sum(size * found[0] for size, found in sizes.items())
+    if groups < 2:
+        raise FrameError("there is one group only; how members vary together needs at least two groups")
+    total = sum(found[1] for found in sizes.values())
+    between = sum((Fraction(found[2], size) for size, found in sizes.items()), Fraction(-(total**2), records))
+    within = sum((Fraction(found[3]) - Fraction(found[2], size) for size, found in sizes.items()), Fraction(0))
+    squares = sum(size**2 * found[0] for size, found in sizes.items())
+    step = Fraction(grid.step)
+    return AnovaMoments(
+        groups=groups,
+        records=records,
+        mean=float(grid.total(total, records) / records),
+        between=float(between / (groups - 1) * step**2),
+        within=float(within / (records - groups) * step**2),
+        size=float((records - Fraction(squares, records)) / (groups - 1)),
+        largest=max(sizes),
+    )
+
+
+def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:
+    low, high = float(low), float(high)
+    exact = table.kind(column) == "whole" and max(abs(low), abs(high)) < 2**53
+    if exact and high - low < 2**bits:
+        return Grid(low, high, low, 1.0, whole=True)
+    step = (high - low) / 2.0**bits if high > low else 1.0
+    if not 0 < step < float("inf"):
+        raise FrameError(f"values between {low:g} and {high:g} are too far apart for exact moments")
+    return Grid(low, high, low, step)
+
+
+def _bits(products: int) -> int:
+    """Return how many bits a placed value may have if `products` squares of such values are added up."""
+    return max(min((_BITS - max(products, 1).bit_length()) // 2, _FINEST), 1)
+
+
+def _extremes(table: Table, column: str) -> tuple[float, float]:
+    def ends(frame: Any) -> Any:
+        return frame.select(a=nw.col(column), b=nw.col(column)).select(nw.col("a").min(), nw.col("b").max())
+
+    found = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
+    if not found:
+        raise FrameError(f"column {column!r} of {table.name} holds no values")
+    return float(min(low for low, _ in found)), float(max(high for _, high in found))
+
+
+def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:
+    """Return exact sums of derived columns."""
+
+    def totals(frame: Any) -> Any:
+        return frame.select(**products).select(*(nw.col(name).sum() for name in products))
+
+    parts = [list(map(whole, part[0])) for part in table.parts(totals)]
+    return {name: sum(part[i] for part in parts) for i, name in enumerate(products)}

@@ -1,0 +1,361 @@
+"""A table wherever it lives: any dataframe Narwhals knows, or Parquet and CSV files, scanned lazily.
+
+The engines differ in what they make of NaN, of nulls in comparisons and of integers with gaps. What is decided here
+makes them agree: a value is *present* if it is neither null nor NaN, whatever is computed from a value that is not
+present is masked, and nothing but aggregates is collected.
+"""
+
+from __future__ import annotations
+
+import datetime
+import glob
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import reduce
+from importlib import import_module
+from operator import and_
+from pathlib import Path
+from typing import Any, Literal
+
+import narwhals as nw
+
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
+from bayesdp.validation import Scalar, brief
+
+__all__ = ["Kind", "Missing", "Table", "checked_missing", "plain", "reading", "scan", "whole"]
+
+Kind = Literal["truth", "whole", "number", "text", "time"]
+Missing = Literal["error", "drop"]
+
+_NAMES: dict[Kind, str] = {
+    "truth": "true and false",
+    "whole": "whole numbers",
+    "number": "numbers",
+    "text": "texts",
+    "time": "times",
+}
+
+MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""What a field of a CSV file says when its value is missing."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that has not been read: its columns are known, its rows stay where they are."""
+
+    frame: nw.LazyFrame[Any]
+    schema: Mapping[str, nw.dtypes.DType]
+    name: str = "the table"
+    pending: tuple[Callable[[Any], Any], ...] = ()
+
+    @property
+    def engine(self) -> nw.Implementation:
+        """The engine that computes."""
+        engine: nw.Implementation = self.frame.implementation
+        return engine
+
+    def __contains__(self, column: object) -> bool:
+        return column in self.schema
+
+    def pick(self, columns: Sequence[str]) -> Table:
+        """Return the table with these columns only, cleaned; refuses names it does not have.
+
+        Cleaned: NaN is missing, numbers are 64-bit floats, categories are texts, and what is missing is null.
+        """
+        for column in columns:
+            if column not in self.schema:
+                known = ", ".join(map(brief, list(self.schema)[:12])) + (", …" if len(self.schema) > 12 else "")
+                raise FrameError(f"{self.name} has no column {brief(column)}; it has {known}")
+        frame = self.frame.select(*dict.fromkeys(columns))
+        native: Any = frame.to_native()
+        if self.engine.is_pandas():
+            frame = nw.from_native(with_nulls(native)).lazy()
+        elif self.engine.is_dask():
+            frame = nw.from_native(native.map_partitions(with_nulls)).lazy()
+        frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name)))
+        return Table(frame, frame.collect_schema(), self.name)
+
+    @property
+    def in_pandas(self) -> bool:
+        """Whether aggregates are computed in pandas, where a window follows the order of the rows."""
+        return self.engine.is_pandas() or self.engine.is_dask()
+
+    def together(self, columns: Sequence[str]) -> Table:
+        """Bring the records that agree in these columns (none: all records) into one partition of a Dask table."""
+        if not self.engine.is_dask():
+            return self
+        native: Any = self.frame.to_native()
+        native = native.shuffle(on=list(columns)) if columns else native.repartition(npartitions=1)
+        return replace(self, frame=nw.from_native(native).lazy())
+
+    def mapped(self, function: Callable[[Any], Any]) -> Table:
+        """Return the table a function makes of this one; of each partition, for Dask."""
+        if self.engine.is_dask():
+            return replace(self, pending=(*self.pending, function))
+        frame = function(self.frame)
+        return replace(self, frame=frame, schema=frame.collect_schema())
+
+    def parts(self, aggregate: Callable[[Any], Any]) -> list[list[tuple[Any, ...]]]:
+        """Compute an aggregate and return its rows: once, or for Dask once for each partition.
+
+        Dask's own integers cannot be missing, and it has no windows; inside a partition it is pandas, which has both.
+        """
+        native: Any = self.frame.to_native()
+        if not self.in_pandas:
+            options = {"engine": "streaming"} if self.engine.is_polars() else {}
+            return [aggregate(self.frame).collect(**options).rows()]
+        steps = (*self.pending, aggregate)
+        if self.engine.is_pandas():
+            return [_in_pandas(steps, native)]
+        dask: Any = import_module("dask")
+        return list(dask.compute(*(dask.delayed(_in_pandas)(steps, part) for part in native.to_delayed())))
+
+    def kind(self, column: str) -> Kind:
+        """Return what a column holds; refuses lists, bytes and other things that are not values."""
+        dtype = self.schema[column]
+        if dtype.is_boolean():
+            return "truth"
+        if dtype.is_integer():
+            return "whole"
+        if dtype.is_float() or dtype.is_decimal():
+            return "number"
+        if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+            return "text"
+        if isinstance(dtype, (nw.Date, nw.Datetime)):
+            return "time"
+        raise FrameError(
+            f"column {column!r} of {self.name} holds values of type {dtype}; expected numbers, texts, times or truths"
+        )
+
+    def column(self, name: str) -> nw.Expr:
+        """Return a column of values."""
+        self.kind(name)
+        return nw.col(name)
+
+    def present(self, columns: Iterable[str]) -> nw.Expr:
+        """Return whether a record lacks none of these columns. Never null."""
+        return reduce(and_, (~nw.col(column).is_null() for column in columns))
+
+    def truth(self, name: str) -> nw.Expr:
+        if self.kind(name) != "truth":
+            raise FrameError(
+                f"column {name!r} of {self.name} holds {_NAMES[self.kind(name)]}, so by itself it is no condition; "
+                f"compare it with something, such as {name} > 0"
+            )
+        return self.column(name)
+
+    def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
+        kinds = self.kind(left), self.kind(right)
+        if kinds[0] == kinds[1]:
+            return self.column(left), self.column(right)
+        if set(kinds) == {"whole", "number"}:
+            return self.column(left).cast(nw.Float64), self.column(right).cast(nw.Float64)
+        raise FrameError(
+            f"column {left!r} holds {_NAMES[kinds[0]]} and column {right!r} {_NAMES[kinds[1]]}; they cannot be compared"
+        )
+
+    def clipped(self, name: str, low: int, high: int) -> nw.Expr:
+        """Return a column of whole numbers of any width, clipped, as 64-bit integers."""
+        column, dtype = nw.col(name), self.schema[name]
+        if isinstance(dtype, (nw.UInt64, nw.UInt128)):
+            column = column.clip(0, max(high, 0)).cast(nw.Int64)
+        elif isinstance(dtype, nw.Int128):
+            column = column.clip(low, high).cast(nw.Int64)
+        elif not isinstance(dtype, nw.Int64):
+            column = column.cast(nw.Int64)
+        return column.clip(low, high)
+
+    def value(self, name: str, literal: Scalar) -> Any:
+        kind = self.kind(name)
+        if kind == "text" and isinstance(literal, str):
+            return literal
+        if kind == "time" and isinstance(literal, str):
+            return self._moment(name, literal)
+        if kind == "truth" and not isinstance(literal, str) and literal in (0, 1):
+            return bool(literal)
+        if kind == "number" and not isinstance(literal, str):
+            return float(literal)
+        if kind == "whole" and not isinstance(literal, str):
+            return int(literal) if float(literal).is_integer() else literal
+        raise QueryError(
+            f"column {name!r} of {self.name} holds {_NAMES[kind]}, which {brief(literal)} is not; "
+            "write the value as it stands in the table"
+        )
+
+    def _moment(self, name: str, literal: str) -> datetime.date:
+        dtype = self.schema[name]
+        try:
+            if isinstance(dtype, nw.Date):
+                return datetime.date.fromisoformat(literal)
+            moment = datetime.datetime.fromisoformat(literal)
+        except ValueError:
+            raise QueryError(
+                f"column {name!r} of {self.name} holds times; write them like 2012-10-01 or 2012-10-01T08:05:00, "
+                f"not {brief(literal)}"
+            ) from None
+        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None and moment.tzinfo is None:
+            return moment.replace(tzinfo=datetime.UTC)
+        return moment
+
+    def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
+        wanted = [self.value(name, value) for value in values]
+        if self.kind(name) == "whole":
+            wanted = [value for value in wanted if isinstance(value, int)]
+        if self.kind(name) == "truth":
+            column = self.column(name)
+            either = [column if value else ~column for value in dict.fromkeys(wanted)]
+            return either[0] if len(either) == 1 else either[0] | either[1]
+        return self.column(name).is_in(wanted)
+
+
+def scan(source: object) -> Table:
+    """Open a table: a dataframe of any engine Narwhals knows, or the path (or glob) of .parquet or .csv files.
+
+    Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
+
+    >>> import polars
+    >>> list(scan(polars.DataFrame({"steps": [0, 7]})).schema)
+    ['steps']
+    """
+    if isinstance(source, Table):
+        return source
+    if isinstance(source, str | Path):
+        return _file(str(source))
+    try:
+        frame = nw.from_native(source)  # type: ignore[call-overload]
+        frame = frame.lazy(backend="polars") if frame.implementation.is_pyarrow() else frame.lazy()
+        schema = frame.collect_schema()
+    except (TypeError, ValueError, AttributeError) as error:
+        raise FrameError(
+            f"expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not "
+            f"{brief(source) if isinstance(error, TypeError) else _first_line(error)}"
+        ) from None
+    except Exception as error:
+        raise FrameError(f"the table cannot be opened: {_first_line(error)}") from None
+    return Table(frame, schema)
+
+
+def _file(path: str) -> Table:
+    import polars
+
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".parquet", ".csv"):
+        raise FrameError(f"{path!r} is no kind of table we read; expected a .parquet or .csv file, or a glob of them")
+    try:
+        found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
+    except (OSError, ValueError) as error:
+        raise FrameError(f"cannot read {brief(path)}: {_first_line(error)}") from None
+    if not found:
+        raise FrameError(f"cannot read {path}: there is no such file")
+    if any(Path(each).is_dir() for each in found):
+        raise FrameError(f"{path} is a folder; name its files, for example {Path(path) / '*'}{suffix}")
+    try:
+        if suffix == ".parquet":
+            frame = polars.scan_parquet(found, glob=False)
+        else:
+            frame = polars.scan_csv(
+                found, glob=False, null_values=list(MISSING_TEXTS), infer_schema_length=None, try_parse_dates=True
+            )
+        return Table(nw.from_native(frame), nw.from_native(frame).collect_schema(), path)
+    except Exception as error:
+        raise FrameError(f"cannot read {path}: {_first_line(error)}") from None
+
+
+def _cleaned(table: Table) -> Iterator[nw.Expr]:
+    for column, dtype in table.schema.items():
+        kind = table.kind(column)
+        if kind == "number":
+            yield (nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)).fill_nan(None)
+        elif kind == "text" and not isinstance(dtype, nw.String):
+            yield nw.col(column).cast(nw.String)
+        else:
+            yield nw.col(column)
+
+
+def with_nulls(frame: Any) -> Any:
+    """Return a pandas frame with pandas's nullable types."""
+    return frame.assign(**{name: _with_nulls(frame[name]) for name in frame.columns})
+
+
+def _with_nulls(column: Any) -> Any:
+    pandas: Any = import_module("pandas")
+    kind = column.dtype.kind
+    if kind == "f":
+        return column.astype("Float64")
+    if kind == "O" and pandas.api.types.infer_dtype(column, skipna=True) in ("date", "datetime"):
+        return pandas.to_datetime(column)
+    if kind in "iubO":
+        return column.convert_dtypes(convert_floating=False)
+    return column
+
+
+def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple[Any, ...]]:
+    frame = nw.from_native(native, eager_only=True)
+    for step in steps:
+        frame = step(frame)
+    rows: list[tuple[Any, ...]] = frame.rows()
+    return rows
+
+
+@contextmanager
+def reading(table: Table) -> Iterator[None]:
+    """Turn what the engine raises while it computes into errors of our family."""
+    try:
+        yield
+    except BayesDPError:
+        raise
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"reading from {table.engine.value} needs one more package ({_first_line(error)}); try: pip install pyarrow"
+        ) from None
+    except Exception as error:
+        raise FrameError(f"{table.name} cannot be read ({table.engine.value}): {_first_line(error)}") from None
+
+
+def whole(value: object) -> int:
+    """Return an aggregate as a Python integer; the aggregate of no rows is 0."""
+    if isinstance(value, int | Decimal):
+        return int(value)
+    return int(plain(value) or 0)
+
+
+def plain(value: Any) -> Scalar | None:
+    """Return a value an engine has returned as a Python scalar, integral floats as integers; None if it is missing.
+
+    >>> plain(2.0), plain(float("nan")), plain("é")
+    (2, None, 'é')
+    """
+    if value is None or value is getattr(_pandas(), "NA", None):
+        return None
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value) if value.is_integer() else value
+    if isinstance(value, str | bool | int):
+        return value
+    return str(value)
+
+
+def _pandas() -> Any:
+    import sys
+
+    return sys.modules.get("pandas")
+
+
+def checked_missing(missing: object) -> Missing:
+    """Return the rule for missing values, or refuse it."""
+    if missing == "error":
+        return "error"
+    if missing == "drop":
+        return "drop"
+    raise FrameError(f'missing must be "error" or "drop", not {brief(missing)}')
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:300]

@@ -1,0 +1,288 @@
+"""How often each state follows each other, by entity and in order: the sufficient statistics of a chain."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError
+from bayesdp.frames.aggregates import Subject, row_count, subject_of
+from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.models.layout import ChainLayout
+from bayesdp.validation import Scalar, brief
+
+__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "transitions"]
+
+LARGEST_CHAIN = 1000
+"""The largest number of states a chain may have."""
+
+_MOST_ROWS = 4 * LARGEST_CHAIN**2
+
+TIED, FOLLOWS, CLOSE, GAP = range(4)
+"""How a record relates to the one before it."""
+
+_PERIOD = re.compile(r"\s*(\d+)\s*(us|ms|s|m|h|d)\s*")
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """What a chain is estimated from.
+
+    counts:   row x, column y: how often state y followed state x directly.
+    records:  how many records have a state; missing: how many have none.
+    entities: how many chains; longest: the largest number of records of one.
+    condition: whether the states are those of a condition, false and true.
+    """
+
+    states: tuple[Scalar, ...]
+    counts: tuple[tuple[int, ...], ...]
+    records: int
+    missing: int
+    entities: int
+    longest: int
+    condition: bool = False
+
+    @property
+    def gaps(self) -> bool:
+        """Whether some chain has a gap inside: a missing record, or (with a step) an absent one."""
+        return sum(map(sum, self.counts)) < self.records - self.entities
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The chains in a table, cleaned and named: `s` the state, `o0`, `o1`, … the order, `e0`, `e1`, … the entity."""
+
+    table: Table
+    orders: tuple[str, ...]
+    entities: tuple[str, ...]
+    step: float | str | None
+    truth: bool
+
+    @classmethod
+    def of(cls, source: object, state: str, layout: ChainLayout) -> Sequences:
+        """Return the chains of a table; refuses columns that cannot be a state, an order or an entity."""
+        whole_table = scan(source)
+        subject = subject_of(whole_table, state)
+        table = whole_table.pick([*subject.columns, *layout.order_by, *layout.entity])
+        orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
+        chosen = [
+            _state(table, subject).alias("s"),
+            *(table.column(column).alias(name) for name, column in (orders | entities).items()),
+        ]
+        table = table.together(list(entities.values()))
+        frame = table.frame.select(*chosen)
+        named = Table(frame, frame.collect_schema(), table.name)
+        step = None if layout.step is None else _step(named, layout.step)
+        return cls(named, tuple(orders), tuple(entities), step, subject.condition is not None)
+
+    def before(self, column: str, steps: int = 1) -> nw.Expr:
+        """Return a column's value `steps` records earlier in the same chain; null if there is none."""
+        return self.ordered(nw.col(column).shift(steps))
+
+    def ordered(self, expression: nw.Expr) -> nw.Expr:
+        """Return an expression that runs along each chain."""
+        if not self.table.in_pandas:
+            return expression.over(*self.entities, order_by=list(self.orders))
+        return expression.over(*self.entities) if self.entities else expression
+
+    def relation(self) -> nw.Expr:
+        """Return how each record relates to the one before it, given the columns `b0`, `b1`, … of that one's order.
+
+        Without a step that is true (FOLLOWS) or false (TIED). A first record has no predecessor, and no meaning here.
+        """
+        if self.step is None:
+            moved = ((nw.col(f"b{i}") != nw.col(order)).fill_null(True) for i, order in enumerate(self.orders))
+            return reduce(or_, moved)
+        before = nw.col("b0")
+        expected = before.dt.offset_by(self.step) if isinstance(self.step, str) else before + self.step
+        apart = nw.when(nw.col("o0") < expected).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
+        return nw.when(nw.col("o0") == expected).then(nw.lit(FOLLOWS)).otherwise(apart)
+
+    def sizes(self) -> tuple[int, int, int]:
+        """Return how many chains have records, the largest number of records of one, and how many lack a state.
+
+        Raises FrameError if some record has no place in a chain.
+        """
+        places = (*self.orders, *self.entities)
+
+        def counted(frame: Any) -> Any:
+            counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *places))]
+            if self.entities:
+                keys = {f"k_{name}": nw.col(name) for name in self.entities}
+                frame = frame.with_columns(**keys).group_by(*keys).agg(*counts)
+            else:
+                frame = frame.select(*counts)
+            occupied = nw.when(nw.col("n_s") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
+            return frame.with_columns(occupied=occupied).select(
+                nw.col("occupied").sum(),
+                nw.col("n_s").max().alias("longest"),
+                *(nw.col(name).sum() for name in ("n", "n_s", *(f"n_{name}" for name in places))),
+            )
+
+        parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
+        chains, rows, present, *placed = (sum(part[i] for part in parts) for i in range(len(parts[0])) if i != 1)
+        if min(placed) < rows:
+            raise FrameError(
+                f"{rows - min(placed)} records of {self.table.name} have no value in the columns that order them or "
+                "tell entities apart, so they have no place in a chain; fill these columns in or remove the records"
+            )
+        return chains, max(part[1] for part in parts), rows - present
+
+    def count(
+        self,
+        keys: Mapping[str, nw.Expr],
+        *,
+        after: Mapping[str, nw.Expr] | None = None,
+        by: Sequence[str] | None = None,
+        of: nw.Expr | None = None,
+    ) -> Counter[tuple[Any, ...]]:
+        """Count records by derived columns and, last, `r`: how each relates to the record before it.
+
+        after: columns derived from the keys and `r`.
+        by:    which of all these to count by; the keys by default.
+        of:    which entities to count; all by default.
+        """
+        names = [*(by or keys), "r"]
+
+        def grouped(frame: Any) -> Any:
+            frame = frame if of is None else frame.filter(of)
+            frame = frame.sort(*self.entities, *self.orders) if self.table.in_pandas else frame
+            earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
+            frame = frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
+            frame = frame.with_columns(**after) if after else frame
+            return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
+
+        found: Counter[tuple[Any, ...]] = Counter()
+        for part in self.table.parts(grouped):
+            if len(part) >= _MOST_ROWS:
+                raise FrameError(f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}")
+            for *key, count in part:
+                found[tuple(map(plain, key))] += whole(count)
+        return found
+
+
+def transitions(source: object, state: str, layout: ChainLayout, missing: Missing = "error") -> Transitions:
+    """Count the transitions of every chain in a table, inside its engine.
+
+    A record without a state is a gap (if missing="drop"), and so is a record more than `layout.step` after the one
+    before: what follows a gap is not a transition.
+
+    Raises FrameError for an empty table, missing states (unless dropped), missing orders or entities, ties in the
+    order, records closer than the step, and more than a thousand states.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"t": [3, 1, 2, 4], "s": ["b", "a", "a", "b"]})
+    >>> transitions(frame, "s", ChainLayout(["t"])).counts
+    ((1, 1), (0, 1))
+    """
+    table, missing = scan(source), checked_missing(missing)
+    with reading(table):
+        rows = row_count(table)
+        chains = Sequences.of(table, state, layout)
+        entities, longest, lacking = chains.sizes()
+        if lacking and missing == "error":
+            raise FrameError(
+                f"values are missing in {table.name}: {lacking} records have no {state!r}; fill them in, or say "
+                'missing="drop" (--missing drop): each is then a gap in its chain, and the pattern of gaps is public'
+            )
+        if lacking == rows:
+            raise FrameError(f"no record of {table.name} has a value of {state!r}")
+        found = chains.count({"p": chains.before("s"), "n": nw.col("s")})
+    check_relations(table, found, layout)
+    pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
+    states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
+    counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
+    return Transitions(states, counts, rows - lacking, lacking, entities, longest, chains.truth)
+
+
+def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
+    return {f"{letter}{i}": column for i, column in enumerate(columns)}
+
+
+def _state(table: Table, subject: Subject) -> nw.Expr:
+    if subject.condition is not None:
+        truth = subject.condition.expression(table)
+        return nw.when(table.present(subject.columns)).then(truth).otherwise(None)
+    kind = table.kind(subject.text)
+    if kind == "time":
+        raise FrameError(f"column {subject.text!r} holds times; a chain's states are texts, numbers or true/false")
+    return table.column(subject.text) + 0.0 if kind == "number" else table.column(subject.text)
+
+
+def _step(table: Table, step: object) -> float | str:
+    """Return the step as a number, or as a period for an order of times."""
+    kind = table.kind("o0")
+    if kind == "time":
+        period = step if isinstance(step, datetime.timedelta) else _period(step)
+        if period <= datetime.timedelta():
+            raise FrameError(f"step must be greater than zero, not {brief(step)}")
+        if isinstance(table.schema["o0"], nw.Date):
+            if period % datetime.timedelta(days=1):
+                raise FrameError(f"the order column holds dates, so step must be days such as 1d, not {brief(step)}")
+            return f"{period.days}d"
+        return f"{period // datetime.timedelta(microseconds=1)}us"
+    if kind not in ("whole", "number"):
+        raise FrameError("step= needs an order column of numbers or times: only these have a spacing")
+    number = _as_number(step)
+    if number is None or not 0 < number < math.inf:
+        raise FrameError(f"the order column holds numbers, so step must be a number greater than 0, not {brief(step)}")
+    return int(number) if kind == "whole" and number.is_integer() else number
+
+
+def _as_number(step: object) -> float | None:
+    if isinstance(step, bool) or not isinstance(step, str | int | float):
+        return None
+    try:
+        return float(step)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _period(step: object) -> datetime.timedelta:
+    match = _PERIOD.fullmatch(step) if isinstance(step, str) else None
+    if match is None:
+        raise FrameError(
+            f"the order column holds times, so step must be a period such as 5m, 1h or 1d, not {brief(step)}"
+        )
+    names = {"us": "microseconds", "ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+    try:
+        return datetime.timedelta(**{names[match[2]]: int(match[1])})
+    except OverflowError:
+        raise FrameError(f"a step of {step} is too long") from None
+
+
+def check_relations(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLayout) -> None:
+    """Refuse ties and records closer than the step, given counts whose keys end with the relation."""
+    order = ", ".join(layout.order_by)
+    tied = sum(count for (*_, relation), count in found.items() if relation == TIED)
+    if tied:
+        raise FrameError(
+            f"{tied} records of {table.name} have the same {order} as the record before them"
+            + (" of the same entity" if layout.entity else "")
+            + ", so which one comes first is not known; add a column that breaks the ties to order_by"
+            + ("" if layout.entity else ", or name the entities with entity=")
+        )
+    close = sum(count for (*_, relation), count in found.items() if relation == CLOSE)
+    if close:
+        raise FrameError(
+            f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), or at "
+            f"the same {order}; give the spacing of {order}, or leave step= out"
+        )
+
+
+def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:
+    if len(states) > LARGEST_CHAIN:
+        raise FrameError(
+            f"{name!r} has {len(states)} different values; a chain has at most {LARGEST_CHAIN} states: group the "
+            f"values first, for example with a condition such as '{name} > 0'"
+        )
+    return tuple(sorted(states))

@@ -1,0 +1,198 @@
+"""What a covariance is estimated from: sample moments of roles, or an analysis of variance of exchangeable members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp import validation
+from bayesdp.errors import ModelError
+from bayesdp.validation import Matrix, brief
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AnovaMoments", "Moments", "checked_covariance", "read_moments"]
+
+_SYMMETRY = 1e-12
+_CONDITION = 1e-12
+_LARGEST_GROUP = 2000
+_MOST_REJECTIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The sample moments a covariance was estimated from: number of groups, means, covariance, names of the roles."""
+
+    groups: int
+    mean: Sequence[float]
+    covariance: Matrix
+    roles: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", validation.natural("groups", self.groups, ModelError, least=2))
+        covariance = checked_covariance("the covariance of the moments", self.covariance)
+        object.__setattr__(self, "covariance", covariance)
+        mean = validation.items("mean", self.mean, ModelError)
+        if len(mean) != len(covariance):
+            raise ModelError(f"mean must hold {len(covariance)} numbers, one for each row of the covariance")
+        checked = tuple(validation.number(f"mean[{index}]", value, ModelError) for index, value in enumerate(mean))
+        object.__setattr__(self, "mean", checked)
+        roles = tuple(validation.items("roles", self.roles, ModelError))
+        for role in roles:
+            validation.text("roles", role, ModelError)
+        if roles and len(roles) != len(covariance):
+            raise ModelError(f"roles must name the {len(covariance)} rows of the covariance, but names {len(roles)}")
+        object.__setattr__(self, "roles", roles)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as a JSON object."""
+        entries = {"groups": self.groups, "mean": list(self.mean), "covariance": [list(row) for row in self.covariance]}
+        return entries | ({"roles": list(self.roles)} if self.roles else {})
+
+    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+        """Yield covariances from their posterior under Jeffreys's prior: inverse Wishart with groups − 1 degrees.
+
+        Raises ModelError if there are too few groups for a posterior.
+        """
+        size, degrees = len(self.covariance), self.groups - 1
+        if degrees < size:
+            raise ModelError(
+                f"{self.groups} groups are too few to say how certain a covariance of {size} roles is; it takes "
+                f"at least {size + 1}"
+            )
+        factor = np.linalg.cholesky(np.array(self.covariance) * degrees)
+        rows, columns = np.tril_indices(size, -1)
+        while True:
+            # Bartlett: A Aᵀ is standard Wishart, so L A⁻ᵀ A⁻¹ Lᵀ is inverse Wishart with scale L Lᵀ.
+            bartlett = np.diag(np.sqrt(generator.chisquare(degrees - np.arange(size))))
+            bartlett[rows, columns] = generator.standard_normal(len(rows))
+            half = np.linalg.solve(bartlett, factor.T)
+            drawn = half.T @ half
+            yield (drawn + drawn.T) / 2
+
+
+@dataclass(frozen=True)
+class AnovaMoments:
+    """A one-way analysis of variance: exchangeable members of groups of different sizes.
+
+    between, within: the mean squares; size: the typical group size n₀ that links them; largest: the largest group.
+
+    >>> AnovaMoments(groups=50, records=150, mean=170.0, between=80.0, within=20.0, size=3.0, largest=3).correlation
+    0.5
+    """
+
+    groups: int
+    records: int
+    mean: float
+    between: float
+    within: float
+    size: float
+    largest: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", validation.natural("groups", self.groups, ModelError, least=2))
+        object.__setattr__(self, "records", validation.natural("records", self.records, ModelError, least=3))
+        object.__setattr__(self, "mean", validation.number("mean", self.mean, ModelError))
+        for name in ("between", "within"):
+            value = validation.number(name, getattr(self, name), ModelError)
+            if value < 0:
+                raise ModelError(f"{name} is a mean square, at least 0, not {value:g}")
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "size", validation.positive("size", self.size, ModelError))
+        object.__setattr__(self, "largest", validation.natural("largest", self.largest, ModelError, least=2))
+        if self.records <= self.groups:
+            raise ModelError(f"{self.records} records in {self.groups} groups: some group must have two")
+        if self.largest > _LARGEST_GROUP:
+            raise ModelError(
+                f"the largest group has {self.largest} records; normal groups of more than {_LARGEST_GROUP} are not "
+                "supported: use role=, or ArbitraryGroups"
+            )
+
+    @property
+    def correlation(self) -> float:
+        """The intraclass correlation; may be negative."""
+        common, own = _components(self.between, self.within, self.size)
+        return common / (common + own) if common + own > 0 else 0.0
+
+    @property
+    def covariance(self) -> Matrix:
+        """The equicorrelated covariance of the largest group."""
+        return _equicorrelated(*_components(self.between, self.within, self.size), self.largest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the moments as a JSON object."""
+        return dict(vars(self))
+
+    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+        """Yield covariances from the posterior: both mean squares over scaled χ², kept when they are a covariance."""
+        degrees = self.groups - 1, self.records - self.groups
+        rejected = 0
+        while True:
+            between, within = (
+                mean_square * freedom / generator.chisquare(freedom)
+                for mean_square, freedom in zip((self.between, self.within), degrees, strict=True)
+            )
+            common, own = _components(between, within, self.size)
+            if own > 0 and own + self.largest * common > 1e-9 * own:
+                rejected = 0
+                yield np.array(_equicorrelated(common, own, self.largest))
+                continue
+            rejected += 1
+            if rejected > _MOST_REJECTIONS:
+                raise ModelError("these groups are too few and too alike to say how certain their correlation is")
+
+
+def read_moments(document: object) -> Moments | AnovaMoments:
+    """Read moments of either kind from their JSON object."""
+    for kind, required, optional in (
+        (Moments, {"groups", "mean", "covariance"}, {"roles"}),
+        (AnovaMoments, set(AnovaMoments.__dataclass_fields__), set()),
+    ):
+        if isinstance(document, Mapping) and required <= set(document) <= required | optional:
+            return kind(**document)
+    raise ModelError(
+        '"moments" must be an object with "groups", "mean" and "covariance" (and perhaps "roles"), or with '
+        + ", ".join(f'"{name}"' for name in AnovaMoments.__dataclass_fields__)
+        + f", not {brief(document)}"
+    )
+
+
+def checked_covariance(name: str, value: object) -> tuple[tuple[float, ...], ...]:
+    """Return a covariance as tuples, or refuse what is not square, symmetric and positive definite."""
+    table = validation.square(name, value, ModelError)
+    array = np.array(table)
+    for i, variance in enumerate(np.diag(array)):
+        if variance <= 0:
+            raise ModelError(f"{name}: the variance in row {i} must be greater than 0, not {variance:g}")
+    deviations = np.sqrt(np.diag(array))
+    correlations = array / deviations[:, None] / deviations[None, :]
+    for i, j in np.argwhere(~(np.abs(correlations - correlations.T) <= _SYMMETRY)):
+        raise ModelError(
+            f"{name} must be symmetric: row {i}, column {j} is {array[i, j]:g}, "
+            f"but row {j}, column {i} is {array[j, i]:g}"
+        )
+    for i, j in np.argwhere(np.abs(correlations) > 1 + _SYMMETRY):
+        raise ModelError(
+            f"{name}: row {i}, column {j} is {array[i, j]:g}, more than the two variances allow "
+            f"({deviations[i] * deviations[j]:g})"
+        )
+    smallest = float(np.linalg.eigvalsh(correlations)[0])
+    if smallest < _CONDITION * len(table):
+        raise ModelError(
+            f"{name} is not positive definite (its correlation matrix has the eigenvalue {smallest:.3g}); records that "
+            f"determine one another exactly are covered by ArbitraryGroups(size={len(table)})"
+        )
+    return table
+
+
+def _components(between: float, within: float, size: float) -> tuple[float, float]:
+    """Return the variance the members of a group share, and the variance of their own."""
+    return (between - within) / size, within
+
+
+def _equicorrelated(common: float, own: float, size: int) -> Matrix:
+    return tuple(tuple(common + own if i == j else common for j in range(size)) for i in range(size))

@@ -1,0 +1,247 @@
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.experiments.data import FOLDER_VARIABLE, NAMES, Dataset, load
+
+FILES = Path(__file__).parents[3] / "shared/data"
+with_files = pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
+
+GALTON = "family,father,mother,sex,height\n1,78.5,67.0,M,73.2\n136A,70,65,F,64.5\n"
+ACTIVITY = "steps,date,interval\nNA,2012-10-01,0\n0,2012-10-01,5\n7,2012-10-01,10\n"
+
+
+@pytest.fixture(autouse=True)
+def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+
+
+def transitions(frame: pl.DataFrame) -> list[list[int]]:
+    counts = [[0, 0], [0, 0]]
+    steps = frame["steps"].to_list()
+    for i in range(1, len(steps)):
+        if steps[i - 1] is not None and steps[i] is not None:
+            counts[steps[i - 1] > 0][steps[i] > 0] += 1
+    return counts
+
+
+def test_the_names_of_the_data_sets() -> None:
+    heads = ["galton", "familyiq", "syntheticiq", "activity"]
+    assert list(NAMES) == [*heads, "electricity-70", "electricity-80", "electricity-90"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_files_there_are_twins(name: str, tmp_path: Path) -> None:
+    found = load(name)
+    assert isinstance(found, Dataset)
+    assert (found.name, found.path) == (name, None)
+    assert found.source == ("synthetic" if name == "syntheticiq" else "twin")
+    assert ("built-in twin" in found.description) == (found.source == "twin")
+    assert found.frame.height > 400
+    assert len(repr(found)) < 300
+    again = load(name, tmp_path)
+    assert again.source == found.source
+    assert_frame_equal(again.frame, found.frame, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text"), [("galton", "galton.csv", GALTON), ("activity", "activity.csv", ACTIVITY)]
+)
+def test_a_file_is_read_as_the_twin_is_built(name: str, file: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_text(text)
+    found = load(name, str(tmp_path))
+    assert (found.source, found.path) == ("file", tmp_path / file)
+    assert "the original data" in found.description
+    assert file in found.description
+    assert found.frame.schema == load(name).frame.schema
+    assert found.frame.height == text.count("\n") - 1
+
+
+def test_missing_steps_are_null(tmp_path: Path) -> None:
+    (tmp_path / "activity.csv").write_text(ACTIVITY)
+    assert load("activity", tmp_path).frame["steps"].to_list() == [None, 0, 7]
+
+
+def test_the_environment_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "galton.csv").write_text(GALTON)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    assert load("galton").source == "file"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert load("galton", empty).source == "twin"
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "nowhere"))
+    with pytest.raises(InvalidInputError, match=r"BAYESDP_DATA must be a folder .*nowhere"):
+        load("galton")
+    assert load("galton", empty).source == "twin"
+    monkeypatch.setenv(FOLDER_VARIABLE, "")
+    assert load("galton").source == "twin"
+
+
+def test_folders_that_are_none(tmp_path: Path) -> None:
+    file = tmp_path / "galton.csv"
+    file.write_text(GALTON)
+    for wrong in (file, tmp_path / "nowhere", "a\0b"):
+        for name in ("galton", "syntheticiq"):
+            with pytest.raises(InvalidInputError, match="folder must be a folder that can be read"):
+                load(name, wrong)
+    with pytest.raises(InvalidInputError, match="folder must be a path, not 3"):
+        load("galton", 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["Galton", "", None, ["galton"]])
+def test_an_unknown_name_is_answered_with_the_known_ones(name: Any) -> None:
+    with pytest.raises(InvalidInputError, match="galton, familyiq, syntheticiq, activity, electricity-70"):
+        load(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"galton\.csv cannot be read"),
+        ("family,father,mother,sex\n1,2,3,M\n", r"galton\.csv has no column 'height'"),
+        ("family,father,mother,sex,height\n", r"galton\.csv, column 'family': there are no rows"),
+        (GALTON.replace("67.0", "tall"), r"galton\.csv, column 'mother': 'tall' is not a number"),
+        (GALTON.replace("67.0", "inf"), r"galton\.csv, column 'mother': 'inf' is not a number"),
+        (GALTON.replace("67.0", "NaN"), r"galton\.csv, column 'mother': 'NaN' is not a number"),
+        (GALTON.replace("67.0", "NA"), r"galton\.csv, column 'mother': 1 of 2 values are missing"),
+        (GALTON.replace("67.0", ""), r"galton\.csv, column 'mother': 1 of 2 values are missing"),
+        (GALTON + "1,2,3,M,4,5\n", r"galton\.csv cannot be read as comma-separated UTF-8 text: found more fields"),
+        (GALTON.replace("136A", "é"), r"galton\.csv, column 'family' cannot be read.*utf-8"),
+    ],
+)
+def test_a_file_that_is_not_galtons(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "galton.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(InvalidInputError, match=message):
+        load("galton", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("7,", "7.5,", r"column 'steps': '7\.5' is not a whole number"),
+        ("2012-10-01,5", "1 October,5", r"column 'date': '1 October' is not a date"),
+        ("2012-10-01,5", "2012-10-01,noon", r"column 'interval': 'noon' is not a whole number"),
+        ("2012-10-01,5", "2012-10-01,NA", r"column 'interval': 1 of 3 values are missing"),
+    ],
+)
+def test_a_file_that_is_not_activity(old: str, new: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "activity.csv").write_text(ACTIVITY.replace(old, new))
+    with pytest.raises(InvalidInputError, match=rf"activity\.csv, {message}"):
+        load("activity", tmp_path)
+
+
+def test_what_is_there_but_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "galton.csv").mkdir()
+    (tmp_path / "activity.csv").symlink_to(tmp_path / "nowhere")
+    for name in ("galton", "activity"):
+        with pytest.raises(InvalidInputError, match="is not a file"):
+            load(name, tmp_path)
+
+
+def electricity(folder: Path, watts: list[int | None], start: int) -> None:
+    lines = [f"{start + 60 * i},{'' if power is None else power},1" for i, power in enumerate(watts)]
+    (folder / "Electricity_P.csv").write_text("\n".join(["UNIX_TS,WHE,RSE", *lines, ""]))
+
+
+def test_electricity_is_added_up_day_by_day(tmp_path: Path) -> None:
+    midnight = 15_431 * 86_400  # 2012-04-01
+    day = 1440
+    cut: list[int | None] = [5000] * 1020
+    complete: list[int | None] = [*[3000] * day, *[3500] * 720, *[4000] * 720, *[2917] * 960, *[2916] * 480]
+    lacking: list[int | None] = [*[9000] * (day - 1), None]
+    electricity(tmp_path, [*cut, *complete, *lacking, *[1] * 420], midnight + 420 * 60)
+    for threshold, high in ((70, [True, True, False]), (80, [False, True, False]), (90, [False, False, False])):
+        found = load(f"electricity-{threshold}", tmp_path)
+        assert found.source == "file"
+        assert found.frame.schema == load(f"electricity-{threshold}").frame.schema
+        assert found.frame["day"].cast(pl.String).to_list() == ["2012-04-02", "2012-04-03", "2012-04-04"]
+        assert found.frame["kwh"].to_list() == [72, 90, 70]
+        assert found.frame["high"].to_list() == high
+
+
+def test_a_minute_told_twice_does_not_stand_for_another(tmp_path: Path) -> None:
+    electricity(tmp_path, [1] * 1440, 0)
+    path = tmp_path / "Electricity_P.csv"
+    assert load("electricity-80", tmp_path).frame.height == 1
+    path.write_text(path.read_text().replace("\n60,", "\n0,"))
+    with pytest.raises(
+        InvalidInputError, match=r"Electricity_P\.csv has no day with a value of WHE in each of its 1440"
+    ):
+        load("electricity-80", tmp_path)
+
+
+def test_electricity_needs_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,MHE\n0,1\n")
+    with pytest.raises(InvalidInputError, match=r"Electricity_P\.csv has no column 'WHE'"):
+        load("electricity-70", tmp_path)
+    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,WHE\n9223372036854775807,1\n")
+    with pytest.raises(InvalidInputError, match="has no day"):
+        load("electricity-70", tmp_path)
+    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,WHE\n2012-04-01,1\n")
+    with pytest.raises(InvalidInputError, match="column 'UNIX_TS': '2012-04-01' is not a whole number"):
+        load("electricity-70", tmp_path)
+
+
+@with_files
+def test_the_activity_file_has_the_counts_of_the_twin() -> None:
+    found, twin = load("activity", FILES), load("activity")
+    assert (found.source, twin.source) == ("file", "twin")
+    assert transitions(found.frame) == transitions(twin.frame) == [[9713, 1295], [1295, 2955]]
+    assert (found.frame["steps"].count(), found.frame.filter(pl.col("steps") > 0).height) == (15264, 4250)
+    assert_frame_equal(found.frame.select("date", "interval"), twin.frame.select("date", "interval"))
+    assert found.frame["steps"].is_null().equals(twin.frame["steps"].is_null())
+
+
+@with_files
+def test_the_galton_file_has_the_moments_of_the_twin() -> None:
+    found, twin = load("galton", FILES).frame, load("galton").frame
+    assert found.schema == twin.schema
+    assert found.height == twin.height == 898
+    assert found["family"].n_unique() == twin["family"].n_unique() == 197
+    assert found["sex"].value_counts(sort=True).equals(twin["sex"].value_counts(sort=True))
+    columns = ["height", "father", "mother"]
+    ours, theirs = twin.select(columns).to_numpy(), found.select(columns).to_numpy()
+    correlations = np.corrcoef(theirs.T)
+    assert [correlations[0, 1], correlations[0, 2], correlations[1, 2]] == pytest.approx(
+        [0.2754, 0.2017, 0.0737], abs=5.1e-5
+    )
+    assert theirs.mean(axis=0) == pytest.approx(ours.mean(axis=0), abs=5.1e-3)
+    assert theirs.var(axis=0, ddof=1) == pytest.approx(ours.var(axis=0, ddof=1), abs=5.1e-3)
+
+
+@with_files
+def test_the_family_iq_file_has_the_moments_of_the_twin() -> None:
+    found, twin = load("familyiq", FILES).frame, load("familyiq").frame
+    assert found.columns == ["kid_score", "mom_hs", "mom_iq", "mom_work", "mom_age"]
+    assert found.select(twin.columns).schema == twin.schema
+    theirs = found.select(twin.columns).to_numpy()
+    assert len(theirs) == twin.height == 434
+    assert theirs.mean(axis=0) == pytest.approx(twin.to_numpy().mean(axis=0), abs=5.1e-3)
+    assert theirs.std(axis=0, ddof=1) == pytest.approx([20.41, 15.00], abs=5.1e-3)
+    assert np.corrcoef(theirs.T)[0, 1] == pytest.approx(0.4483, abs=5.1e-5)
+
+
+def test_polars_is_loaded_only_when_needed() -> None:
+    code = "import sys, bayesdp.experiments.data; sys.exit('polars' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_without_polars_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = builtins.__import__
+
+    def without_polars(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name.startswith("polars"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_polars)
+    with pytest.raises(MissingDependencyError, match="pip install polars"):
+        load("galton")
