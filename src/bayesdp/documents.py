@@ -10,7 +10,7 @@ from typing import Any
 
 from bayesdp.errors import InvalidInputError
 
-__all__ = ["Document", "parse", "read"]
+__all__ = ["Document", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
 
@@ -25,6 +25,14 @@ class Document(ABC):
     def to_json(self, *, indent: int | None = None) -> str:
         """Return the JSON text. Floats are written so that they read back as the same float."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def write(path: str | Path, document: Document) -> None:
+    """Write a document to a file; InvalidInputError names the file if that fails."""
+    try:
+        Path(path).write_text(document.to_json(indent=2) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from bayesdp.cli import options
 
 if TYPE_CHECKING:
     from bayesdp.calibration import Calibration
+    from bayesdp.documents import Document
     from bayesdp.leakage.report import Leakage
 
 __all__ = ["app"]
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", help="The table: a .parquet or .csv file, or a glob of them.")]
 QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
 States = Annotated[
     str | None,
@@ -82,6 +84,10 @@ def calibrate(
     where: Where = None,
     public_filter: PublicFilter = False,
     size: Size = None,
+    credibility: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+    ] = None,
+    draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """How much noise keeps a promise of ε, or what does an accuracy cost?"""
@@ -90,6 +96,8 @@ def calibrate(
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
+    target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
+    target |= {} if draws is None else {"draws": options.whole("--draws", draws)}
     _print(choose(assumed, asked, **target, beta=options.number("--beta", beta)), as_json)
 
 
@@ -118,6 +126,87 @@ def compare(
     if plot is not None:
         found.plot(plot)
     print(found.to_json(indent=2) if as_json else found.table())
+
+
+@app.command()
+def fit(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
+    state: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="markov: a column, or a condition such as 'steps > 0'.")
+    ] = None,
+    order_by: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that put records in order.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that tell independent chains apart.")
+    ] = None,
+    step: Annotated[
+        str | None, typer.Option(metavar="STEP", help="markov: the spacing of the order column: 5, 5m, 1d.")
+    ] = None,
+    smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
+    value: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="gaussian: the column; several: one row a group.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="gaussian: the columns that tell groups apart.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="RULE", help="error, or drop: leave records with missing values out.")
+    ] = "error",
+    record: Annotated[
+        str, typer.Option(metavar="NAME", help='What one record is, as in "5-minute interval".')
+    ] = "record",
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate a model from a table, and say whether the table looks like it."""
+    from bayesdp.cli import fitting
+    from bayesdp.documents import write
+
+    chosen = fitting.Choice(
+        state=state,
+        order_by=options.columns("--order-by", order_by),
+        entity=options.columns("--entity", entity),
+        step=step,
+        smoothing=options.number("--smoothing", smoothing),
+        value=options.columns("--value", value),
+        group=options.columns("--group", group),
+        role=role,
+        missing=missing,
+        record=record,
+    )
+    fitted = fitting.fitted(data, model, chosen)
+    if output is not None:
+        write(output, fitted)
+    if as_json:
+        print(fitted.to_json(indent=2))
+        return
+    print(f"{fitted.summary()}\n\n{fitted.diagnose(data)}")
+    print(
+        f"\nThe model is in {output}."
+        if output is not None
+        else "\nThe model was not written; -o MODEL.json does that."
+    )
+
+
+@app.command()
+def diagnose(
+    model: Annotated[str, typer.Argument(metavar="MODEL.json", help="A model that was fitted.")],
+    data: Data,
+    as_json: AsJson = False,
+) -> None:
+    """Does a table look as a fitted model assumes?"""
+    from bayesdp.cli import fitting
+
+    print(_text(fitting.diagnosis(options.model(model), data), as_json))
+
+
+def _text(found: Document, as_json: bool) -> str:
+    return found.to_json(indent=2) if as_json else str(found)
 
 
 def _print(found: Leakage | Calibration, as_json: bool) -> None:

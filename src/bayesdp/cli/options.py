@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayesdp.errors import InvalidInputError, QueryError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bayesdp.models import Model
     from bayesdp.queries import Query
 
-__all__ = ["model", "number", "numbers", "one_of", "query"]
+__all__ = ["columns", "model", "number", "numbers", "one_of", "only_for", "query", "whole"]
 
 KINDS = ("count", "sum", "mean", "histogram")
 
@@ -59,7 +60,7 @@ def query(
     low, high = (number("--bounds", end) for end in bounds or ())
     if kind == "sum":
         return Sum(column, bounds=(low, high), where=where, public_filter=public_filter)
-    records = None if size is None else _whole("--size", size)
+    records = None if size is None else whole("--size", size)
     return Mean(column, bounds=(low, high), size=records, where=where, public_filter=public_filter)
 
 
@@ -76,6 +77,18 @@ def numbers(option: str, text: str) -> list[float]:
     return [number(option, part) for part in _split(option, text)]
 
 
+def columns(option: str, texts: Sequence[str] | None) -> list[str]:
+    """Read column names: comma-separated, and the option may be given several times."""
+    return [part for text in texts or () for part in _split(option, text)]
+
+
+def only_for(kind: str, given: Mapping[str, object]) -> None:
+    """Refuse options that go with another kind of model."""
+    for option, value in given.items():
+        if value:
+            raise InvalidInputError(f"{option} does not go with --model {kind}")
+
+
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
     """Read the one of two options that must be given."""
     given = {option: text for option, text in ((first, first_text), (second, second_text)) if text is not None}
@@ -84,7 +97,8 @@ def one_of(first: str, first_text: str | None, second: str, second_text: str | N
     return {option.removeprefix("--"): number(option, text) for option, text in given.items()}
 
 
-def _whole(option: str, text: str) -> int:
+def whole(option: str, text: str) -> int:
+    """Read one whole number."""
     try:
         return int(text)
     except ValueError:

@@ -112,20 +112,20 @@ class Sequences:
 
         Raises FrameError if some record has no place in a chain.
         """
-        places = (*self.orders, *self.entities)
 
         def counted(frame: Any) -> Any:
-            counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *places))]
-            if self.entities:
-                keys = {f"k_{name}": nw.col(name) for name in self.entities}
-                frame = frame.with_columns(**keys).group_by(*keys).agg(*counts)
-            else:
+            counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *self.orders))]
+            if not self.entities:
                 frame = frame.select(*counts)
+            else:
+                grouped = frame.group_by(*self.entities).agg(*counts)
+                placed = self.table.present(self.entities)
+                frame = grouped.with_columns(n_o0=nw.when(placed).then(nw.col("n_o0")).otherwise(nw.lit(0)))
             occupied = nw.when(nw.col("n_s") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
             return frame.with_columns(occupied=occupied).select(
                 nw.col("occupied").sum(),
                 nw.col("n_s").max().alias("longest"),
-                *(nw.col(name).sum() for name in ("n", "n_s", *(f"n_{name}" for name in places))),
+                *(nw.col(name).sum() for name in ("n", "n_s", *(f"n_{name}" for name in self.orders))),
             )
 
         parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]

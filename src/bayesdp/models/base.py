@@ -70,6 +70,10 @@ class Model(Document):
     def assumption(self) -> str:
         """What is assumed, as the end of a sentence that begins "if"."""
 
+    def summary(self) -> str:
+        """Return the model in a few lines of text: what is assumed, and the parameters if there are not too many."""
+        return f"It is assumed that {self.assumption}."
+
     @property
     def estimated(self) -> bool:
         """Whether the parameters were estimated from data, which the guarantee does not cover."""

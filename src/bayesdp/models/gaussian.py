@@ -16,6 +16,7 @@ from bayesdp.models.base import Model
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.rounding import shown_below
+from bayesdp.tables import table
 from bayesdp.validation import Matrix, brief
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
 
 __all__ = ["GaussianGroups"]
+
+_MOST_SHOWN = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +192,33 @@ class GaussianGroups(Model):
         return f"records come in independent normal groups of at most {self.group_size} with the given covariance" + (
             "s" if len(self.kinds) > 1 else ""
         )
+
+    def summary(self) -> str:
+        """Return what is assumed, and the standard deviations and correlations of up to a dozen members."""
+        said = super().summary()
+        if isinstance(self.moments, AnovaMoments):
+            return (
+                f"{said} Members are exchangeable: standard deviation {self.matrices[0][0, 0] ** 0.5:.5g}, intraclass "
+                f"correlation {self.moments.correlation:.4f}, from {self.moments.records} records in "
+                f"{self.moments.groups} groups."
+            )
+        if len(self.kinds) != 1 or self.group_size > _MOST_SHOWN:
+            return said
+        matrix = self.matrices[0]
+        named = self.moments.roles if self.moments is not None else ()
+        roles = list(named) or [str(i + 1) for i in range(len(matrix))]
+        deviations = np.sqrt(np.diag(matrix))
+        rows = [
+            [
+                role,
+                f"{deviations[i]:.5g}",
+                *(f"{matrix[i, j] / deviations[i] / deviations[j]:.4f}" for j in range(i)),
+                "",
+            ]
+            + [""] * (len(roles) - i - 1)
+            for i, role in enumerate(roles)
+        ]
+        return f"{said}\n\n{table(['member', 'sd', *roles[:-1], ''], rows)}"
 
     @property
     def estimated(self) -> bool:

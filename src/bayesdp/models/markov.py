@@ -17,6 +17,7 @@ from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
 from bayesdp.models.layout import ChainLayout
 from bayesdp.queries import Query
+from bayesdp.tables import table
 from bayesdp.validation import Matrix, Scalar, Values, brief
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = ["MarkovChain"]
 _ROW_SUM = 1e-9
 _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
+_MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -327,6 +329,21 @@ class MarkovChain(Model):
             + ("of any length" if self.length is None else f"at most {self.length} records long")
             + (" from an unknown start" if self.start == "any" else "")
         )
+
+    def summary(self) -> str:
+        """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""
+        said = super().summary() + (" Some records in between are missing." if self.gaps else "")
+        if len(self.states) > _MOST_SHOWN:
+            return said
+        header = [f"{self.subject or 'state'}, then:", *map(str, self.states), ""]
+        rows = [
+            [str(state), *(f"{probability:.4f}" for probability in row), self._seen(i)]
+            for i, (state, row) in enumerate(zip(self.states, self.transition, strict=True))
+        ]
+        return f"{said}\n\n{table(header, rows)}"
+
+    def _seen(self, row: int) -> str:
+        return "" if self.counts is None else "of " + " + ".join(map(str, self.counts[row]))
 
     def check_query(self, query: Query) -> None:
         """Refuse another column, and values that are not states of the chain."""

@@ -1,0 +1,131 @@
+"""`bayesdp fit`, `bayesdp diagnose` and `bayesdp calibrate --credibility`, as a stranger would type them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars
+import pytest
+
+from bayesdp.cli import run
+from bayesdp.experiments.data import load
+
+ACTIVITY = ("--model", "markov", "--state", "steps > 0", "--order-by", "date,interval", "--missing", "drop")
+
+
+@pytest.fixture(scope="module")
+def activity(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "activity.csv"
+    load("activity").frame.write_csv(path, null_value="NA")
+    return path
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "pairs.parquet"
+    load("familyiq").frame.write_parquet(path)
+    return path
+
+
+def test_fit_writes_the_model_and_prints_it_with_its_diagnosis(
+    activity: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "model.json"
+    assert run(["fit", str(activity), *ACTIVITY, "--record", "5-minute interval", "-o", str(target)]) == 0
+    printed = capsys.readouterr().out
+    assert "9713 + 1295" in printed
+    assert "order" in printed
+    assert str(target) in printed
+    model = json.loads(target.read_text())
+    assert model["counts"] == [[9713, 1295], [1295, 2955]]
+    assert model["states"] == [False, True]
+    assert (model["length"], model["gaps"], model["state"]) == (15264, True, "steps > 0")
+    assert model["layout"] == {"order_by": ["date", "interval"], "dropped": True}
+
+
+def test_fit_json_is_the_model_alone(activity: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", str(activity), *ACTIVITY, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["type"] == "markov"
+
+
+def test_the_fitted_model_goes_through_the_other_commands(
+    activity: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = str(tmp_path / "model.json")
+    assert run(["fit", str(activity), *ACTIVITY, "-o", target]) == 0
+    capsys.readouterr()
+    assert run(["diagnose", target, str(activity), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["records"] == 15264
+    asked = ["calibrate", target, "--query", "count", "--states", "true", "--epsilon", "1"]
+    assert run([*asked, "--json"]) == 0
+    plain = json.loads(capsys.readouterr().out)
+    assert "missing is treated as public" in " ".join(plain["notes"])
+    assert run([*asked, "--credibility", "0.95", "--draws", "100", "--json"]) == 0
+    credible = json.loads(capsys.readouterr().out)
+    assert credible["tau"] < plain["tau"]
+    assert credible["uncertainty"]["share"] >= 0.95
+    assert credible["uncertainty"]["draws"] == 100
+
+
+@pytest.mark.parametrize("value", [["--value", "kid_score,mom_iq"], ["--value", "kid_score", "--value", "mom_iq"]])
+def test_wide_groups_by_comma_or_by_repeating_the_option(
+    pairs: Path, value: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["fit", str(pairs), "--model", "gaussian", *value, "--json"]) == 0
+    model = json.loads(capsys.readouterr().out)
+    (kid, both), (_, mother) = model["covariance"]
+    assert (round(kid**0.5, 2), round(mother**0.5, 2)) == (20.41, 15.0)
+    assert round(both / (kid * mother) ** 0.5, 4) == 0.4483
+
+
+def test_long_groups_with_and_without_roles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "long.csv"
+    wide = load("familyiq").frame.with_row_index("pair")
+    wide.unpivot(["kid_score", "mom_iq"], index="pair", variable_name="role", value_name="iq").write_csv(path)
+    given = ["fit", str(path), "--model", "gaussian", "--value", "iq", "--group", "pair"]
+    assert run([*given, "--role", "role", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["moments"]["roles"] == ["kid_score", "mom_iq"]
+    assert run(given) == 0
+    assert "intraclass correlation" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--model", "markov"], "--state and --order-by"),
+        (["--model", "gaussian"], "--value"),
+        (["--model", "poisson"], "markov or gaussian"),
+        ([*ACTIVITY, "--value", "steps"], "--value does not go with --model markov"),
+        (["--model", "gaussian", "--value", "steps", "--step", "5"], "--step does not go with --model gaussian"),
+        ([*ACTIVITY[:-2]], "2304 records have no 'steps > 0'"),
+        ([*ACTIVITY[:5], "date", *ACTIVITY[6:]], "breaks the ties"),
+        (["--model", "markov", "--state", "__import__('os')", "--order-by", "date"], "cannot read"),
+        (["--model", "markov", "--state", "stepz > 0", "--order-by", "date"], "no column 'stepz'"),
+        ([*ACTIVITY, "--smoothing", "much"], "--smoothing must be a number"),
+        ([*ACTIVITY, "-o", "/nowhere/at/all.json"], "cannot write"),
+        ([*ACTIVITY[:-1], "ignore"], '"error" or "drop"'),
+    ],
+)
+def test_mistakes_get_one_line_and_exit_2(
+    activity: Path, arguments: Sequence[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["fit", str(activity), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    polars.DataFrame({"s": [0, 1]}).write_csv(table)
+    for text, said in (
+        ('{"type": "arbitrary", "size": 3}', "assumes nothing"),
+        ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "made by fit"),
+        ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "made by fit"),
+    ):
+        model.write_text(text)
+        assert run(["diagnose", str(model), str(table)]) == 2
+        assert said in capsys.readouterr().err
