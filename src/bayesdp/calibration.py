@@ -279,12 +279,12 @@ def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
 
 
 def largest_taus(
-    theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float], spent: Spend = ()
+    theorem: Theorem, model: Model, query: Query | tuple[Query, ...], epsilons: Sequence[float], spent: Spend = ()
 ) -> list[float | None]:
     """Return for each ε the largest τ at which the theorem proves at most ε for `spent` and `query` together.
 
-    None where even the smallest τ leaks more. Every τ returned was evaluated: its ε is at most the target. Raises
-    DoesNotApplyError where the theorem does not apply.
+    Several queries are each released with that τ. None where even the smallest τ leaks more. Every τ returned was
+    evaluated: its ε is at most the target. Raises DoesNotApplyError where the theorem does not apply.
 
     >>> from bayesdp import ArbitraryGroups, Count, theorems
     >>> general = next(theorem for theorem in theorems() if theorem.name == "general")
@@ -292,18 +292,21 @@ def largest_taus(
     [0.25, 0.5]
     """
 
+    queries = (query,) if isinstance(query, Query) else query
+
     def evaluate(taus: Sequence[float]) -> list[float]:
-        return theorem.epsilons(model, [(*spent, Release(query, tau)) for tau in taus])
+        return theorem.epsilons(model, [(*spent, *(Release(each, tau) for each in queries)) for tau in taus])
 
     found: dict[float, float | None] = {}
     for epsilon in set(epsilons):
-        formula = theorem.closed_form(model, query, epsilon, spent)
+        formula = theorem.closed_form(model, queries[0], epsilon, spent) if len(queries) == 1 else None
         if formula is not None and formula <= 0:
             found[epsilon] = None
         elif formula is not None and (tau := _stepped_down(formula, epsilon, evaluate)) is not None:
             found[epsilon] = tau
     left = sorted(set(epsilons) - set(found))
-    starts = [tau for epsilon in left for tau in theorem.starts(model, query, epsilon, spent) if tau > 0]
+    first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
+    starts = [tau / len(queries) for tau in first]
     found.update(zip(left, _searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
     return [found[epsilon] for epsilon in epsilons]
 
@@ -455,7 +458,8 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
     drawn = _drawn(plain.leakage.model, plain.leakage, credibility, draws)
 
     def largest(theorem: Theorem, model: Model) -> float | None:
-        return largest_taus(theorem, model, query, [epsilon], spent)[0]
+        usable = _usable(theorem, model, (*queries_of(spent), query))
+        return None if usable is None else largest_taus(usable, model, query, [epsilon], spent)[0]
 
     for theorem, models in drawn:
         tau = min(tau, credible_tau(models, theorem, largest, credibility))
@@ -493,8 +497,19 @@ def _quick(found: Leakage) -> Theorem:
     return theorem_named(chosen.theorem)
 
 
+def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
+    """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
+    others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
+    return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+
+
+def _leakage(theorem: Theorem, model: Model, spend: Spend) -> float:
+    usable = _usable(theorem, model, queries_of(spend))
+    return math.inf if usable is None else usable.epsilon(model, spend)
+
+
 def _leakages(theorem: Theorem, models: Sequence[Model], spend: Spend) -> list[float]:
-    found = (theorem.epsilon(model, spend) for model in models)
+    found = (_leakage(theorem, model, spend) for model in models)
     return list(tracked(found, len(models), "what the models drawn leak"))
 
 

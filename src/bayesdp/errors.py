@@ -9,11 +9,13 @@ from collections.abc import Iterable
 
 __all__ = [
     "BayesDPError",
+    "BudgetError",
     "CalibrationError",
     "DoesNotApplyError",
     "ExpressionError",
     "FrameError",
     "InvalidInputError",
+    "LedgerError",
     "MissingDependencyError",
     "ModelError",
     "NoTheoremAppliesError",
@@ -79,6 +81,27 @@ class CalibrationError(BayesDPError):
 
 class TheoremError(BayesDPError):
     """A theorem broke its contract: it returned something that is not a leakage."""
+
+
+class BudgetError(BayesDPError):
+    """A release does not fit into what remains of the budget; nothing was charged.
+
+    >>> print(BudgetError(requested=1.0, remaining=0.25))
+    the budget does not allow it: requested ε = 1, remaining 0.25, short by 0.75
+    """
+
+    def __init__(self, requested: float, remaining: float) -> None:
+        self.requested = requested
+        self.remaining = remaining
+        self.difference = requested - remaining
+        super().__init__(
+            f"the budget does not allow it: requested ε = {requested:g}, remaining {remaining:g}, "
+            f"short by {self.difference:g}"
+        )
+
+
+class LedgerError(BayesDPError):
+    """A ledger cannot be opened, does not match, was tampered with, or could not be written; nothing was released."""
 
 
 class MissingDependencyError(BayesDPError, ImportError):

@@ -7,6 +7,7 @@ knows whether its noisy answer is private in the ℓ1 metric, which the Gaussian
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -17,7 +18,12 @@ from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
 from bayesdp.validation import Scalar, Values, brief
 
-__all__ = ["Count", "Histogram", "Mean", "Query", "Sum"]
+__all__ = ["Count", "Histogram", "Mean", "Query", "Sum", "query_from_dict"]
+
+MOST_STEPS = 2**60
+
+ROUNDING_SLACK = Fraction(513, 512)
+"""Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class Query(Document):
     def width(self) -> Fraction | None:
         """The exact clipping width M if τ-DP noise makes the answer (τ/M)·ℓ1-private, else None."""
         return None
+
+    @property
+    def rounding(self) -> Fraction:
+        """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
+        return Fraction(0)
 
     @property
     @abstractmethod
@@ -140,9 +151,14 @@ class Count(Query):
 
 @dataclass(frozen=True)
 class _Clipped(Query):
-    """A query that adds values clipped to `bounds`."""
+    """A query that adds values clipped to `bounds`.
+
+    step: values are rounded to this grid before they are added; a release fills it in (docs/frames.md). The bounds must
+          be a whole number of steps apart.
+    """
 
     bounds: tuple[float, float] | None = None
+    step: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,6 +175,21 @@ class _Clipped(Query):
         if low >= high:
             raise QueryError(f"bounds must be in order, low < high, not ({low:g}, {high:g})")
         object.__setattr__(self, "bounds", (low, high))
+        if self.step is not None:
+            step = validation.positive("step", self.step, QueryError)
+            steps = (high - low) / step
+            if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
+                raise QueryError(
+                    f"bounds must be a whole number of steps apart, up to 2^60, but ({low:g}, {high:g}) are {steps:g}"
+                )
+            object.__setattr__(self, "step", step)
+
+    @property
+    def rounding(self) -> Fraction:
+        if self.step is None:
+            return Fraction(0)
+        low, high = self._ends
+        return ROUNDING_SLACK * Fraction(self.step) / (high - low)
 
     @property
     def _ends(self) -> tuple[Fraction, Fraction]:
@@ -281,3 +312,25 @@ def _distinct(name: str, values: object) -> tuple[Scalar, ...]:
     if not scalars:
         raise QueryError(f"{name} is empty; name at least one value")
     return scalars
+
+
+def query_from_dict(document: object) -> Query:
+    """Read a query from its JSON object.
+
+    Raises QueryError for an unknown kind or entry, and for everything the query itself refuses.
+
+    >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
+    Sum(column='height', where=None, public_filter=False, bounds=(0.0, 100.0), step=None)
+    """
+    if not isinstance(document, Mapping):
+        raise QueryError(f"a query must be a JSON object, not {brief(document)}")
+    kinds: dict[str, type[Query]] = {each.kind: each for each in (Count, Sum, Mean, Histogram)}
+    entries = dict(document)
+    kind = entries.pop("query", None)
+    if not isinstance(kind, str) or kind not in kinds:
+        raise QueryError(f'"query" must be one of {", ".join(sorted(kinds))}, not {brief(kind)}')
+    known = {item.name for item in fields(kinds[kind])}
+    for key in entries:
+        if key not in known:
+            raise QueryError(f'a {kind} has no "{key}"; it knows {", ".join(sorted(known))}')
+    return kinds[kind](**entries)

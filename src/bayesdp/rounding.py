@@ -45,7 +45,10 @@ def float_above(value: Fraction) -> float:
     (3.0, True)
     """
     near = _nearest(value)
-    return near if Fraction(near) >= value else up(near)
+    above = near if Fraction(near) >= value else up(near)
+    if above == math.inf:
+        raise TooLargeError("a result is beyond the largest floating-point number")
+    return above
 
 
 def float_below(value: Fraction) -> float:

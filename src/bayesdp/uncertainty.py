@@ -52,12 +52,12 @@ class Uncertainty:
         return (
             f"At this tau at least {shown_below(100 * self.credibility)} % of the posterior of the model leaks no more "
             f"than that ({shown_below(100 * self.share)} % of {self.draws} models drawn, theorem {self.theorem}; ε is "
-            f"{shown_above(low)} at 5 %, {shown_above(middle)} at 50 % and {shown_above(high)} at 95 % of them). The "
-            "posterior takes the form of the model for granted."
+            f"{shown_above(low)} at 5 %, {shown_above(middle)} at 50 % and {shown_above(high)} at 95 % of them; the "
+            "draws mislead with probability at most 1 %). The posterior takes the form of the model for granted."
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object under "credibility" of `bayesdp calibrate --json`."""
+        """Return the JSON object under "uncertainty" of `bayesdp calibrate --json`."""
         return {
             "credibility": self.credibility,
             "draws": self.draws,

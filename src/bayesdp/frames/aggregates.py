@@ -12,11 +12,11 @@ import narwhals as nw
 from bayesdp.errors import FrameError, QueryError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
-from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan, whole
+from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
 from bayesdp.queries import Count, Histogram, Mean, Query, Sum
 from bayesdp.validation import Scalar, brief
 
-__all__ = ["Subject", "Tally", "column_totals", "row_count", "subject_of", "tally"]
+__all__ = ["Subject", "Tally", "column_totals", "present_records", "row_count", "subject_of", "tally"]
 
 _TRUTHS = (False, True)
 
@@ -26,13 +26,16 @@ class Tally:
     """The exact answer to one question: whole numbers, one a cell, and what they are made of.
 
     counts:  the number of records for a count, one number a cell for a histogram, the sum on the grid for a sum.
-    records: how many records the question is about: those that pass the filter and lack nothing it needs.
+    records: how many records the question is about: those that pass the filter and lack nothing it needs. Private if
+             the filter is.
+    present: how many records lack nothing the question needs, whether they pass its filter or not.
     grid:    what the numbers of a sum or mean stand for.
     """
 
     query: Query
     counts: tuple[int, ...]
     records: int
+    present: int
     grid: Grid | None = None
 
 
@@ -105,8 +108,9 @@ def tally(
     return tuple(
         Tally(
             question.query,
-            tuple(found.sums[f"q{i}_{j}"] for j in range(plan.filtered, len(plan.numbers))),
+            tuple(found.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
             found.sums[f"q{i}_0"] if plan.filtered else found.present[question.columns[0]],
+            found.sums[f"q{i}_1"] if plan.filtered else found.present[question.columns[0]],
             plan.grid,
         )
         for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
@@ -115,7 +119,10 @@ def tally(
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns to add up for one question. If it is filtered, the first says which records it is about."""
+    """The columns to add up for one question.
+
+    If it is filtered, the first says which records it is about, the second which lack nothing.
+    """
 
     numbers: tuple[nw.Expr, ...]
     filtered: bool
@@ -146,10 +153,12 @@ class _Question:
         grid, numbers = self._numbers(table, rows)
         if self.where is None and self.subject.condition is None:
             return _Plan(numbers, False, grid)
-        asked = table.present(self.columns)
+        present = table.present(self.columns)
+        asked = present
         if self.where is not None and self.where.condition is not None:
-            asked = asked & self.where.condition.expression(table)
-        return _Plan((asked.cast(nw.Int64), *(nw.when(asked).then(each).otherwise(0) for each in numbers)), True, grid)
+            asked = present & self.where.condition.expression(table)
+        answered = (nw.when(asked).then(each).otherwise(0) for each in numbers)
+        return _Plan((asked.cast(nw.Int64), present.cast(nw.Int64), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
@@ -193,9 +202,7 @@ def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
     found = [sum(map(whole, column)) for column in list(zip(*parts, strict=True))[: 1 + len(derived) + len(names)]]
     last = len(parts[0]) - len(numbers)
     suspects = {
-        column
-        for index, column in enumerate(numbers, start=last)
-        if not all(math.isfinite(float(part[index] or 0.0)) for part in parts)
+        column for index, column in enumerate(numbers, start=last) if not all(_is_finite(part[index]) for part in parts)
     }
     return _Totals(
         found[0],
@@ -203,6 +210,12 @@ def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
         dict(zip(names, found[1 + len(derived) :], strict=True)),
         frozenset(suspects),
     )
+
+
+def _is_finite(total: Any) -> bool:
+    """Tell whether a sum is finite; that of no values (None) is."""
+    number = 0.0 if total is None else plain(total)
+    return number is not None and math.isfinite(float(number))
 
 
 def _check_missing(table: Table, found: _Totals, missing: Missing) -> None:
@@ -229,6 +242,12 @@ def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> Non
     if columns:
         picked = table.pick(columns)
         _check_missing(picked, _totals(picked, {}), missing)
+
+
+def present_records(table: Table, columns: Sequence[str]) -> int:
+    """Return how many records lack none of these columns."""
+    picked = table.pick(columns)
+    return _totals(picked, {"present": picked.present(columns).cast(nw.Int64)}).sums["present"]
 
 
 def row_count(table: Table) -> int:

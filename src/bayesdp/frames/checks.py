@@ -15,11 +15,12 @@ import numpy as np
 
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
 from bayesdp.errors import FrameError, ModelError
-from bayesdp.frames.groups import role_tables
+from bayesdp.frames.groups import check_roles, checked_groups, role_tables
 from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
+from bayesdp.models.moments import Moments
 from bayesdp.validation import Scalar, brief
 
 __all__ = ["diagnose_chain_of", "diagnose_groups_of"]
@@ -89,7 +90,7 @@ def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
         return sizes.sort("size", *chains.entities, descending=first).head(MOST_ENTITIES)
 
     rows = [row for part in chains.table.parts(largest) for row in part]
-    chosen = [row[:-1] for row in sorted(rows, key=lambda row: -whole(row[-1]))[:MOST_ENTITIES]]
+    chosen = [row[:-1] for row in sorted(rows, key=lambda row: (-whole(row[-1]), row[:-1]))[:MOST_ENTITIES]]
     mine = reduce(
         or_, (reduce(and_, (nw.col(n) == v for n, v in zip(chains.entities, each, strict=True))) for each in chosen)
     )
@@ -110,9 +111,14 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
         raise ModelError("the model does not say which columns it is about; diagnose one that was made by fit()")
     layout, table = model.layout, scan(source)
     with reading(table):
-        picked = table.pick([*layout.value, *layout.group, *([layout.role] if layout.role else [])])
+        picked = checked_groups(table, layout, _rule(layout))
         exchangeable = not layout.wide and layout.role is None
         sample = _records_by_group(picked, layout) if exchangeable else _groups_by_role(picked, layout)
+    if isinstance(model.moments, Moments) and model.moments.roles not in ((), sample.roles):
+        raise FrameError(
+            f"{table.name} has the roles {', '.join(sample.roles)}, but the model {', '.join(model.moments.roles)}; "
+            "fit it again"
+        )
     return diagnose_groups(sample, model)
 
 
@@ -127,6 +133,7 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
     found = [row for part in groups.parts(first) for row in part]
     rows = [row[len(keys) :] for row in sorted(found, key=lambda row: row[: len(keys)])[:MOST_GROUPS]]
     total = sum(whole(part[0][0]) for part in groups.parts(lambda frame: frame.select(nw.len())))
+    check_roles(table, {role: sum(whole(row[2 * i + 1]) > 1 for row in rows) for i, role in enumerate(roles)})
     values = [
         [float(grid.total(whole(row[2 * i]), 1)) if whole(row[2 * i + 1]) else math.nan for i, grid in enumerate(grids)]
         for row in rows

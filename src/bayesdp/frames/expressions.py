@@ -168,10 +168,12 @@ class _Every(Condition):
         return frozenset().union(*(part.columns for part in self.parts))
 
     def expression(self, scope: Scope) -> nw.Expr:
-        first, *rest = (part.expression(scope) for part in self.parts)
-        for each in rest:
-            first = first & each if self.word == "and" else first | each
-        return first
+        joined = operator.and_ if self.word == "and" else operator.or_
+        found = [part.expression(scope) for part in self.parts]
+        while len(found) > 1:  # pairs of pairs: a deep tree is slow in Polars and too deep for the others
+            pairs = zip(found[::2], found[1::2], strict=False)
+            found = [joined(*pair) for pair in pairs] + ([found[-1]] if len(found) % 2 else [])
+        return found[0]
 
     def __str__(self) -> str:
         return f" {self.word} ".join(f"({part})" if isinstance(part, _Every) else str(part) for part in self.parts)
@@ -351,10 +353,10 @@ def _number(text: str) -> float | int:
     except ValueError:
         value = float(text)
         if value in (float("inf"), float("-inf")):
-            raise ExpressionError(f"{text} is too large a number") from None
+            raise ExpressionError(f"{brief(text)} is too large a number") from None
         return value
     if not -(2**63) <= whole < 2**63:
-        raise ExpressionError(f"{text} does not fit into 64 bits")
+        raise ExpressionError(f"{brief(text)} does not fit into 64 bits")
     return whole
 
 

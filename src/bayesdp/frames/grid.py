@@ -13,10 +13,13 @@ from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
 from bayesdp.queries import Mean, Sum
 
-__all__ = ["Grid", "grid_for"]
+__all__ = ["FINEST_BITS", "Grid", "grid_for"]
 
 _SUM_BITS = 62
-_FINEST_BITS = 40
+FINEST_BITS = 40
+"""At most 2^40 steps between the bounds: placing a value is then exact to 2^-10 of a step (docs/frames.md)."""
+
+MOST_WHOLE_BITS = 50
 _EXACT_FLOAT = 2**53
 
 
@@ -65,10 +68,11 @@ class Grid:
         return Fraction(self.origin) * records + Fraction(self.step) * placed
 
 
-def grid_for(query: Sum | Mean, records: int, *, whole: bool) -> Grid:
-    """Return the grid for a sum over at most `records` records: as fine as 62 bits allow, at most 2^40 steps.
+def grid_for(query: Sum | Mean, records: int, *, whole: bool, bits: int = FINEST_BITS) -> Grid:
+    """Return the grid for a sum over at most `records` records: the query's step, or as fine as 62 bits allow.
 
     whole: the column holds whole numbers; with whole bounds the step is then 1, if it fits.
+    bits:  at most 2^bits steps between the bounds.
 
     >>> grid_for(Sum("height", bounds=(0, 100)), 1000, whole=True).step
     1.0
@@ -79,10 +83,23 @@ def grid_for(query: Sum | Mean, records: int, *, whole: bool) -> Grid:
     origin = 0.0 if leaving else low
     width = max(abs(low), abs(high), high - low) if leaving else high - low
     room = _SUM_BITS - max(records, 1).bit_length()
+    if query.step is not None:
+        return _stepped(query.step, low, high, origin, width, room, whole=whole)
     exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT
-    if whole and exact and int(width) < 2**room:
+    if whole and exact and int(width) < 2 ** min(room, MOST_WHOLE_BITS):
         return Grid(low, high, origin, 1.0, whole=True)
-    step = width / 2.0 ** min(room, _FINEST_BITS)
-    if room < 1 or not 0 < step < float("inf") or width / step != 2.0 ** min(room, _FINEST_BITS):
+    bits = min(room, bits)
+    step = width / 2.0**bits if bits > 0 else 0.0
+    if not 0 < step < float("inf") or width / step != 2.0**bits:
         raise FrameError(f"values between {low:g} and {high:g} over {records} records cannot be summed exactly")
+    return Grid(low, high, origin, step)
+
+
+def _stepped(step: float, low: float, high: float, origin: float, width: float, room: int, *, whole: bool) -> Grid:
+    if not 1 <= width / step < 2.0**room:
+        raise FrameError(f"a step of {step:g} is too fine for that many records; sums must stay below 2^62 steps")
+    if whole and step == 1 and low.is_integer() and high.is_integer():
+        return Grid(low, high, origin, 1.0, whole=True)
+    if width / step > 2.0**FINEST_BITS:
+        raise FrameError(f"a step of {step:g} is finer than 2^-{FINEST_BITS} of the range, beyond exact rounding")
     return Grid(low, high, origin, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import narwhals as nw
@@ -20,7 +21,7 @@ from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.validation import Scalar
 
-__all__ = ["group_moments", "role_tables"]
+__all__ = ["check_roles", "checked_groups", "group_moments", "role_tables"]
 
 _BITS = 62
 _FINEST = 26
@@ -41,17 +42,35 @@ def group_moments(source: object, layout: GroupLayout, missing: Missing = "error
     """
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
-        row_count(table)
-        named = [*layout.group, *([layout.role] if layout.role else [])]
-        picked = table.pick([*layout.value, *named])
-        for column in layout.value:
-            if picked.kind(column) not in ("whole", "number"):
-                raise FrameError(f"column {column!r} of {table.name} holds no numbers, so it has no moments")
-        column_totals(picked, layout.value, missing)
-        column_totals(picked, named, "error")
+        picked = checked_groups(table, layout, missing)
         if layout.role is None and not layout.wide:
             return _exchangeable(picked, layout)
         return _by_role(*role_tables(picked, layout))
+
+
+def checked_groups(table: Table, layout: GroupLayout, missing: Missing) -> Table:
+    """Return the columns of the layout; refuses an empty table and values that are no numbers, missing or infinite."""
+    row_count(table)
+    named = [*layout.group, *([layout.role] if layout.role else [])]
+    picked = table.pick([*layout.value, *named])
+    for column in layout.value:
+        if picked.kind(column) not in ("whole", "number"):
+            raise FrameError(f"column {column!r} of {table.name} holds no numbers, so it has no moments")
+    column_totals(picked, layout.value, missing)
+    _check_named(picked, named)
+    return picked
+
+
+def _check_named(table: Table, columns: Sequence[str]) -> None:
+    """Refuse records that do not say which group or role they belong to."""
+    try:
+        column_totals(table, columns, "error")
+    except FrameError:
+        listed = ", ".join(map(repr, columns))
+        raise FrameError(
+            f"some records of {table.name} have no usable value in {listed}, so they belong to no group; fill these "
+            "columns in or remove the records"
+        ) from None
 
 
 def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
@@ -60,6 +79,8 @@ def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
 
 
 def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+    if len(layout.value) > _MOST_ROLES:
+        raise FrameError(f"{len(layout.value)} value columns are too many; groups may have {_MOST_ROLES} roles")
     bits = _bits(row_count(table))
     grids = [_grid(table, column, *_extremes(table, column), bits) for column in layout.value]
     columns: dict[str, nw.Expr] = {}
@@ -108,31 +129,33 @@ def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, flo
         for name, low, high, count in part:
             each = plain(name)
             assert each is not None
-            before = found.get(each, (low, high, 0))
-            found[each] = min(before[0], low), max(before[1], high), before[2] + whole(count)
+            if whole(count):
+                before = found.get(each, (low, high, 0))
+                found[each] = min(before[0], low), max(before[1], high), before[2] + whole(count)
     return found
 
 
 def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
-    """Return mean and covariance of the roles; a pair of roles is compared over the groups that have both."""
+    """Return mean and covariance of the roles.
+
+    Each role's variance is that of all groups that have it; the correlation of two roles is that of the groups that
+    have both, so that it is a correlation and as uncertain as these groups are few.
+    """
     size = len(roles)
+    alone = [nw.when(nw.col(f"n{i}") == 1).then(nw.col(f"q{i}")).otherwise(nw.lit(0)) for i in range(size)]
     products: dict[str, nw.Expr] = {}
     for i in range(size):
         products[f"twice{i}"] = nw.when(nw.col(f"n{i}") > 1).then(nw.lit(1)).otherwise(nw.lit(0))
         for j in range(size):
-            products[f"a{i}_{j}"] = nw.col(f"q{i}") * nw.col(f"n{j}")
+            products[f"a{i}_{j}"] = alone[i] * nw.col(f"n{j}")
+            products[f"s{i}_{j}"] = alone[i] * alone[i] * nw.col(f"n{j}")
             if i <= j:
                 products[f"n{i}_{j}"] = nw.col(f"n{i}") * nw.col(f"n{j}")
-                products[f"c{i}_{j}"] = nw.col(f"q{i}") * nw.col(f"q{j}")
+                products[f"c{i}_{j}"] = alone[i] * alone[j]
     several = nw.sum_horizontal(*(nw.col(f"n{i}") for i in range(size)))
     products["several"] = nw.when(several > 1).then(nw.lit(1)).otherwise(nw.lit(0))
     sums = _sums(table, products)
-    for i, role in enumerate(roles):
-        if sums[f"twice{i}"]:
-            raise FrameError(
-                f"{sums[f'twice{i}']} groups of {table.name} have more than one record in the role {role!r}; a role "
-                "names one member of a group: number them apart, or leave role= out to treat members as exchangeable"
-            )
+    check_roles(table, {role: sums[f"twice{i}"] for i, role in enumerate(roles)})
     if not sums["several"]:
         raise FrameError(_ALONE.format(table.name))
     covariance = [[0.0] * size for _ in roles]
@@ -144,12 +167,40 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
         )
     for i in range(size):
         for j in range(i, size):
-            n = sums[f"n{i}_{j}"]
-            spread = Fraction(sums[f"c{i}_{j}"]) - Fraction(sums[f"a{i}_{j}"] * sums[f"a{j}_{i}"], n)
-            scaled = spread / (n - 1) * Fraction(grids[i].step) * Fraction(grids[j].step)
-            covariance[i][j] = covariance[j][i] = float(scaled)
+            covariance[i][j] = covariance[j][i] = _covariance(sums, grids, i, j)
     mean = [float(grid.total(sums[f"a{i}_{i}"], sums[f"n{i}_{i}"]) / sums[f"n{i}_{i}"]) for i, grid in enumerate(grids)]
     return Moments(fewest, mean, covariance, roles=roles)
+
+
+def check_roles(table: Table, twice: Mapping[str, int]) -> None:
+    """Refuse roles that are taken more than once in a group, given in how many groups each is."""
+    for role, groups in twice.items():
+        if groups:
+            raise FrameError(
+                f"{groups} groups of {table.name} have more than one record in the role {role!r}; a role names one "
+                "member of a group: number them apart, or leave role= out to treat members as exchangeable"
+            )
+
+
+def _covariance(sums: Mapping[str, int], grids: Sequence[Grid], i: int, j: int) -> float:
+    def spread(product: str, first: str, second: str, n: int) -> Fraction:
+        return Fraction(sums[product]) - Fraction(sums[first] * sums[second], n)
+
+    def variance(role: int) -> Fraction:
+        n = sums[f"n{role}_{role}"]
+        return spread(f"s{role}_{role}", f"a{role}_{role}", f"a{role}_{role}", n) / (n - 1)
+
+    common = sums[f"n{i}_{j}"]
+    together = spread(f"c{i}_{j}", f"a{i}_{j}", f"a{j}_{i}", common)
+    steps = Fraction(grids[i].step) * Fraction(grids[j].step)
+    if common == sums[f"n{i}_{i}"] == sums[f"n{j}_{j}"]:
+        return float(together / (common - 1) * steps)
+    alone = spread(f"s{i}_{j}", f"a{i}_{j}", f"a{i}_{j}", common) * spread(
+        f"s{j}_{i}", f"a{j}_{i}", f"a{j}_{i}", common
+    )
+    if alone == 0:
+        raise FrameError("two roles do not vary in the groups that have both, so their correlation is not known")
+    return float(together * steps) * sqrt(float(variance(i) * variance(j) / alone))
 
 
 def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
@@ -201,7 +252,15 @@ def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
         within=float(within / (records - groups) * step**2),
         size=float((records - Fraction(squares, records)) / (groups - 1)),
         largest=max(sizes),
+        sizes=tuple(_of_size(size, found, grid) for size, found in sorted(sizes.items())),
     )
+
+
+def _of_size(size: int, found: Sequence[int], grid: Grid) -> tuple[int, int, float, float]:
+    """Return a group size, how many groups have it, the mean of their means, and the spread of these."""
+    groups, total, squares, _ = found
+    spread = (Fraction(squares) - Fraction(total**2, groups)) / size**2 * Fraction(grid.step) ** 2
+    return size, groups, float(grid.total(total, groups * size) / (groups * size)), float(spread)
 
 
 def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:

@@ -11,12 +11,12 @@ import datetime
 import glob
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
 from importlib import import_module
-from operator import and_
+from operator import and_, or_
 from pathlib import Path
 from typing import Any, Literal
 
@@ -69,6 +69,7 @@ class Table:
             if column not in self.schema:
                 known = ", ".join(map(brief, list(self.schema)[:12])) + (", …" if len(self.schema) > 12 else "")
                 raise FrameError(f"{self.name} has no column {brief(column)}; it has {known}")
+            self._check_name(column)
         frame = self.frame.select(*dict.fromkeys(columns))
         native: Any = frame.to_native()
         if self.engine.is_pandas():
@@ -77,6 +78,29 @@ class Table:
             frame = nw.from_native(native.map_partitions(with_nulls)).lazy()
         frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name)))
         return Table(frame, frame.collect_schema(), self.name)
+
+    def _check_name(self, column: str) -> None:
+        """Refuse a name that the engine would take for something else, perhaps for other columns."""
+        misread = column == "*" and self.engine.is_duckdb()
+        if self.engine.is_polars():
+            misread = column == "*" or (column.startswith("^") and column.endswith("$"))
+        elif self._in_spark:
+            misread = column == "*" or "." in column or "`" in column
+        if misread:
+            raise FrameError(
+                f"to {self.engine.value} the column name {brief(column)} is a pattern or a path; rename the column"
+            )
+        if self.engine.is_duckdb() or self.engine.is_ibis():
+            native: Any = self.frame.to_native()
+            if sum(name.lower() == column.lower() for name in native.columns) > 1:
+                raise FrameError(
+                    f"{self.name} has several columns called {brief(column)} in upper or lower case, which "
+                    f"{self.engine.value} cannot tell apart; rename them"
+                )
+
+    @property
+    def _in_spark(self) -> bool:
+        return bool(self.engine.is_pyspark() or self.engine.is_pyspark_connect())
 
     @property
     def in_pandas(self) -> bool:
@@ -149,6 +173,11 @@ class Table:
 
     def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
         kinds = self.kind(left), self.kind(right)
+        if kinds == ("time", "time") and _clock(self.schema[left]) != _clock(self.schema[right]):
+            raise FrameError(
+                f"column {left!r} holds {_clock(self.schema[left])} and column {right!r} {_clock(self.schema[right])}; "
+                "they cannot be compared"
+            )
         if kinds[0] == kinds[1]:
             return self.column(left), self.column(right)
         if set(kinds) == {"whole", "number"}:
@@ -164,8 +193,6 @@ class Table:
             column = column.clip(0, max(high, 0)).cast(nw.Int64)
         elif isinstance(dtype, nw.Int128):
             column = column.clip(low, high).cast(nw.Int64)
-        elif not isinstance(dtype, nw.Int64):
-            column = column.cast(nw.Int64)
         return column.clip(low, high)
 
     def value(self, name: str, literal: Scalar) -> Any:
@@ -179,13 +206,22 @@ class Table:
         if kind == "number" and not isinstance(literal, str):
             return float(literal)
         if kind == "whole" and not isinstance(literal, str):
-            return int(literal) if float(literal).is_integer() else literal
+            return self._whole(name, literal)
         raise QueryError(
             f"column {name!r} of {self.name} holds {_NAMES[kind]}, which {brief(literal)} is not; "
             "write the value as it stands in the table"
         )
 
-    def _moment(self, name: str, literal: str) -> datetime.date:
+    def _whole(self, name: str, literal: float) -> float:
+        """Return a number as what engines compare integers with: beyond their range, any float beyond it."""
+        if not float(literal).is_integer():
+            return literal
+        dtype = self.schema[name]
+        bits = 127 if isinstance(dtype, (nw.Int128, nw.UInt128)) else 63
+        least, largest = (0, 2 ** (bits + 1)) if dtype.is_unsigned_integer() else (-(2**bits), 2**bits)
+        return int(literal) if least <= literal < largest else math.copysign(1e40, literal)
+
+    def _moment(self, name: str, literal: str) -> datetime.date | nw.Expr:
         dtype = self.schema[name]
         try:
             if isinstance(dtype, nw.Date):
@@ -196,8 +232,15 @@ class Table:
                 f"column {name!r} of {self.name} holds times; write them like 2012-10-01 or 2012-10-01T08:05:00, "
                 f"not {brief(literal)}"
             ) from None
-        if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None and moment.tzinfo is None:
-            return moment.replace(tzinfo=datetime.UTC)
+        if _clock(dtype) == "times in a time zone":
+            return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+        if moment.tzinfo is not None:
+            raise QueryError(
+                f"column {name!r} of {self.name} holds times without a time zone, but {brief(literal)} has one; leave "
+                "it out"
+            )
+        if self._in_spark:  # whose own literals are in a time zone
+            return nw.lit(moment.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return moment
 
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
@@ -208,6 +251,9 @@ class Table:
             column = self.column(name)
             either = [column if value else ~column for value in dict.fromkeys(wanted)]
             return either[0] if len(either) == 1 else either[0] | either[1]
+        if self.kind(name) == "time" and self._in_spark:
+            equal: list[nw.Expr] = [self.column(name) == value for value in wanted]
+            return reduce(or_, equal)
         return self.column(name).is_in(wanted)
 
 
@@ -269,10 +315,20 @@ def _cleaned(table: Table) -> Iterator[nw.Expr]:
         kind = table.kind(column)
         if kind == "number":
             yield (nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)).fill_nan(None)
+        elif kind == "whole" and not isinstance(dtype, (nw.Int64, nw.UInt64, nw.Int128, nw.UInt128)):
+            yield nw.col(column).cast(nw.Int64)
+        elif isinstance(dtype, nw.Datetime) and dtype.time_zone not in (None, "UTC") and table.engine.is_polars():
+            yield nw.col(column).dt.convert_time_zone("UTC")
         elif kind == "text" and not isinstance(dtype, nw.String):
             yield nw.col(column).cast(nw.String)
         else:
             yield nw.col(column)
+
+
+def _clock(dtype: nw.dtypes.DType) -> str:
+    if isinstance(dtype, nw.Datetime):
+        return "times" if dtype.time_zone is None else "times in a time zone"
+    return "dates"
 
 
 def with_nulls(frame: Any) -> Any:
@@ -282,14 +338,31 @@ def with_nulls(frame: Any) -> Any:
 
 def _with_nulls(column: Any) -> Any:
     pandas: Any = import_module("pandas")
-    kind = column.dtype.kind
-    if kind == "f":
+    if column.dtype.kind == "O":
+        if isinstance(column.dtype, pandas.ArrowDtype):
+            return column
+        held = pandas.api.types.infer_dtype(column, skipna=True)
+        if held in ("date", "datetime"):
+            column = pandas.to_datetime(column)
+        elif held in ("floating", "mixed-integer-float"):
+            column = column.astype("Float64")
+        else:
+            return _converted(column, held)
+    if column.dtype.kind == "f":
         return column.astype("Float64")
-    if kind == "O" and pandas.api.types.infer_dtype(column, skipna=True) in ("date", "datetime"):
-        return pandas.to_datetime(column)
-    if kind in "iubO":
-        return column.convert_dtypes(convert_floating=False)
-    return column
+    if getattr(column.dtype, "tz", None) is not None:
+        return column.dt.tz_convert("UTC")
+    if column.dtype.kind in "iu" and column.dtype.itemsize < 8:
+        return column.astype("Int64")
+    return column.convert_dtypes() if column.dtype.kind in "iub" else column
+
+
+def _converted(column: Any, held: str) -> Any:
+    """Return a column of Python objects as pandas's best type; it makes floats of large integers with gaps."""
+    if held == "integer":
+        with suppress(OverflowError, ValueError, TypeError):
+            return column.astype("Int64")
+    return column.convert_dtypes()
 
 
 def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple[Any, ...]]:

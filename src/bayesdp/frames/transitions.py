@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 
 from bayesdp.errors import FrameError
-from bayesdp.frames.aggregates import Subject, row_count, subject_of
+from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout
 from bayesdp.validation import Scalar, brief
@@ -29,6 +29,9 @@ _MOST_ROWS = 4 * LARGEST_CHAIN**2
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
+
+_STEP_TOLERANCE = 1e-6
+"""How far, in steps, an order of floats may be off: 0.8 − 0.7 is not quite 0.1."""
 
 _PERIOD = re.compile(r"\s*(\d+)\s*(us|ms|s|m|h|d)\s*")
 
@@ -55,6 +58,14 @@ class Transitions:
     def gaps(self) -> bool:
         """Whether some chain has a gap inside: a missing record, or (with a step) an absent one."""
         return sum(map(sum, self.counts)) < self.records - self.entities
+
+
+class Sizes(NamedTuple):
+    """How many chains have records, the most records of one, and how many records lack a state."""
+
+    chains: int
+    longest: int
+    lacking: int
 
 
 @dataclass(frozen=True)
@@ -99,43 +110,56 @@ class Sequences:
 
         Without a step that is true (FOLLOWS) or false (TIED). A first record has no predecessor, and no meaning here.
         """
+        if self.placed_by_order:
+            return (nw.col("b0") != nw.col("o0")) & ~nw.col("o0").is_null()
         if self.step is None:
             moved = ((nw.col(f"b{i}") != nw.col(order)).fill_null(True) for i, order in enumerate(self.orders))
             return reduce(or_, moved)
-        before = nw.col("b0")
-        expected = before.dt.offset_by(self.step) if isinstance(self.step, str) else before + self.step
-        apart = nw.when(nw.col("o0") < expected).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
-        return nw.when(nw.col("o0") == expected).then(nw.lit(FOLLOWS)).otherwise(apart)
+        if isinstance(self.step, str):
+            expected = nw.col("b0").dt.offset_by(self.step)
+            follows, close = nw.col("o0") == expected, nw.col("o0") < expected
+        else:
+            apart, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
+            follows, close = (apart >= self.step - slack) & (apart <= self.step + slack), apart < self.step
+        otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
+        return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
 
-    def sizes(self) -> tuple[int, int, int]:
-        """Return how many chains have records, the largest number of records of one, and how many lack a state.
+    @property
+    def placed_by_order(self) -> bool:
+        """Whether a missing order shows in the relation, as TIED, so that no column need be read twice to find one."""
+        return self.step is None and len(self.orders) == 1 and not self.table.in_pandas
 
-        Raises FrameError if some record has no place in a chain.
+    def sizes(self) -> Sizes:
+        """Return how many chains there are, how long, and how many records lack a state.
+
+        Raises FrameError if some record has no place in a chain, except for what `placed_by_order` will show.
         """
+        orders = () if self.placed_by_order else self.orders
 
         def counted(frame: Any) -> Any:
-            counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *self.orders))]
-            if not self.entities:
-                frame = frame.select(*counts)
-            else:
-                grouped = frame.group_by(*self.entities).agg(*counts)
-                placed = self.table.present(self.entities)
-                frame = grouped.with_columns(n_o0=nw.when(placed).then(nw.col("n_o0")).otherwise(nw.lit(0)))
-            occupied = nw.when(nw.col("n_s") > 0).then(nw.lit(1)).otherwise(nw.lit(0))
-            return frame.with_columns(occupied=occupied).select(
-                nw.col("occupied").sum(),
+            counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *orders))]
+            frame = frame.group_by(*self.entities).agg(*counts) if self.entities else frame.select(*counts)
+            lost = ~self.table.present(self.entities) if self.entities else nw.col("n") < 0
+            return frame.with_columns(
+                chain=nw.when(nw.col("n_s") > 0).then(nw.lit(1)).otherwise(nw.lit(0)),
+                lost=nw.when(lost).then(nw.col("n")).otherwise(nw.lit(0)),
+            ).select(
                 nw.col("n_s").max().alias("longest"),
-                *(nw.col(name).sum() for name in ("n", "n_s", *(f"n_{name}" for name in self.orders))),
+                *(nw.col(name).sum() for name in ("chain", "lost", "n", "n_s", *(f"n_{name}" for name in orders))),
             )
 
         parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
-        chains, rows, present, *placed = (sum(part[i] for part in parts) for i in range(len(parts[0])) if i != 1)
-        if min(placed) < rows:
-            raise FrameError(
-                f"{rows - min(placed)} records of {self.table.name} have no value in the columns that order them or "
-                "tell entities apart, so they have no place in a chain; fill these columns in or remove the records"
-            )
-        return chains, max(part[1] for part in parts), rows - present
+        chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
+        if lost or min(placed, default=rows) < rows:
+            self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
+        return Sizes(chains, max(part[0] for part in parts), rows - present)
+
+    def refuse_unplaced(self, records: int) -> NoReturn:
+        """Refuse records that have no place in a chain."""
+        raise FrameError(
+            f"{records} records of {self.table.name} have no value in the columns that order them or tell entities "
+            "apart, so they have no place in a chain; fill these columns in or remove the records"
+        )
 
     def count(
         self,
@@ -188,7 +212,8 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
     with reading(table):
         rows = row_count(table)
         chains = Sequences.of(table, state, layout)
-        entities, longest, lacking = chains.sizes()
+        sizes = chains.sizes()
+        lacking = sizes.lacking
         if lacking and missing == "error":
             raise FrameError(
                 f"values are missing in {table.name}: {lacking} records have no {state!r}; fill them in, or say "
@@ -197,11 +222,15 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
         if lacking == rows:
             raise FrameError(f"no record of {table.name} has a value of {state!r}")
         found = chains.count({"p": chains.before("s"), "n": nw.col("s")})
+        if chains.placed_by_order and any(relation == TIED for *_, relation in found):
+            placed = present_records(table, layout.order_by)
+            if placed < rows:
+                chains.refuse_unplaced(rows - placed)
     check_relations(table, found, layout)
     pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
     states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
     counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
-    return Transitions(states, counts, rows - lacking, lacking, entities, longest, chains.truth)
+    return Transitions(states, counts, rows - lacking, lacking, sizes.chains, sizes.longest, chains.truth)
 
 
 def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
@@ -235,7 +264,7 @@ def _step(table: Table, step: object) -> float | str:
     number = _as_number(step)
     if number is None or not 0 < number < math.inf:
         raise FrameError(f"the order column holds numbers, so step must be a number greater than 0, not {brief(step)}")
-    return int(number) if kind == "whole" and number.is_integer() else number
+    return int(number) if kind == "whole" and number.is_integer() and number < 2**63 else number
 
 
 def _as_number(step: object) -> float | None:

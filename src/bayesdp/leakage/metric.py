@@ -42,8 +42,16 @@ class MetricTheorem(Theorem):
     def _used(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> Fraction:
         """Return the exact ε of `spend` at the distance that all of `queries` share."""
         assert isinstance(model, GaussianGroups)
-        parts = (self.factor(model, reach_of(query, model, queries)) * Fraction(tau) for query, tau in spend)
+        parts = (self._on_grid(model, query, reach_of(query, model, queries)) * Fraction(tau) for query, tau in spend)
         return sum(parts, start=Fraction(0))
+
+    def _on_grid(self, model: GaussianGroups, query: Query, reach: Fraction | None) -> Fraction:
+        """Return the factor of a query whose values are rounded to a grid: each of m records moves a step farther.
+
+        Σ min(a_j + δ, 1) ≤ Σ min(a_j, 1) + m·δ, and m records move at most m widths.
+        """
+        factor, size = self.factor(model, reach), model.group_size
+        return max(factor, min(factor + size * query.rounding, Fraction(size)))
 
 
 def reach_of(query: Query, model: Model, queries: tuple[Query, ...]) -> Fraction | None:

@@ -27,7 +27,8 @@ class Theorem(ABC):
 
     name:       what people type and read.
     proof:      where the proof is, as a path in the repository.
-    composes:   whether it covers several releases together; one that does not must refuse them.
+    composes:   whether it covers several releases together, by their τ's and clipping widths alone: a ledger adds up
+                the τ's of releases of the same width. One that does not must refuse several.
     tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
     vectorised: whether `bounds` computes several spends hardly slower than one.
 

@@ -75,6 +75,11 @@ class GaussianGroups(Model):
                 raise ModelError(f"moments must be Moments(...) or AnovaMoments(...), not {brief(self.moments)}")
             if self.covariance is None:
                 raise ModelError("moments describe what a covariance was estimated from; give covariance= too")
+            if [len(kind) for kind in self.kinds] != [self.moments.members]:
+                raise ModelError(
+                    f"the moments are those of groups of {self.moments.members}, but the covariance is one of "
+                    f"{self.group_size}; they belong to different models"
+                )
 
         if self.layout is not None and not isinstance(self.layout, GroupLayout):
             raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")

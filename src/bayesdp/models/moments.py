@@ -20,7 +20,8 @@ __all__ = ["AnovaMoments", "Moments", "checked_covariance", "read_moments"]
 _SYMMETRY = 1e-12
 _CONDITION = 1e-12
 _LARGEST_GROUP = 2000
-_MOST_REJECTIONS = 10_000
+_CORRELATIONS = 20_000
+_INSIDE = 0.999
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,18 @@ class Moments:
             raise ModelError(f"roles must name the {len(covariance)} rows of the covariance, but names {len(roles)}")
         object.__setattr__(self, "roles", roles)
 
+    @property
+    def members(self) -> int:
+        """The size of the covariance."""
+        return len(self.covariance)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as a JSON object."""
         entries = {"groups": self.groups, "mean": list(self.mean), "covariance": [list(row) for row in self.covariance]}
         return entries | ({"roles": list(self.roles)} if self.roles else {})
 
     def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-        """Yield covariances from their posterior under Jeffreys's prior: inverse Wishart with groups − 1 degrees.
+        """Yield covariances from their posterior: inverse Wishart, groups − 1 degrees (independence Jeffreys prior).
 
         Raises ModelError if there are too few groups for a posterior.
         """
@@ -80,8 +86,11 @@ class AnovaMoments:
     """A one-way analysis of variance: exchangeable members of groups of different sizes.
 
     between, within: the mean squares; size: the typical group size n₀ that links them; largest: the largest group.
+    sizes:           for each group size: the size, how many groups have it, the mean of the groups' means, and the sum
+                     of squares of these means around it. The posterior needs them.
 
-    >>> AnovaMoments(groups=50, records=150, mean=170.0, between=80.0, within=20.0, size=3.0, largest=3).correlation
+    >>> sizes = [(3, 50, 170.0, 1306.0)]
+    >>> AnovaMoments(50, 150, 170.0, between=80.0, within=20.0, size=3.0, largest=3, sizes=sizes).correlation
     0.5
     """
 
@@ -92,6 +101,7 @@ class AnovaMoments:
     within: float
     size: float
     largest: int
+    sizes: Sequence[tuple[int, int, float, float]]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", validation.natural("groups", self.groups, ModelError, least=2))
@@ -104,6 +114,7 @@ class AnovaMoments:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "size", validation.positive("size", self.size, ModelError))
         object.__setattr__(self, "largest", validation.natural("largest", self.largest, ModelError, least=2))
+        object.__setattr__(self, "sizes", _checked_sizes(self.sizes, self.groups, self.records, self.largest))
         if self.records <= self.groups:
             raise ModelError(f"{self.records} records in {self.groups} groups: some group must have two")
         if self.largest > _LARGEST_GROUP:
@@ -125,25 +136,40 @@ class AnovaMoments:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the moments as a JSON object."""
-        return dict(vars(self))
+        return {**vars(self), "sizes": [list(row) for row in self.sizes]}
+
+    @property
+    def members(self) -> int:
+        """The size of the covariance."""
+        return self.largest
 
     def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-        """Yield covariances from the posterior: both mean squares over scaled χ², kept when they are a covariance."""
-        degrees = self.groups - 1, self.records - self.groups
-        rejected = 0
+        """Yield covariances from the posterior of the correlation: flat on what can be one, all else integrated out.
+
+        Given θ = ρ/(1−ρ), a group of m has a mean of variance σ²(θ + 1/m) around μ. With μ flat and σ² ∝ 1/σ²
+        integrated out, the likelihood of θ is Π(θ+1/m)^(−1/2) · (Σw)^(−1/2) · (W + Q(θ))^(−(N−1)/2), with
+        w = 1/(θ+1/m), W the squares within groups and Q those of the groups' means around their weighted mean.
+        """
+        lowest = -1 / (self.largest - 1)
+        points = lowest + (1 - lowest) * (np.arange(_CORRELATIONS) + 0.5) / _CORRELATIONS
+        size, groups, mean, spread = (
+            np.array(column, dtype=np.float64)[:, None] for column in zip(*self.sizes, strict=True)
+        )
+        theta = points / (1 - points)
+        weight = 1 / (theta + 1 / size)
+        total = (groups * weight).sum(axis=0)
+        centre = (groups * weight * mean).sum(axis=0) / total
+        around = (weight * (spread + groups * (mean - centre) ** 2)).sum(axis=0)
+        squares = self.within * (self.records - self.groups) + around
+        logs = ((groups * np.log(weight)).sum(axis=0) - np.log(total) - (self.records - 1) * np.log(squares)) / 2
+        shares = np.exp(logs - logs.max())
+        cumulative = np.cumsum(shares / shares.sum())
+        variance = sum(_components(self.between, self.within, self.size))
+        width = points[1] - points[0]
         while True:
-            between, within = (
-                mean_square * freedom / generator.chisquare(freedom)
-                for mean_square, freedom in zip((self.between, self.within), degrees, strict=True)
-            )
-            common, own = _components(between, within, self.size)
-            if own > 0 and own + self.largest * common > 1e-9 * own:
-                rejected = 0
-                yield np.array(_equicorrelated(common, own, self.largest))
-                continue
-            rejected += 1
-            if rejected > _MOST_REJECTIONS:
-                raise ModelError("these groups are too few and too alike to say how certain their correlation is")
+            place = min(int(np.searchsorted(cumulative, generator.random())), _CORRELATIONS - 1)
+            correlation = points[place] + width * (generator.random() - 0.5) * _INSIDE
+            yield np.array(_equicorrelated(variance * correlation, variance * (1 - correlation), self.largest))
 
 
 def read_moments(document: object) -> Moments | AnovaMoments:
@@ -187,6 +213,28 @@ def checked_covariance(name: str, value: object) -> tuple[tuple[float, ...], ...
             f"determine one another exactly are covered by ArbitraryGroups(size={len(table)})"
         )
     return table
+
+
+def _checked_sizes(value: object, groups: int, records: int, largest: int) -> tuple[tuple[int, int, float, float], ...]:
+    found = []
+    for index, row in enumerate(validation.items("sizes", value, ModelError)):
+        entries = validation.items(f"sizes[{index}]", row, ModelError)
+        if len(entries) != 4:
+            raise ModelError(f"sizes[{index}] must be [size, groups, mean, squares], not {brief(row)}")
+        size, number = (validation.natural(f"sizes[{index}]", entry, ModelError) for entry in entries[:2])
+        mean, squares = (validation.number(f"sizes[{index}]", entry, ModelError) for entry in entries[2:])
+        if squares < 0:
+            raise ModelError(f"sizes[{index}] ends with a sum of squares, at least 0, not {squares:g}")
+        found.append((size, number, mean, squares))
+    if (
+        sum(number for _, number, _, _ in found) != groups
+        or sum(size * number for size, number, _, _ in found) != records
+        or max((size for size, _, _, _ in found), default=0) != largest
+    ):
+        raise ModelError(
+            f"sizes must add up to {groups} groups and {records} records, the largest group having {largest}"
+        )
+    return tuple(found)
 
 
 def _components(between: float, within: float, size: float) -> tuple[float, float]:

@@ -1,0 +1,33 @@
+"""Whether each record has a value, as a column in memory: what randomized response flips."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError
+from bayesdp.frames.aggregates import column_totals, subject_of
+from bayesdp.frames.source import Table, reading
+from bayesdp.queries import Query
+
+__all__ = ["TRUTH", "truth_column"]
+
+TRUTH = "truth"
+
+
+def truth_column(source: object, table: Table, query: Query) -> Any:
+    """Return a table of the caller's engine with one column, `truth`: does the record have a value the query counts?
+
+    Raises FrameError for a table that is not in memory, and for missing values: a column has a place for every record.
+    """
+    try:
+        frame: Any = nw.from_native(source, eager_only=True)
+    except TypeError:
+        raise FrameError(
+            "randomized response flips every record in memory; collect the table first (pandas, Polars or PyArrow)"
+        ) from None
+    with reading(table):
+        subject = subject_of(table, query.column or "")
+        column_totals(table, subject.columns, "error")
+        return frame.select(subject.member(table, query.values).cast(nw.Boolean).alias(TRUTH)).to_native()

@@ -1,0 +1,22 @@
+"""A wide table read as one long column: every value of a group is a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import narwhals as nw
+
+from bayesdp.frames.source import Table
+
+__all__ = ["VALUE", "unpivoted"]
+
+VALUE = "value"
+"""The name of the column that holds all values."""
+
+
+def unpivoted(table: Table, columns: Sequence[str]) -> Table:
+    """Return the values of several columns of numbers as one column, a record a row."""
+    picked = table.pick(columns)
+    frame = picked.frame.select(*(nw.col(column).cast(nw.Float64) for column in columns))
+    long = frame.unpivot(on=list(columns), variable_name="role", value_name=VALUE)
+    return Table(long, long.collect_schema(), table.name)
