@@ -62,8 +62,10 @@ def test_the_demo_tells_its_story_and_writes_a_picture(tmp_path: Path, capsys: p
 
     main(str(tmp_path / "out"))
     printed = capsys.readouterr().out
-    assert "Plain differential privacy at ε = 1 promises a leakage of 1" in printed
-    assert "1.85345" in printed
+    assert "promises a leakage of 1, if no two records are correlated" in printed
+    assert "what is proven for the same release is 3.48123" in printed
+    assert "of the budget of 2" in printed.lower()
+    assert (tmp_path / "out" / "budget.db").exists()
     assert (tmp_path / "out" / "activity.png").stat().st_size > 2000
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from bayesdp.leakage import leakage
 
 if TYPE_CHECKING:
+    from bayesdp.answer import Answer
     from bayesdp.calibration import Calibration, calibrate
     from bayesdp.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
     from bayesdp.plotting import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.session import Session
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Answer",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -47,6 +50,7 @@ __all__ = [
     "Mean",
     "Model",
     "Query",
+    "Session",
     "Sum",
     "Theorem",
     "calibrate",
@@ -59,6 +63,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Answer": "answer",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
@@ -73,6 +78,7 @@ _HOMES = {
     "Mean": "queries",
     "Model": "models",
     "Query": "queries",
+    "Session": "session",
     "Sum": "queries",
     "Theorem": "leakage.theorem",
     "calibrate": "calibration",

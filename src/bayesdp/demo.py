@@ -1,45 +1,72 @@
-"""`make demo`: what plain differential privacy promises on correlated data, what is proven, and the noise it takes."""
+"""`make demo`: from a table to a released number with its guarantee, on the built-in data."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from bayesdp import Count, Model, Query, Sum, calibrate, compare, leakage, plot_tradeoff
-from bayesdp.experiments.data import activity_chain, galton_families
-from bayesdp.rounding import shown_above
+from bayesdp import Count, MarkovChain, Session, calibrate, compare, leakage, plot_tradeoff
+from bayesdp.experiments.data import activity_chain, load
+from bayesdp.rounding import shown_above, shown_below
 
 __all__ = ["activity_picture", "main", "readme_table"]
 
 README_EPSILONS = (1.0, 5.0, 10.0, 20.0)
 TITLE = "How far off is the number of active intervals? (Activity, 15,264 records, one person)"
+ACTIVE = Count("steps > 0", equals=True)
 
 
 def main(folder: str = "demo-output") -> None:
-    """Print the story for two data sets and write one picture of the first into `folder`."""
-    chain = activity_chain()
-    active = Count("steps > 0", equals=True)
-    _story("How many 5-minute intervals was a person active? (Activity, a Markov chain)", chain, active, epsilon=1)
-    _story(
-        "What is the total height of Galton's families? (normal groups of three)",
-        galton_families(),
-        Sum("height", bounds=(0, 100)),
-        epsilon=1,
-    )
+    """Go the whole way: table, model, what plain DP would leak, release, ledger, picture in `folder`."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
+    data = load("activity")
+    _title("1. A table: was a person active, every five minutes?")
+    print(f"{data.description}\n")
+    chain = MarkovChain.fit(
+        data.frame,
+        state="steps > 0",
+        order_by=["date", "interval"],
+        missing="drop",
+        record="5-minute interval",
+    )
+    _title("2. A model of how its records are correlated, and what the table says about it")
+    print(f"{chain.summary()}\n\n{chain.diagnose(data.frame).table()}\n")
+    _title("3. What plain differential privacy would leak")
+    proven = leakage(chain, ACTIVE, tau=1.0)
+    print("A count released with ordinary ε = 1 promises a leakage of 1, if no two records are correlated.")
+    print(f"They are: what is proven for the same release is {shown_above(proven.epsilon)}.\n\n{proven.table()}\n")
+    _title("4. The noise that keeps a promise of ε = 1")
+    print(f"{calibrate(chain, ACTIVE, epsilon=1.0).table()}\n")
+    _released(data.frame, chain, target / "budget.db")
     picture = activity_picture(target / "activity.png")
-    print(f"The picture of the first question is in {picture}.")
+    print(f"The error that every theorem allows, over ε, is drawn in {picture}.")
+
+
+def _released(frame: object, chain: MarkovChain, ledger: Path) -> None:
+    """Release the count within a budget of 2, once: running the demo again returns the stored answer."""
+    _title("5. A release, charged to a ledger before the noise is drawn")
+    with Session(frame, chain, epsilon=2.0, ledger=ledger, dataset="activity") as session:
+        answer = session.release(ACTIVE, epsilon=1.0)
+        low, high = answer.interval(0.95)
+        print(f"{answer}\n")
+        left = shown_below(session.remaining)
+        print(f"95 % interval: {low} to {high}. Of the budget of {session.budget:g}, {left} remain.")
+        print(f"The ledger is {ledger}; asking the same question again returns the same answer and costs nothing.\n")
+
+
+def _title(text: str) -> None:
+    print(f"{text}\n{'=' * len(text)}")
 
 
 def activity_picture(path: str | Path) -> Path:
     """Draw the error of the Activity count over the promise, for every theorem."""
-    return plot_tradeoff(activity_chain(), Count("steps > 0", equals=True), path, title=TITLE)
+    return plot_tradeoff(activity_chain(), ACTIVE, path, title=TITLE)
 
 
 def readme_table() -> str:
     """Return the README's table: the error of the Activity count for each promise, under each theorem."""
-    found = compare(activity_chain(), Count("steps > 0", equals=True), epsilons=README_EPSILONS)
+    found = compare(activity_chain(), ACTIVE, epsilons=README_EPSILONS)
     lines = [
         "| error α of the count, 95 % sure | " + " | ".join(f"ε = {epsilon:g}" for epsilon in README_EPSILONS) + " |"
     ]
@@ -51,17 +78,6 @@ def readme_table() -> str:
         cells = ["impossible" if alpha is None else f"{alpha:,.2f}" for alpha in alphas]
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def _story(title: str, model: Model, query: Query, epsilon: float) -> None:
-    proven = leakage(model, query, tau=1.0)
-    print(f"{title}\n{'=' * len(title)}")
-    print("Plain differential privacy at ε = 1 promises a leakage of 1, if no two records are correlated.")
-    print(f"They are: what is proven for the same release is {shown_above(proven.epsilon)}.\n")
-    print(f"{proven}\n\n{proven.table()}\n")
-    chosen = calibrate(model, query, epsilon=epsilon)
-    print(f"Noise that keeps a promise of ε = {epsilon:g} although records are correlated:\n")
-    print(f"{chosen}\n\n{chosen.table()}\n")
 
 
 if __name__ == "__main__":

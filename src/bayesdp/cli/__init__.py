@@ -1,4 +1,7 @@
-"""The command line: parse, call, print. Exit status 0: done; 2: the input is wrong, one line on stderr says how."""
+"""The command line: parse, call, print.
+
+Exit status 0: done; 2: the input is wrong; 3: the budget does not allow it. One line on stderr says how.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ from io import TextIOWrapper
 import typer
 
 from bayesdp.cli.app import app
-from bayesdp.errors import BayesDPError
+from bayesdp.errors import BayesDPError, BudgetError
 
 __all__ = ["main", "run"]
 
 WRONG_INPUT = 2
+NO_BUDGET = 3
 INTERRUPTED = 130
 
 
@@ -29,11 +33,16 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
     command = typer.main.get_command(app)
+    asked = list(arguments)
+    if asked in ([], ["budget"]):
+        asked.append("--help")
     try:
-        status = command.main(list(arguments) or ["--help"], prog_name="bayesdp", standalone_mode=False)
+        status = command.main(asked, prog_name="bayesdp", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
         return _refused(f"{error.format_message()} (bayesdp --help shows how)")
+    except BudgetError as error:
+        return _refused(str(error), NO_BUDGET)
     except BayesDPError as error:
         return _refused(str(error))
     except (typer.Abort, KeyboardInterrupt):
@@ -51,6 +60,6 @@ def _without_output(status: int) -> int:
     return status
 
 
-def _refused(message: str) -> int:
+def _refused(message: str, status: int = WRONG_INPUT) -> int:
     print("bayesdp: " + " ".join(message.split()), file=sys.stderr)
-    return WRONG_INPUT
+    return status

@@ -26,6 +26,12 @@ app = typer.Typer(
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="The table: a .parquet or .csv file, or a glob of them.")]
+LedgerUrl = Annotated[
+    str, typer.Option(metavar="URL", help="sqlite:///budget.db, a file's path, or postgresql://user@host/database.")
+]
+Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
+SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
+NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
 States = Annotated[
     str | None,
@@ -40,6 +46,9 @@ PublicFilter = Annotated[bool, typer.Option("--public-filter", help="The filter 
 Size = Annotated[str | None, typer.Option(metavar="N", help="The public number of records, for the noise on a mean.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None)
+app.add_typer(budget_app, name="budget")
 
 
 @app.callback(invoke_without_command=True)
@@ -203,6 +212,133 @@ def diagnose(
     from bayesdp.cli import fitting
 
     print(_text(fitting.diagnosis(options.model(model), data), as_json))
+
+
+@app.command()
+def release(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    query: QueryKind,
+    ledger: LedgerUrl,
+    dataset: Dataset,
+    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="By how much the leakage may rise.")] = None,
+    alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
+    beta: Beta = "0.05",
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+    ] = None,
+    states: States = None,
+    bounds: Bounds = None,
+    column: Column = None,
+    where: Where = None,
+    public_filter: PublicFilter = False,
+    size: Size = None,
+    missing: Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question with noise, and charge the ledger for it."""
+    from bayesdp.cli import releasing
+
+    assumed = options.model(model)
+    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    target = options.one_of("--epsilon", epsilon, "--alpha", alpha) | {"beta": options.number("--beta", beta)}
+    limit = None if budget is None else options.number("--budget", budget)
+    with releasing.session(data, assumed, ledger, dataset, limit, missing, dry_run) as opened:
+        if dry_run:
+            print(_text(opened.preview(asked, **target), as_json))
+        else:
+            print(_text(opened.release(asked, **target), as_json))
+
+
+@app.command()
+def statement(
+    answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
+) -> None:
+    """One page about a release that a data-protection officer can file."""
+    from bayesdp.answer import Answer
+    from bayesdp.documents import read
+
+    print(Answer.from_dict(read(answer)).statement())
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME ...]", help="Figures and data sets; all by default.")
+    ] = None,
+    out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
+    data: Annotated[
+        str | None, typer.Option(metavar="DIR", help="The original files; else BAYESDP_DATA, else built-in twins.")
+    ] = None,
+    runs: Annotated[str, typer.Option(metavar="N", help="Simulated releases for each ε and mechanism.")] = "1000",
+    seed: Annotated[str, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = "0",
+    listed: Annotated[bool, typer.Option("--list", help="Show the names.")] = False,
+) -> None:
+    """The paper's tables and figures, rerun, with our bounds beside them."""
+    from bayesdp import experiments
+
+    if listed:
+        print("\n".join(f"{name:22} {line}" for name, line in experiments.catalogue().items()))
+        return
+    number, start = options.whole("--runs", runs), options.whole("--seed", seed)
+    print(experiments.reproduce(names or (), out=out, data=data, runs=number, seed=start))
+
+
+@budget_app.command()
+def show(ledger: LedgerUrl, dataset: SomeDataset = None, as_json: AsJson = False) -> None:
+    """What was released, what it leaked, and what remains."""
+    from bayesdp.cli import releasing
+
+    print(_text(releasing.overview(ledger, dataset), as_json))
+
+
+@budget_app.command()
+def lower(
+    ledger: LedgerUrl,
+    dataset: Dataset,
+    to: NewBudget,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
+) -> None:
+    """Lower a budget."""
+    from bayesdp.cli import releasing
+
+    print(releasing.lowered(ledger, dataset, options.number("--to", to), reason))
+
+
+@budget_app.command("raise")
+def raise_budget(
+    ledger: LedgerUrl,
+    dataset: Dataset,
+    to: NewBudget,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+) -> None:
+    """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
+    from bayesdp.cli import releasing
+
+    print(releasing.raised(ledger, dataset, options.number("--to", to), reason))
+
+
+@budget_app.command()
+def verify(
+    ledger: LedgerUrl,
+    answer: Annotated[
+        list[str] | None, typer.Option(metavar="ANSWER.json", help="Also check that these answers are in it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute the ledger: is the chain of hashes unbroken, and do the totals add up?"""
+    from bayesdp.cli import releasing
+
+    print(_text(releasing.verified(ledger, answer or ()), as_json))
+
+
+@budget_app.command()
+def export(ledger: LedgerUrl, dataset: SomeDataset = None) -> None:
+    """Print every entry as JSON."""
+    from bayesdp.cli import releasing
+
+    print(releasing.exported(ledger, dataset))
 
 
 def _text(found: Document, as_json: bool) -> str:

@@ -56,6 +56,8 @@ def query(
         values = _values(states or "", assumed)
         if kind == "histogram":
             return Histogram(column, cells=values, where=where, public_filter=public_filter)
+        if len(values) == 1:
+            return Count(column, equals=values[0], where=where, public_filter=public_filter)
         return Count(column, isin=values, where=where, public_filter=public_filter)
     low, high = (number("--bounds", end) for end in bounds or ())
     if kind == "sum":

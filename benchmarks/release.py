@@ -1,0 +1,80 @@
+"""One warm release, end to end, against the bare OpenDP call; and a ledger of 100,000 entries against an empty one.
+
+python benchmarks/release.py
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import bayesdp as bdp
+from bayesdp.experiments.data import load
+from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
+from bayesdp.mechanisms import DiscreteLaplaceMechanism
+
+ROUNDS = 40
+ENTRIES = 100_000
+
+
+def medians(*series: list[Callable[[], Any]]) -> list[float]:
+    """Return the median time of each of several series of calls, made in turn; every call is made once."""
+    times: list[list[float]] = [[] for _ in series]
+    for calls in zip(*series, strict=True):
+        for call, found in zip(calls, times, strict=True):
+            begun = time.perf_counter()
+            call()
+            found.append(time.perf_counter() - begun)
+    return [sorted(found)[len(found) // 2] for found in times]
+
+
+def releases(session: bdp.Session) -> list[Callable[[], Any]]:
+    """Return releases of questions not asked before."""
+
+    def release(number: int) -> Callable[[], Any]:
+        query = bdp.Count("steps > 0", equals=True, where=f"interval > -{number}", public_filter=True)
+        return lambda: session.release(query, epsilon=1e-3)
+
+    return [release(number) for number in range(1, ROUNDS + 1)]
+
+
+def fill(ledger: Ledger, dataset: str, entries: int) -> None:
+    """Write charges with their answers in one transaction, as releases write them one by one."""
+    query = {"query": "sum", "column": "steps > 0", "bounds": [0.0, 1.0], "where": "any question"}
+    state = ledger.state(dataset)
+    with ledger._books(write=True) as books:
+        for number in range(entries // 2):
+            charge = Charge(f"{number:064d}", fingerprint(query), query, 1e-9, {"epsilon": 1e-9})
+            entry = books.charge(dataset, charge)
+            books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
+
+
+def main() -> None:
+    frame = load("activity").frame
+    chain = bdp.MarkovChain.fit(frame, state="steps > 0", order_by=["date", "interval"], missing="drop")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as open_:
+        empty, full = (open_.enter_context(Ledger(Path(folder) / name)) for name in ("empty.db", "full.db"))
+        sessions = [
+            open_.enter_context(bdp.Session(frame, chain, epsilon=5.0, ledger=ledger, dataset="steps"))
+            for ledger in (empty, full)
+        ]
+        fill(full, "steps", ENTRIES)
+        os.sync()
+        for session in sessions:
+            session.release(bdp.Count("steps > 0", equals=True), epsilon=1e-3)
+        mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
+        calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
+        bare, few, many = medians(calls, *(releases(session) for session in sessions))
+    added = 1000 * (few - bare)
+    print(f"bare OpenDP call                     {1000 * bare:8.2f} ms")
+    print(f"release, empty ledger                {1000 * few:8.2f} ms, {added:.1f} ms added, {few / bare:.0f}×")
+    print(f"release, ledger of {ENTRIES:,} entries   {1000 * many:8.2f} ms, {many / few:.2f}× the empty one")
+
+
+if __name__ == "__main__":
+    main()

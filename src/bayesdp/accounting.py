@@ -1,0 +1,148 @@
+"""What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
+
+The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
+release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from bayesdp.calibration import largest_taus
+from bayesdp.errors import BudgetError, CalibrationError, NoTheoremAppliesError
+from bayesdp.leakage.registry import theorems
+from bayesdp.leakage.report import Leakage, members, report
+from bayesdp.models import Model
+from bayesdp.queries import Mean, Query, Sum, query_from_dict
+from bayesdp.rounding import float_above, float_below
+from bayesdp.spending import Release, Spend
+
+__all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of", "standing_for"]
+
+
+class Total(Protocol):
+    """What a ledger keeps: all releases of one kind, their τ's added up."""
+
+    @property
+    def query(self) -> Mapping[str, Any]: ...
+
+    @property
+    def tau(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What releases cost: τ of each, the leakage of everything before and after, and the budget.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> affordable(ArbitraryGroups(4), (Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
+    0.25
+    """
+
+    tau: float
+    before: float
+    leakage: Leakage
+    budget: float
+
+    @property
+    def total(self) -> float:
+        """The leakage of everything, these releases included."""
+        return self.leakage.epsilon
+
+    @property
+    def epsilon(self) -> float:
+        """By how much the releases raise the leakage, rounded up."""
+        return float_above(Fraction(self.total) - Fraction(self.before))
+
+    @property
+    def left(self) -> float:
+        """What remains of the budget afterwards, rounded down."""
+        return remaining(self.budget, self.total)
+
+
+def standing_for(query: Query) -> Query:
+    """Return the question that stands for all those whose τ's may be added up to one total.
+
+    A theorem sees of a clipped sum its column, bounds and step, and of everything else the column only: there a sum
+    over a private filter stands for any question.
+
+    >>> from bayesdp import Count, Mean
+    >>> standing_for(Mean("height", bounds=(0, 100), size=5)) == Sum("height", bounds=(0, 100))
+    True
+    >>> standing_for(Count("steps", equals=1)) == standing_for(Count("steps", equals=2))
+    True
+    """
+    if query.width is None:
+        return Sum(query.column, bounds=(0.0, 1.0), where="any question")
+    assert isinstance(query, Sum | Mean)
+    return Sum(query.column, bounds=query.bounds, step=query.step)
+
+
+def spend_of(totals: Iterable[Total]) -> Spend:
+    """Return a ledger's totals as a spend."""
+    return tuple(Release(query_from_dict(total.query), total.tau) for total in totals)
+
+
+def leaked(model: Model, spent: Spend) -> float:
+    """Return the leakage of everything released so far; 0 if that is nothing."""
+    return report(model, spent, composing=True).epsilon if spent else 0.0
+
+
+def remaining(budget: float, total: float) -> float:
+    """Return what is left of a budget, rounded down."""
+    return max(0.0, float_below(Fraction(budget) - Fraction(total)))
+
+
+def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
+    """Return the largest τ for each of `queries` that raises the leakage by at most ε.
+
+    Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
+    """
+    before = leaked(model, spent)
+    left = remaining(budget, before)
+    if epsilon > left:
+        raise BudgetError(epsilon, left)
+    target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
+    taus = [_largest(member, queries, target, spent) for member in members(model)]
+    tau = min(taus)
+    if tau <= 0:
+        raise CalibrationError(
+            f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
+        )
+    return _checked(model, queries, tau, before, spent, budget)
+
+
+def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spend, budget: float) -> Cost:
+    """Return what releases with a given τ each cost.
+
+    Raises BudgetError if that is more than what remains.
+    """
+    return _checked(model, queries, tau, leaked(model, spent), spent, budget)
+
+
+def _checked(model: Model, queries: tuple[Query, ...], tau: float, before: float, spent: Spend, budget: float) -> Cost:
+    found = report(model, (*spent, *(Release(query, tau) for query in queries)), composing=True)
+    cost = Cost(tau, before, found, budget)
+    if found.epsilon > budget:
+        raise BudgetError(cost.epsilon, remaining(budget, before))
+    return cost
+
+
+def _largest(model: Model, queries: tuple[Query, ...], target: float, spent: Spend) -> float:
+    """Return the largest τ any composing theorem allows under one model; 0 if none does."""
+    asked = (*(release.query for release in spent), *queries)
+    reasons, found = [], []
+    for theorem in theorems():
+        if not theorem.composes:
+            continue
+        reason = theorem.refusal(model, asked)
+        if reason is None:
+            found.append(largest_taus(theorem, model, queries, [target], spent)[0] or 0.0)
+        else:
+            reasons.append((theorem.name, reason))
+    if not found:
+        raise NoTheoremAppliesError(reasons)
+    return max(found)

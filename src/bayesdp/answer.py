@@ -1,0 +1,195 @@
+"""A released answer: the number, how far off it may be, what it cost, and what it rests on."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from math import ulp
+from typing import TYPE_CHECKING, Any
+
+from bayesdp import validation
+from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.documents import Document
+from bayesdp.errors import InvalidInputError
+from bayesdp.queries import Query, query_from_dict
+from bayesdp.rounding import float_above, float_below, shown_above, shown_below
+from bayesdp.validation import brief
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Answer", "Value"]
+
+Value = int | float | tuple[int, ...]
+"""A count, a sum or mean, or the cells of a histogram."""
+
+LEVEL = 0.95
+"""The level intervals and accuracies are stated at unless another is asked for."""
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Answer(Document):
+    """What a session has released. Prints as sentences; JSON in and out; `statement()` is a page to file.
+
+    value:           the answer with its noise, as it came out: never rounded, clamped or made consistent.
+    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s.
+    unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
+    rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
+    epsilon:         by how much this release raised the leakage; epsilon_total, epsilon_remaining: the account then.
+    records:         the public number of records.
+    protects:        what the guarantee protects (the privacy unit); scope: which values it covers.
+    entry, head:     the ledger's entry that charged it, and the hash of the ledger up to there.
+    """
+
+    value: Value
+    query: Query
+    dataset: str
+    records: int
+    tau: float
+    noise: float
+    unit: float
+    rounding: float
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    proof: str
+    scope: str
+    protects: str
+    assumption: str
+    timestamp: str
+    query_fingerprint: str
+    model_fingerprint: str
+    entry: int
+    head: str
+    notes: Sequence[str] = field(default=())
+    worst_case: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(self.notes))
+        if isinstance(self.value, list):
+            object.__setattr__(self, "value", tuple(self.value))
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise in the units of the answer."""
+        return float_above(Fraction(self.noise) * Fraction(self.unit))
+
+    def accuracy(self, beta: float = 1 - LEVEL) -> float:
+        """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
+        units = DiscreteLaplace(self.noise).alpha(validation.probability("beta", beta), cells=self.query.dimension)
+        return float_above(Fraction(units) * Fraction(self.unit) + self._slack)
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float] | tuple[tuple[float, float], ...]:
+        """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once.
+
+        The rounding of the grid is included. The interval may reach below zero: nothing is clamped.
+        """
+        level = validation.probability("level", level)
+        units = DiscreteLaplace(self.noise).alpha(1 - level, cells=self.query.dimension) - 1
+        half = Fraction(units) * Fraction(self.unit) + self._slack
+        cells = self.value if isinstance(self.value, tuple) else (self.value,)
+        found = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in cells)
+        return found if isinstance(self.value, tuple) else found[0]
+
+    @property
+    def guarantee(self) -> str:
+        """What an attacker can learn at most, in sentences."""
+        sentences = [
+            f"This answer raises what {self.dataset} has leaked by ε = {shown_above(self.epsilon)}, to "
+            f"ε = {shown_above(self.epsilon_total)} in all ({shown_below(self.epsilon_remaining)} remain)",
+            f"What is protected is {self.protects}",
+            f"This is proven (theorem {self.theorem}, {self.proof}) if {self.assumption}",
+            f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
+            *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
+        ]
+        return " ".join([f"{sentence}." for sentence in sentences] + list(self.notes))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.query.description} is {self._shown()}, off by less than {shown_above(self.accuracy())} "
+            f"in {100 * LEVEL:g} % of cases. {self.guarantee}"
+        )
+
+    def statement(self) -> str:
+        """Return one page, in Markdown, that a data-protection officer can file."""
+        from bayesdp.statement import statement
+
+        return statement(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp release --json` prints; `from_dict` reads it back."""
+        entries = {item.name: getattr(self, item.name) for item in fields(self)}
+        for name in ("value", "notes"):
+            entries[name] = list(entries[name]) if isinstance(entries[name], tuple) else entries[name]
+        interval = self.interval()
+        return (
+            {"schema": SCHEMA}
+            | entries
+            | {
+                "query": self.query.to_dict(),
+                "scale": self.scale,
+                "alpha": self.accuracy(),
+                "beta": 1 - LEVEL,
+                "interval": [list(cell) if isinstance(cell, tuple) else cell for cell in interval],
+                "interval_level": LEVEL,
+            }
+        )
+
+    @classmethod
+    def from_dict(cls, document: object) -> Answer:
+        """Read an answer from its JSON object.
+
+        Raises InvalidInputError for what is not one.
+        """
+        if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
+            raise InvalidInputError(f"expected an answer's JSON object of schema {SCHEMA}, not {brief(document)}")
+        known = {item.name for item in fields(cls)}
+        entries = {name: value for name, value in document.items() if name in known}
+        missing = sorted(known - set(entries) - {"notes", "worst_case"})
+        if missing:
+            raise InvalidInputError(f"the answer lacks {', '.join(missing)}")
+        return cls(**{**entries, "query": query_from_dict(entries["query"])})
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in self._rows()
+        )
+        return f"<table>{rows}</table><p>{html.escape(self.guarantee)}</p>"
+
+    def __rich__(self) -> Table:
+        from rich.table import Table
+
+        table = Table(title=self.query.description, show_header=False, caption=self.guarantee)
+        for name, text in self._rows():
+            table.add_row(name, text)
+        return table
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("answer", self._shown()),
+            ("off by less than", f"{shown_above(self.accuracy())} in {100 * LEVEL:g} % of cases"),
+            ("ε of this release", shown_above(self.epsilon)),
+            ("ε in all", shown_above(self.epsilon_total)),
+            ("ε remaining", shown_below(self.epsilon_remaining)),
+            ("τ", shown_below(self.tau)),
+            ("theorem", self.theorem),
+            ("data set", self.dataset),
+            ("time", self.timestamp),
+        ]
+
+    @property
+    def _slack(self) -> Fraction:
+        """How far the number may be off besides its noise: the grid's rounding, and that of the float it is."""
+        shown = max((ulp(cell) for cell in (self.value,) if isinstance(cell, float)), default=0.0)
+        return Fraction(self.rounding) + Fraction(shown)
+
+    def _shown(self) -> str:
+        if not isinstance(self.value, tuple):
+            return f"{self.value:.15g}" if isinstance(self.value, float) else str(self.value)
+        return ", ".join(f"{cell}: {count}" for cell, count in zip(self.query.values, self.value, strict=True))

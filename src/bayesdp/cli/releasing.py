@@ -1,0 +1,158 @@
+"""Releases and budgets from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bayesdp.accounting import leaked, remaining, spend_of
+from bayesdp.answer import Answer
+from bayesdp.documents import Document, read
+from bayesdp.errors import LedgerError
+from bayesdp.ledger import Ledger, State
+from bayesdp.models import Model
+from bayesdp.queries import query_from_dict
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.session import Session
+from bayesdp.tables import table
+
+__all__ = ["Overview", "exported", "lowered", "overview", "raised", "session", "verified"]
+
+
+@contextmanager
+def session(
+    data: str, model: Model, ledger: str, dataset: str, budget: float | None, missing: str | None, dry_run: bool
+) -> Iterator[Session]:
+    """Open a session; a dry run on a data set the ledger does not know yet leaves the ledger alone."""
+    rule: Any = missing
+    with TemporaryDirectory() as folder:
+        aside = dry_run and not _knows(ledger, dataset)
+        place = Path(folder) / "dry-run.db" if aside else ledger
+        with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, missing=rule) as opened:
+            yield opened
+
+
+def _knows(url: str, dataset: str) -> bool:
+    if "://" not in url and not Path(url).exists():
+        return False
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return False
+    with Ledger(url, create=False) as ledger:
+        return dataset in ledger.datasets()
+
+
+@dataclass(frozen=True)
+class Overview(Document):
+    """What `bayesdp budget show` prints."""
+
+    datasets: Sequence[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"datasets": list(self.datasets)}
+
+    def __str__(self) -> str:
+        if not self.datasets:
+            return "The ledger is empty: no data set has been opened in it."
+        return "\n\n".join(map(_described, self.datasets))
+
+
+def _described(entry: dict[str, Any]) -> str:
+    said = (
+        f"{entry['dataset']}: ε = {shown_above(entry['epsilon_total'])} of {entry['budget']:g} leaked, "
+        f"{shown_below(entry['epsilon_remaining'])} remaining, {len(entry['releases'])} releases"
+    )
+    rows = [
+        [str(each["entry"]), f"{each['tau']:.6g}", each["timestamp"], each["description"]] for each in entry["releases"]
+    ]
+    return f"{said}\n\n{table(['entry', 'τ', 'time', 'question'], rows)}" if rows else said
+
+
+def overview(url: str, dataset: str | None) -> Overview:
+    """Return what every data set (or one) has leaked, and its releases."""
+    with Ledger(url, create=False) as ledger:
+        names = ledger.datasets() if dataset is None else (dataset,)
+        return Overview([_account(ledger, name) for name in names])
+
+
+def _account(ledger: Ledger, dataset: str) -> dict[str, Any]:
+    state = ledger.state(dataset)
+    model = Model.from_dict(ledger.entries(dataset, "open")[0].to_dict()["body"]["model"])
+    total = leaked(model, spend_of(state.totals))
+    return {
+        "dataset": dataset,
+        "budget": state.budget,
+        "epsilon_total": total,
+        "epsilon_remaining": remaining(state.budget, total),
+        "releases": [_release(entry.to_dict()) for entry in ledger.entries(dataset, "charge")],
+    }
+
+
+def _release(entry: dict[str, Any]) -> dict[str, Any]:
+    details = entry["body"]["details"]
+    return {
+        "entry": entry["number"],
+        "timestamp": entry["timestamp"],
+        "tau": entry["body"]["tau"],
+        "epsilon": details["epsilon"],
+        "epsilon_total": details["epsilon_total"],
+        "theorem": details["theorem"],
+        "query": details["query"],
+        "description": query_from_dict(details["query"]).description,
+    }
+
+
+def lowered(url: str, dataset: str, budget: float, reason: str | None) -> str:
+    """Lower a budget and say so."""
+    with Ledger(url, create=False) as ledger:
+        return _changed(ledger.lower(dataset, budget, reason=reason))
+
+
+def raised(url: str, dataset: str, budget: float, reason: str) -> str:
+    """Raise a budget and say so."""
+    with Ledger(url, create=False) as ledger:
+        return _changed(ledger.raise_budget(dataset, budget, reason=reason))
+
+
+def _changed(state: State) -> str:
+    return f"The budget of {state.dataset} is now {state.budget:g} (entry {state.entries})."
+
+
+@dataclass(frozen=True)
+class Verified(Document):
+    """What `bayesdp budget verify` prints when all is well."""
+
+    entries: int
+    head: str
+    answers: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"ok": True, **vars(self)}
+
+    def __str__(self) -> str:
+        return (
+            f"All {self.entries} entries hold together; {self.answers} answers checked. The head hash is {self.head}."
+        )
+
+
+def verified(url: str, answers: Sequence[str]) -> Verified:
+    """Recompute the ledger; problems are an error."""
+    kept = [Answer.from_dict(read(path)) for path in answers]
+    with Ledger(url, create=False) as ledger:
+        found = ledger.verify((answer.entry, answer.head) for answer in kept)
+    if not found.ok:
+        raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
+    return Verified(found.entries, found.head, len(kept))
+
+
+def exported(url: str, dataset: str | None) -> str:
+    """Return every entry as JSON text."""
+    with Ledger(url, create=False) as ledger:
+        found = ledger.export()
+    if dataset is not None:
+        found["entries"] = [entry for entry in found["entries"] if entry["dataset"] == dataset]
+    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,241 @@
+"""The ledger and its accounts: what a session and the command line talk to."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar, overload
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger import verification
+from bayesdp.ledger.books import Books
+from bayesdp.ledger.database import SCHEMA, Database
+from bayesdp.ledger.records import Charge, Entry, Receipt, State, Verification, canonical, label
+
+__all__ = ["Account", "Ledger"]
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """The account of everything released, on any number of data sets, for any number of processes at once.
+
+    url:    a SQLite file (`"budget.db"`, a `Path`, `"sqlite:///budget.db"`), created readable by its owner only, or a
+            PostgreSQL database (`"postgresql://user@host/database"`).
+    create: whether to create the ledger if there is none.
+
+    Whatever fails — a lock held by another process for a minute, a full disk, a lost connection, a file that is no
+    ledger — raises `LedgerError`, and then nothing may be released. A `Ledger` may be used by several threads and after
+    a fork; only inside `Account.charge` must nobody fork.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> ledger = Ledger(f"sqlite:///{folder.name}/budget.db")
+    >>> account = ledger.account("steps", model={"type": "independent"}, description={"rows": 100}, budget=2.0)
+    >>> receipt = account.charge(lambda state: Charge("9f2c", "count", {"query": "count"}, tau=0.5))
+    >>> head = account.answer(receipt, {"value": 41})
+    >>> account.answers("9f2c"), account.state().totals[0].tau
+    (({'value': 41},), 0.5)
+    >>> ledger.lower("steps", 1.0).budget, ledger.verify([(receipt.entry, receipt.head)]).ok
+    (1.0, True)
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, url: str | Path, *, create: bool = True) -> None:
+        self._database: Database | None = Database(url, create=create)
+        with self._books():
+            pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._database.name if self._database else 'closed'!r})"
+
+    def close(self) -> None:
+        """Close the ledger; whatever is asked of it afterwards raises `LedgerError`."""
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+
+    def account(
+        self, dataset: str, *, model: Mapping[str, Any], description: Mapping[str, Any], budget: float | None
+    ) -> Account:
+        """Return the account of a data set, opening it with this budget if there is none yet.
+
+        Needs a name of at most 200 characters, and the model and a description of the data as JSON objects. A data set
+        that was opened before keeps its budget, and is refused with `LedgerError` if the model or the description is
+        another one. Opening for the first time without a budget raises `InvalidInputError`.
+        """
+        label("dataset", dataset)
+        canonical("model", model)
+        canonical("description", description)
+        with self._books() as books:
+            opened = books.opened(dataset, model, description)
+        if not opened:
+            if budget is None:
+                raise InvalidInputError(f"{dataset!r} is new to the ledger: give the budget that may be spent on it")
+            budget = validation.positive("budget", budget)
+            with self._books(write=True) as books:
+                if not books.opened(dataset, model, description):
+                    books.open(dataset, model, description, budget)
+        return Account(self, dataset)
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the names of all data sets that have an account, sorted."""
+        with self._books() as books:
+            return books.datasets()
+
+    def state(self, dataset: str) -> State:
+        """Return what stands in a data set's account; `LedgerError` if it has none."""
+        with self._books() as books:
+            return self._state(books, label("dataset", dataset))
+
+    def lower(self, dataset: str, budget: float, *, reason: str | None = None) -> State:
+        """Lower the budget of a data set; `InvalidInputError` if that would not lower it."""
+        if reason is not None:
+            validation.text("reason", reason)
+        return self._set_budget("lower", dataset, budget, reason)
+
+    def raise_budget(self, dataset: str, budget: float, *, reason: str) -> State:
+        """Raise the budget of a data set, for a reason that is kept; `InvalidInputError` if that would not raise it."""
+        return self._set_budget("raise", dataset, budget, validation.text("reason", reason))
+
+    def entries(self, dataset: str | None = None, kind: str | None = None) -> tuple[Entry, ...]:
+        """Return the entries in order: all of them, those of a data set, those of a kind ("open", "charge", …)."""
+        with self._books() as books:
+            return tuple(books.read(None if dataset is None else label("dataset", dataset), kind))
+
+    def verify(self, heads: Iterable[tuple[int, str]] = ()) -> Verification:
+        """Recompute everything from the entries: the chain and its hashes, budgets and totals, one charge per answer.
+
+        heads: (entry number, hash) pairs kept outside of the ledger, as receipts and answers carry them; each must
+               stand in the chain at that entry.
+
+        What it cannot detect: someone who may write to the ledger can rewrite it from some entry on, with all hashes
+        and totals, or cut off its end, or put an older copy in its place. That shows only in the hash of a changed or
+        missing entry that was kept elsewhere. Nor can it know of releases made without the ledger. Raises `LedgerError`
+        when the database is too damaged to be read at all.
+        """
+        kept: dict[int, set[str]] = {}
+        for number, head in heads:
+            kept.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
+        damages = self._open_database().damages()
+        with self._books() as books:
+            found = (*damages, *verification.problems(books, kept))
+            return Verification(not found, books.entries, found, books.head)
+
+    def export(self) -> dict[str, Any]:
+        """Return all that the ledger holds as one JSON object: every account and every entry."""
+        with self._books() as books:
+            states = [self._state(books, dataset) for dataset in books.datasets()]
+            accounts = [
+                {
+                    "dataset": state.dataset,
+                    "budget": state.budget,
+                    "charges": state.charges,
+                    "totals": [vars(total) for total in state.totals],
+                }
+                for state in states
+            ]
+            lines = [entry.to_dict() for entry in books.read()]
+            return {"schema": SCHEMA, "head": books.head, "datasets": accounts, "entries": lines}
+
+    def _open_database(self) -> Database:
+        if self._database is None:
+            raise LedgerError("the ledger is closed")
+        return self._database
+
+    @contextlib.contextmanager
+    def _books(self, *, write: bool = False) -> Iterator[Books]:
+        with self._open_database().transaction(write=write) as connection:
+            yield Books(connection, write=write)
+
+    def _state(self, books: Books, dataset: str) -> State:
+        def find(question: str) -> tuple[Mapping[str, Any], ...]:
+            return self._answers(dataset, question) if books.connection.closed else books.answers(dataset, question)
+
+        return books.state(dataset, find)
+
+    def _answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
+        with self._books() as books:
+            return books.answers(dataset, question)
+
+    def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
+        budget = validation.positive("budget", budget)
+        with self._books(write=True) as books:
+            before = self._state(books, label("dataset", dataset)).budget
+            if budget == before or (budget > before) != (kind == "raise"):
+                raise InvalidInputError(f"the budget of {dataset!r} is {before:g}; {budget:g} does not {kind} it")
+            books.set_budget(dataset, kind, before, budget, reason)
+            return self._state(books, dataset)
+
+
+class Account:
+    """One data set's account in a ledger; `Ledger.account` opens it.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> account = Ledger(f"{folder.name}/budget.db").account("steps", model={}, description={}, budget=2.0)
+    >>> account.charge(lambda state: f"{state.budget - sum(total.tau for total in state.totals)} remains")
+    '2.0 remains'
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, ledger: Ledger, dataset: str) -> None:
+        self._ledger = ledger
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        return f"Account({self._ledger!r}, {self.dataset!r})"
+
+    def state(self) -> State:
+        """Return what stands in the account now."""
+        return self._ledger.state(self.dataset)
+
+    @overload
+    def charge(self, decide: Callable[[State], tuple[Charge, ...]]) -> tuple[Receipt, ...]: ...
+
+    @overload
+    def charge(self, decide: Callable[[State], Charge | T]) -> Receipt | T: ...
+
+    def charge(self, decide: Callable[[State], Any]) -> Any:
+        """Charge what `decide` decides, seeing the account as nobody else can change it meanwhile.
+
+        decide: takes the state; returns a `Charge`, or a tuple of charges that are made together or not at all. The
+                receipt, or a tuple of them, is returned once that is on disk. Anything else that it returns (a stored
+                answer) is returned as it is and nothing is written, as when it raises. All other processes wait for
+                it: it should not take long, nor fork, nor charge.
+
+        Raises `LedgerError` when the charge could not be written for certain: then draw no noise.
+        """
+        with self._ledger._books(write=True) as books:
+            decision = decide(self._ledger._state(books, self.dataset))
+            several = isinstance(decision, tuple | list)
+            charges = decision if several else (decision,)
+            if not any(isinstance(charge, Charge) for charge in charges):
+                return decision
+            if not all(isinstance(charge, Charge) for charge in charges):
+                raise InvalidInputError("a decision is a tuple of charges only, or holds none")
+            written = [books.charge(self.dataset, charge) for charge in charges]
+            after = self._ledger._state(books, self.dataset)
+        receipts = tuple(Receipt(entry.number, entry.hash, after) for entry in written)
+        return receipts if several else receipts[0]
+
+    def answer(self, receipt: Receipt, body: Mapping[str, Any]) -> str:
+        """Store the answer to a charge, and return the ledger's new head hash.
+
+        Needs a receipt of this account and a JSON object of released values. A second answer for one charge, or the
+        receipt of another account or ledger, raises `LedgerError`.
+        """
+        with self._ledger._books(write=True) as books:
+            return books.answer(self.dataset, receipt, body).hash
+
+    def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
+        """Return the stored answers to a question's fingerprint, newest first."""
+        return self._ledger._answers(self.dataset, label("question", question))

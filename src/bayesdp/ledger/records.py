@@ -1,0 +1,230 @@
+"""What a ledger says and is told: entries, charges, receipts, states."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
+from bayesdp.rounding import float_above
+
+__all__ = ["Charge", "Entry", "Receipt", "State", "Total", "Verification", "canonical", "fingerprint", "label"]
+
+GENESIS = "0" * 64
+"""What stands in place of the hash before the first entry."""
+
+LONGEST_LABEL = 200
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A release to be charged.
+
+    question: the fingerprint under which its answer will be found again.
+    key:      releases with the same key have their τ's added up; they must bring the same `query`.
+    query:    what is asked, as a JSON object.
+    tau:      the τ of the release, above 0.
+    details:  whatever else belongs to the record (the ε asked, the theorem), as a JSON object.
+
+    Raises `InvalidInputError` for what is not of that kind.
+
+    >>> Charge("9f2c", "count", {"query": "count"}, tau=0.5).tau
+    0.5
+    """
+
+    question: str
+    key: str
+    query: Mapping[str, Any]
+    tau: float
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        label("question", self.question)
+        label("key", self.key)
+        canonical("query", self.query)
+        canonical("details", self.details)
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+
+
+@dataclass(frozen=True)
+class Total:
+    """The releases of one key together: what they ask, and their τ's added exactly and rounded up once.
+
+    >>> Total("count", {"query": "count"}, tau=0.75).tau
+    0.75
+    """
+
+    key: str
+    query: Mapping[str, Any]
+    tau: float
+
+
+@dataclass(frozen=True)
+class State:
+    """An account at one moment.
+
+    dataset: the data set's name.      totals: what was spent, one total per key, oldest first.
+    budget:  what may be spent.        charges: how many releases were charged.
+    entries: how many entries the whole ledger has.        head: the hash of the last of them.
+
+    >>> State("steps", 2.0, (), 0, 1, "ab12", lambda question: ()).answers("9f2c")
+    ()
+    """
+
+    dataset: str
+    budget: float
+    totals: tuple[Total, ...]
+    charges: int
+    entries: int
+    head: str
+    find: Callable[[str], tuple[Mapping[str, Any], ...]] = field(repr=False, compare=False)
+
+    def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
+        """Return the stored answers to a question, newest first: inside `charge` as of its transaction, else of now."""
+        return self.find(label("question", question))
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The proof of a charge: its entry, the chain's hash there, and the account after all that was charged at once.
+
+    >>> state = State("steps", 2.0, (), 0, 1, "ab12", lambda question: ())
+    >>> Receipt(entry=1, head="ab12", state=state).entry
+    1
+    """
+
+    entry: int
+    head: str
+    state: State
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `Ledger.verify` found: whether all is well, how many entries there are, what is wrong, and the head hash.
+
+    >>> Verification(ok=True, entries=0, problems=(), head=GENESIS).ok
+    True
+    """
+
+    ok: bool
+    entries: int
+    problems: tuple[str, ...]
+    head: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger, as it is stored; `body` is canonical JSON.
+
+    kind:     "open", "charge", "answer", "lower" or "raise".
+    question: the fingerprint of what is asked, for a charge and its answer.
+    charge:   the number of the charge that an answer answers.
+    previous: the hash of the entry before; `hash` covers everything else.
+
+    >>> entry = Entry(1, "steps", "open", None, None, "{}", "2026-01-01T00:00:00+00:00", GENESIS).sealed()
+    >>> entry.hash == entry.digest()
+    True
+    """
+
+    number: int
+    dataset: str
+    kind: str
+    question: str | None
+    charge: int | None
+    body: str
+    timestamp: str
+    previous: str
+    hash: str = ""
+
+    def digest(self) -> str:
+        """Return the hash that this entry should have: SHA-256 of the JSON list of its other columns, in this order."""
+        content = list(vars(self).values())[:-1]
+        return hashlib.sha256(json.dumps(content, separators=(",", ":"), default=repr).encode()).hexdigest()
+
+    def sealed(self) -> Entry:
+        """Return the entry with its hash."""
+        return replace(self, hash=self.digest())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry as a JSON object, its body read."""
+        return {**vars(self), "body": parsed(self.body)}
+
+
+def canonical(name: str, document: Mapping[str, Any]) -> str:
+    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is none.
+
+    >>> canonical("the model", {"type": "arbitrary", "size": 3})
+    '{"size":3,"type":"arbitrary"}'
+    """
+
+    def plain(value: object) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+
+    if not isinstance(document, Mapping):
+        raise InvalidInputError(f"{name} must be a JSON object, not {type(document).__name__}")
+    try:
+        written = json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain
+        )
+        written.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
+    return written
+
+
+def parsed(written: str) -> Any:
+    """Return what a stored JSON text says; `LedgerError` if it was damaged.
+
+    >>> parsed('{"value":41}')
+    {'value': 41}
+    """
+    try:
+        return json.loads(written)
+    except (ValueError, TypeError, RecursionError):
+        raise LedgerError("the ledger is damaged: it holds a text that is not JSON; verify it") from None
+
+
+def fingerprint(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a JSON object: equal for equal objects, whatever the order of their keys.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(canonical("the document", document).encode()).hexdigest()
+
+
+def label(name: str, value: object) -> str:
+    """Return `value` if every database can hold it as a name: a text of 1 to 200 characters without NUL.
+
+    >>> label("dataset", "steps'; DROP TABLE accounts --")
+    "steps'; DROP TABLE accounts --"
+    """
+    found = validation.text(name, value)
+    if len(found) > LONGEST_LABEL:
+        raise InvalidInputError(f"{name} must have at most {LONGEST_LABEL} characters, not {len(found)}")
+    if "\0" in found or any("\ud800" <= character <= "\udfff" for character in found):
+        raise InvalidInputError(f"{name} holds a character that no database can store: {found!a}")
+    return found
+
+
+def rounded_up(total: Fraction) -> float:
+    """Return an exact total of τ's as a float that is not below it; `LedgerError` if there is none.
+
+    >>> rounded_up(Fraction(3, 4))
+    0.75
+    """
+    try:
+        rounded = float_above(total)
+    except TooLargeError:
+        rounded = math.inf
+    if not math.isfinite(rounded):
+        raise LedgerError("the total τ would be too large for a floating-point number; nothing was charged")
+    return rounded

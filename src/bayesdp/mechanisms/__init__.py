@@ -1,0 +1,23 @@
+"""What is run: discrete Laplace noise and randomized response through OpenDP, and NumPy noise for simulations.
+
+OpenDP and NumPy load when a mechanism is made or run, not when this package is imported. There is no seed anywhere but
+in simulations, and `require_private` keeps those out of releases.
+"""
+
+from bayesdp.mechanisms.base import Mechanism, Noise, require_private
+from bayesdp.mechanisms.discrete_laplace import LARGEST_SCALE, LARGEST_VALUE, DiscreteLaplaceMechanism
+from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
+from bayesdp.mechanisms.simulation import SimulatedDiscreteLaplace, SimulatedLaplace, SimulatedRandomizedResponse
+
+__all__ = [
+    "LARGEST_SCALE",
+    "LARGEST_VALUE",
+    "DiscreteLaplaceMechanism",
+    "Mechanism",
+    "Noise",
+    "RandomizedResponseMechanism",
+    "SimulatedDiscreteLaplace",
+    "SimulatedLaplace",
+    "SimulatedRandomizedResponse",
+    "require_private",
+]

@@ -1,0 +1,131 @@
+"""Discrete Laplace noise on 64-bit integers, drawn by OpenDP: counts, sums on a grid, histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral
+from typing import Any, ClassVar, final
+
+from bayesdp import validation
+from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms.base import Noise
+from bayesdp.rounding import float_above, up
+
+__all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "DiscreteLaplaceMechanism"]
+
+LARGEST_VALUE = 2**62
+LARGEST_SCALE = 2**56
+"""OpenDP adds the noise in exact integers and then saturates to int64, without a word. Within these two limits that
+needs noise of at least 2^62 ≥ 64·scale, which has probability 2p^(2^62)/(1 + p) ≤ 2e^(−64) < 2^−91 in a cell (p =
+e^(−1/scale)), hence less than 2^−60 in a whole answer of at most 2^31 − 1 cells. Saturating is post-processing: even
+then privacy is untouched and only the accuracy is lost."""
+
+_MOST_CELLS = 2**31 - 1
+_NUDGES = 4
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteLaplaceMechanism(Noise[int]):
+    """Two-sided geometric noise that makes integers with ℓ1 sensitivity `sensitivity` τ-DP.
+
+    sensitivity: how far one replaced record can move the values, in ℓ1 and in their own units: 1 for a count, 2 for a
+                 histogram, the number of steps between the bounds for a sum on a grid.
+    tau:         the privacy of a release, above 0.
+    dimension:   how many values there are.
+    scale:       the noise scale, the smallest float that is at least sensitivity/τ.
+
+    Raises `InvalidInputError` for what is not of that kind, and for a τ so small that the scale passes 2^56.
+
+    >>> mechanism = DiscreteLaplaceMechanism(sensitivity=2, tau=0.5, dimension=3)
+    >>> mechanism.scale, mechanism.per_unit
+    (4.0, 0.25)
+    >>> len(mechanism.release([10, 0, 7]))
+    3
+    """
+
+    sensitivity: int
+    tau: float
+    dimension: int = 1
+    scale: float = field(init=False)
+
+    private: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sensitivity", validation.natural("sensitivity", self.sensitivity))
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        object.__setattr__(self, "dimension", validation.natural("dimension", self.dimension))
+        if self.dimension > _MOST_CELLS:
+            raise InvalidInputError(f"dimension must be at most 2^31 - 1, not {self.dimension}")
+        object.__setattr__(self, "scale", self._least_scale())
+
+    @property
+    def per_unit(self) -> float:
+        """The metric constant: values at ℓ1 distance d are protected by at most `per_unit`·d. τ/sensitivity, up."""
+        return float_above(Fraction(self.tau) / self.sensitivity)
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.scale)
+
+    def alpha(self, beta: float) -> float:
+        """Return α such that every value is off by less than α at once, except with probability β."""
+        return self.law.alpha(beta, cells=self.dimension)
+
+    def release(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Return `values` with fresh noise from the operating system's randomness; no seed can be set.
+
+        Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
+        """
+        found = self._checked(values)
+        return tuple(_measurement(self.scale, self.dimension)(found))
+
+    def _least_scale(self) -> float:
+        """Return the smallest scale at which OpenDP's own map is at most τ.
+
+        In exact numbers the mechanism is (sensitivity/scale)-DP, and scale ≥ sensitivity/τ makes that at most τ. The
+        map of OpenDP 0.16 is this quotient rounded up to a float; τ is a float, so it is at most τ at once. A map one
+        step above that would be satisfied after three steps: each raises the scale by a relative 2^−53 at least, which
+        takes sensitivity/scale below τ(1 − 2^−52), at most the float below τ. A map that is off by more is refused.
+        """
+        exact = Fraction(self.sensitivity) / Fraction(self.tau)
+        if exact > LARGEST_SCALE:
+            raise InvalidInputError(
+                f"tau = {self.tau:g} asks for noise of scale {self.sensitivity}/tau, beyond 2^56, which overflows "
+                "64-bit integers; choose a larger tau or a coarser grid"
+            )
+        scale = float_above(exact)
+        for _ in range(_NUDGES):
+            if _measurement(scale, self.dimension).map(self.sensitivity) <= self.tau:
+                return scale
+            scale = up(scale)
+        raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+
+    def _checked(self, values: Sequence[int]) -> list[int]:
+        try:
+            found = list(values)
+        except TypeError:
+            raise InvalidInputError("values must be a list of whole numbers") from None
+        if len(found) != self.dimension:
+            raise InvalidInputError(f"this mechanism takes dimension = {self.dimension} values, not {len(found)}")
+        for index, value in enumerate(found):
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise InvalidInputError(f"values[{index}] must be a whole number, not of type {type(value).__name__}")
+            found[index] = int(value)
+            if abs(found[index]) > LARGEST_VALUE:
+                raise InvalidInputError(f"values[{index}] lies outside ±2^62, where noise would overflow 64 bits")
+        return found
+
+
+def _measurement(scale: float, dimension: int) -> Any:
+    """Return OpenDP's mechanism on vectors of 64-bit integers (its plain `int` is 32 bits)."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_laplace(vector_domain(atom_domain(T="i64"), size=dimension), l1_distance(T="i64"), scale=scale)

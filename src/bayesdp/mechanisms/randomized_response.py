@@ -1,0 +1,148 @@
+"""Randomized response: every record's bit is flipped now and then, by itself, before anyone sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, final
+
+from bayesdp import validation
+from bayesdp.accuracy import RandomizedResponse
+from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms.base import Mechanism
+from bayesdp.rounding import float_above
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["RandomizedResponseMechanism"]
+
+_LARGEST_TAU = 700.0
+"""Above it e^(−τ) leaves the normal floats; the flips of τ = 700 are used, which protect more."""
+
+_EXACT = Context(prec=40)
+
+
+@final
+@dataclass(frozen=True)
+class RandomizedResponseMechanism(Mechanism):
+    """Keep each bit with probability e^τ/(1 + e^τ), flip it otherwise: τ-DP for each record on its own.
+
+    tau:              the privacy of one record's bit, above 0.
+    flip_probability: f, exactly: the smallest float that is proven to be at least 1/(1 + e^τ).
+
+    Why this is at most τ-DP: the probabilities of an output under the two inputs are f and 1 − f, so the claim is
+    (1 − f)/f ≤ e^τ. `Decimal.exp` is correctly rounded, so one step below it is a number L < e^τ, and f ≥ 1/(1 + L) as
+    exact fractions gives (1 − f)/f ≤ L. OpenDP's bit-vector sampler takes 2f, halves it (both exact in binary) and
+    draws every flip from Bernoulli(f) without error, independently of the bits.
+
+    Raises `InvalidInputError` for a τ below about 2e-16, at which f is one half and the answers say nothing.
+
+    >>> mechanism = RandomizedResponseMechanism(tau=1.0)
+    >>> round(float(mechanism.flip_probability), 4)
+    0.2689
+    >>> mechanism.release([True, False, True]).shape
+    (3,)
+    """
+
+    tau: float
+    flip_probability: Fraction = field(init=False)
+
+    private: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        odds = Fraction(_EXACT.exp(Decimal(min(self.tau, _LARGEST_TAU))).next_minus(_EXACT))
+        flip = Fraction(float_above(1 / (1 + odds)))
+        if flip >= Fraction(1, 2):
+            raise InvalidInputError(
+                f"tau = {self.tau:g} flips every second bit, which leaves nothing; choose a larger tau"
+            )
+        object.__setattr__(self, "flip_probability", flip)
+
+    @property
+    def per_unit(self) -> float:
+        """The metric constant: columns that differ in d bits are protected by at most `per_unit`·d."""
+        return self.tau
+
+    def law(self, records: int, ones: int) -> RandomizedResponse:
+        """Return the law of the error of `estimate`, for up to a million records.
+
+        `ones` is how many bits truly are 1, which is private: put in the estimate to publish an accuracy.
+        """
+        return RandomizedResponse(float(self.flip_probability), records, ones)
+
+    def estimate(self, reported: int, records: int) -> float:
+        """Return the unbiased estimate of how many of `records` bits were 1, from how many are after the flips.
+
+        >>> RandomizedResponseMechanism(tau=50.0).estimate(reported=3, records=10)
+        3.0
+        """
+        records = validation.natural("records", records)
+        reported = validation.natural("reported", reported, least=0)
+        if reported > records:
+            raise InvalidInputError(f"reported must be at most records, but {reported} > {records}")
+        return float((reported - records * self.flip_probability) / (1 - 2 * self.flip_probability))
+
+    def release(self, bits: ArrayLike) -> NDArray[np.bool_]:
+        """Return the bits with fresh flips from the operating system's randomness; no seed can be set.
+
+        Needs a one-dimensional array of truth values, else raises `InvalidInputError`. A million take half a second.
+        """
+        import numpy as np
+        from opendp.domains import bitvector_domain
+        from opendp.measurements import make_randomized_response_bitvec
+        from opendp.metrics import discrete_distance
+        from opendp.mod import enable_features
+
+        given = np.asarray(bits)
+        if given.dtype != np.bool_ or given.ndim != 1:
+            raise InvalidInputError(f"bits must be a list of True and False, not of type {given.dtype}, {given.ndim}-d")
+        if not given.size:
+            return given.copy()
+        enable_features("contrib")
+        flips = make_randomized_response_bitvec(
+            bitvector_domain(max_weight=given.size), discrete_distance(), f=2 * float(self.flip_probability)
+        )
+        packed = np.frombuffer(flips(np.packbits(given).tobytes()), dtype=np.uint8)
+        return np.unpackbits(packed, count=given.size).astype(np.bool_)
+
+    def release_column(self, frame: Any, name: str) -> Any:
+        """Return the randomized bits of a column as a column (series) of the same engine.
+
+        frame: a pandas, Polars or PyArrow table, or anything else Narwhals reads eagerly.
+        name:  a column of truth values, none of them missing.
+
+        Raises `InvalidInputError` otherwise, and for lazy frames.
+
+        >>> import polars
+        >>> table = polars.DataFrame({"active": [True, False, False]})
+        >>> RandomizedResponseMechanism(tau=1.0).release_column(table, "active").dtype
+        Boolean
+        """
+        import narwhals as nw
+
+        try:
+            table = nw.from_native(frame)
+        except TypeError:
+            raise InvalidInputError(f"frame must be a data frame, not of type {type(frame).__name__}") from None
+        if isinstance(table, nw.LazyFrame):
+            raise InvalidInputError(
+                f"the frame is lazy ({table.implementation.name.lower()}), but randomness must be drawn here, once for "
+                "each record, and a lazy engine may evaluate a column again at any time; collect the column first and "
+                "give the pandas, Polars or PyArrow table"
+            )
+        if name not in table.columns:
+            raise InvalidInputError(f"the frame has no column {validation.brief(name)}")
+        column = table[name]
+        if column.dtype != nw.Boolean:
+            raise InvalidInputError(
+                f"column {name!r} must hold truth values, not {column.dtype}; derive one that says what counts as 1"
+            )
+        if column.null_count():
+            raise InvalidInputError(f"column {name!r} has missing values; fill or drop them first")
+        bits = self.release(column.to_numpy().astype("bool"))
+        released = nw.new_series(name, bits, nw.Boolean, backend=table.implementation)
+        return table.with_columns(released)[name].to_native()

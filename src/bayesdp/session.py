@@ -1,0 +1,428 @@
+"""The one place where data, model, budget and noise meet.
+
+Every release goes the same way: read the exact answer, charge the ledger, commit, draw the noise, store the answer.
+What fails before the charge costs nothing; what fails after it leaves the charge.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from bayesdp import validation
+from bayesdp.accounting import affordable, leaked, remaining, spend_of, standing_for
+from bayesdp.answer import Answer, Value
+from bayesdp.documents import Document
+from bayesdp.errors import CalibrationError, InvalidInputError, QueryError
+from bayesdp.frames.aggregates import Tally, row_count, tally
+from bayesdp.frames.grid import FINEST_BITS, grid_for
+from bayesdp.frames.limits import check_sizes
+from bayesdp.frames.source import Missing, checked_missing, reading, scan
+from bayesdp.frames.truths import TRUTH, truth_column
+from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
+from bayesdp.mechanisms import RandomizedResponseMechanism
+from bayesdp.models import GaussianGroups, MarkovChain, Model
+from bayesdp.planning import BETA, Asked, Plan, Target, TooFineError, plan
+from bayesdp.queries import Count, Mean, Query, Sum
+from bayesdp.rounding import float_above, shown_above, shown_below
+from bayesdp.validation import brief
+
+__all__ = ["DEFAULT_LEDGER", "Preview", "Randomized", "Session"]
+
+DEFAULT_LEDGER = "bayesdp-ledger.db"
+"""The ledger, a SQLite file in the current folder, unless another is named."""
+
+_GRIDS = (FINEST_BITS, 32, 24, 16, 8)
+"""How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
+
+_TOO_SMALL = "so small an epsilon needs more noise than fits into 64 bits; ask for more"
+
+
+@dataclass(frozen=True)
+class Preview(Document):
+    """What a release would cost and how accurate it would be; nothing has been charged or drawn.
+
+    stored: an answer that is as good is stored already, and would be returned at no cost.
+    """
+
+    query: Query
+    tau: float
+    scale: float
+    alpha: float
+    beta: float
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    stored: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp release --dry-run --json` prints."""
+        return {**vars(self), "query": self.query.to_dict()}
+
+    def __str__(self) -> str:
+        if self.stored:
+            return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+        return (
+            f"{self.query.description} would be off by less than {shown_above(self.alpha)} in "
+            f"{shown_below(100 * (1 - self.beta))} % of cases (noise of scale {shown_above(self.scale)}, tau = "
+            f"{shown_below(self.tau)}). It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}) and "
+            f"leave {shown_below(self.epsilon_remaining)}. Nothing was charged."
+        )
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """A column of true and false, each kept or flipped by chance, and what it cost."""
+
+    column: Any
+    tau: float
+    flip_probability: float
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    entry: int
+    head: str
+
+
+class Session:
+    """Releases answers about one table under one model, within one budget.
+
+    frame:   a dataframe of any supported engine, or the path of .parquet or .csv files.
+    model:   what is assumed about how records are correlated.
+    dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
+             know that two names are one table.
+    epsilon: the budget; it is set when the data set is first opened in the ledger, and not changed by opening it again.
+    ledger:  a SQLite file or URL, or a PostgreSQL URL.
+    missing: "error" or "drop"; by default as the model was fitted.
+
+    Raises FrameError for a table that does not fit the model, LedgerError for a ledger that cannot be used or that
+    knows the data set under another model or description.
+    """
+
+    def __init__(
+        self,
+        frame: object,
+        model: Model,
+        *,
+        dataset: str,
+        epsilon: float | None = None,
+        ledger: str | Path | Ledger = DEFAULT_LEDGER,
+        missing: Missing | None = None,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
+        budget = None if epsilon is None else validation.positive("epsilon", epsilon)
+        self._dataset = validation.text("dataset", dataset)
+        self._missing = checked_missing(missing or ("drop" if model.dropped else "error"))
+        self._model, self._frame, self._table = model, frame, scan(frame)
+        with reading(self._table):
+            self._rows = row_count(self._table)
+            check_sizes(self._table, model, self._missing)
+        self._owned = not isinstance(ledger, Ledger)
+        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        try:
+            self._account = self._ledger.account(
+                self._dataset, model=model.to_dict(), description=self._description(), budget=budget
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def _description(self) -> dict[str, Any]:
+        columns = fingerprint({"columns": sorted(map(str, self._table.schema))})
+        return {"records": self._rows, "columns": columns, "missing": self._missing}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the ledger, if this session opened it."""
+        if self._owned:
+            self._ledger.close()
+
+    @property
+    def model(self) -> Model:
+        """What is assumed."""
+        return self._model
+
+    @property
+    def budget(self) -> float:
+        """The budget in force, as the ledger has it."""
+        return self._account.state().budget
+
+    @property
+    def leaked(self) -> float:
+        """The leakage of everything released so far."""
+        return leaked(self._model, spend_of(self._account.state().totals))
+
+    @property
+    def remaining(self) -> float:
+        """How much ε is left; a release can take all of it."""
+        state = self._account.state()
+        return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
+
+    @property
+    def history(self) -> tuple[Answer, ...]:
+        """The answers stored in the ledger for this data set, oldest first."""
+        bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
+        return tuple(Answer.from_dict(body) for body in bodies if "value" in body)
+
+    def release(
+        self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
+    ) -> Answer:
+        """Answer a question with noise, and charge for it.
+
+        Give either `epsilon`, by how much the leakage of the data set may rise, or `alpha`: the answer may be off by
+        that much with probability at most `beta`. A question that has been answered at least as well returns the stored
+        answer at no cost.
+
+        Raises BudgetError if the budget does not allow it, QueryError for a question the model does not speak about,
+        FrameError for what is wrong with the data; then nothing is charged. A LedgerError after the charge leaves it.
+        """
+        return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta)[0]
+
+    def release_all(
+        self,
+        queries: Sequence[Query],
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+    ) -> tuple[Answer, ...]:
+        """Answer several questions in one scan and one charge, all or nothing.
+
+        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
+        """
+        target = Target.of(epsilon, alpha, beta)
+        for bits in _GRIDS:
+            try:
+                return self._release(self._asked(queries, bits), target)
+            except TooFineError:
+                continue
+        raise CalibrationError(_TOO_SMALL)
+
+    def preview(
+        self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
+    ) -> Preview:
+        """Say what a release would cost and how accurate it would be. Nothing is charged; no value is read."""
+        target = Target.of(epsilon, alpha, beta)
+        for bits in _GRIDS:
+            (asked,) = self._asked([query], bits)
+            try:
+                found = plan(self._model, (asked,), target, self._account.state())
+            except TooFineError:
+                continue
+            return self._previewed(asked, found, target)
+        raise CalibrationError(_TOO_SMALL)
+
+    def randomize(self, *, epsilon: float) -> Randomized:
+        """Release every record's state of a binary chain by randomized response, as a column of the caller's engine.
+
+        Each record is kept or flipped by chance on its own, so the column as a whole is τ-DP. It is not kept in the
+        ledger: asking again is another release, and is charged again.
+
+        Needs a chain of two states and a table in memory (pandas, Polars, PyArrow) that lacks none of them.
+        """
+        target = Target.of(epsilon, None, BETA)
+        model = self._model
+        if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
+            raise QueryError("randomized response is for a chain of two states that names its column or condition")
+        (asked,) = self._asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+        truths = truth_column(self._frame, self._table, asked.query)
+        asked = replace(asked, question=fingerprint({"randomize": model.subject}))
+
+        charged: list[Charge] = []
+
+        def decide(state: State) -> Charge:
+            spent = spend_of(state.totals)
+            cost = affordable(model, (asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+            charged.append(_charge(asked, Plan(state.head, cost.tau, (asked,), {}, cost), target))
+            return charged[-1]
+
+        receipt = self._account.charge(decide)
+        details = charged[-1].details
+        mechanism = RandomizedResponseMechanism(charged[-1].tau)
+        column = mechanism.release_column(truths, TRUTH)
+        head = self._account.answer(receipt, {"randomized": model.subject, "tau": mechanism.tau, **details})
+        return Randomized(
+            column=column,
+            tau=mechanism.tau,
+            flip_probability=float(mechanism.flip_probability),
+            epsilon=details["epsilon"],
+            epsilon_total=details["epsilon_total"],
+            epsilon_remaining=details["epsilon_remaining"],
+            theorem=details["theorem"],
+            entry=receipt.entry,
+            head=head,
+        )
+
+    def _asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
+        """Resolve columns, choose grids and refuse what the model does not speak about; no value is read."""
+        found = []
+        for query in queries:
+            if not isinstance(query, Query):
+                raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+            named = replace(query, column=query.column if query.column is not None else self._model.subject)
+            records = self._rows * (len(self._spread) if self._about_all(named) else 1)
+            grid = None
+            if isinstance(named, Sum | Mean):
+                grid = grid_for(named, records, whole=self._whole(named), bits=bits)
+                named = replace(named, step=grid.step)
+            sensitivity = grid.span if grid is not None else int(query.sensitivity)
+            found.append(Asked(named, _question(query, named.column), grid, sensitivity, records))
+        if not found:
+            raise InvalidInputError("no question was asked; give at least one query")
+        self._model.check_queries(tuple(each.query for each in found))
+        return tuple(found)
+
+    @property
+    def _spread(self) -> tuple[str, ...]:
+        """The columns over which the values of a wide table are spread; empty for a long one."""
+        wide = isinstance(self._model, GaussianGroups) and self._model.layout is not None and self._model.layout.wide
+        return self._model.columns if wide else ()
+
+    def _about_all(self, query: Query) -> bool:
+        """Whether a question without a column is about every value of a wide table."""
+        return query.column is None and bool(self._spread)
+
+    def _whole(self, query: Query) -> bool:
+        column = query.column
+        with reading(self._table):
+            return column is not None and column in self._table and self._table.pick([column]).kind(column) == "whole"
+
+    def _tallies(self, asked: tuple[Asked, ...]) -> list[Tally]:
+        """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
+        found: dict[int, Tally] = {}
+        for wide in (False, True):
+            places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
+            if places:
+                table = unpivoted(self._table, self._spread) if wide else self._table
+                subject = VALUE if wide else None
+                answers = tally(table, [asked[i].query for i in places], subject=subject, missing=self._missing)
+                found.update(zip(places, answers, strict=True))
+        for each, one in zip(asked, (found[i] for i in range(len(asked))), strict=True):
+            if isinstance(each.query, Mean) and (one.records == 0 or each.query.size not in (None, one.records)):
+                size = "" if each.query.size is None else f", but size = {each.query.size} was given"
+                raise QueryError(f"the mean is over {one.records} records{size}; leave size= out to use what is there")
+        return [found[i] for i in range(len(asked))]
+
+    def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
+        """Read, charge, commit, draw, store."""
+        made = plan(self._model, asked, target, self._account.state())
+        if not made.fresh:
+            return tuple(made.stored[each.question] for each in asked)
+        tallies = dict(zip((each.question for each in asked), self._tallies(asked), strict=True))
+
+        def decide(state: State) -> tuple[Charge, ...]:
+            nonlocal made
+            if state.head != made.head:
+                made = plan(self._model, asked, target, state)
+            return tuple(_charge(each, made, target) for each in made.fresh)
+
+        receipts = self._account.charge(decide)
+        answers = dict(made.stored)
+        for each, receipt in zip(made.fresh, receipts, strict=True):
+            answers[each.question] = self._drawn(each, tallies[each.question], made, receipt, target)
+        return tuple(answers[each.question] for each in asked)
+
+    def _drawn(self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, target: Target) -> Answer:
+        """Draw the noise of a charged release, and store the answer."""
+        assert made.cost is not None
+        mechanism = asked.mechanism(made.tau)
+        noisy = mechanism.release(exact.counts)
+        leakage = made.cost.leakage
+        together = f"This ε is for {len(made.fresh)} answers released together." if len(made.fresh) > 1 else None
+        answer = Answer(
+            value=_value(asked, noisy, exact.records),
+            query=asked.query,
+            dataset=self._dataset,
+            records=exact.present,
+            tau=made.tau,
+            noise=mechanism.scale,
+            unit=float_above(asked.worth(exact.records)),
+            rounding=float_above(asked.rounding(exact.present)),
+            epsilon=made.cost.epsilon,
+            epsilon_total=made.cost.total,
+            epsilon_remaining=made.cost.left,
+            theorem=leakage.theorem,
+            proof=leakage.proof,
+            scope=leakage.scope,
+            protects=leakage.unit,
+            assumption=leakage.assumption,
+            timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            query_fingerprint=asked.question,
+            model_fingerprint=fingerprint(self._model.to_dict()),
+            entry=receipt.entry,
+            head=receipt.head,
+            notes=(*leakage.notes, *([together] if together else [])),
+            worst_case=leakage.worst_case,
+        )
+        self._account.answer(receipt, {**answer.to_dict(), "asked": target.to_dict()})
+        return answer
+
+    def _previewed(self, asked: Asked, found: Plan, target: Target) -> Preview:
+        cost = found.cost
+        tau = found.tau if cost is not None else found.stored[asked.question].tau
+        mechanism = asked.mechanism(tau)
+        worth = asked.worth(asked.records)
+        alpha = Fraction(mechanism.alpha(target.beta)) * worth + asked.rounding(asked.records)
+        state = self._account.state()
+        total = cost.total if cost is not None else leaked(self._model, spend_of(state.totals))
+        return Preview(
+            query=asked.query,
+            tau=tau,
+            scale=float_above(Fraction(mechanism.scale) * worth),
+            alpha=float_above(alpha),
+            beta=target.beta,
+            epsilon=cost.epsilon if cost is not None else 0.0,
+            epsilon_total=total,
+            epsilon_remaining=remaining(state.budget, total),
+            theorem=cost.leakage.theorem if cost is not None else found.stored[asked.question].theorem,
+            stored=cost is None,
+        )
+
+
+def _question(query: Query, column: str | None) -> str:
+    """Return the fingerprint of a question, the same for the same question in other words."""
+    entries = {**query.to_dict(), "column": column}
+    entries.pop("size", None)
+    if "equals" in entries:
+        entries["isin"] = [entries.pop("equals")]
+    if "isin" in entries:
+        entries["isin"] = sorted(entries["isin"], key=repr)
+    return fingerprint(entries)
+
+
+def _charge(asked: Asked, made: Plan, target: Target) -> Charge:
+    assert made.cost is not None
+    details = {
+        "asked": target.to_dict(),
+        "epsilon": made.cost.epsilon,
+        "epsilon_total": made.cost.total,
+        "epsilon_remaining": made.cost.left,
+        "theorem": made.cost.leakage.theorem,
+        "sensitivity": asked.sensitivity,
+        "query": asked.query.to_dict(),
+    }
+    standing = standing_for(asked.query).to_dict()
+    return Charge(asked.question, fingerprint(standing), standing, made.tau, details)
+
+
+def _value(asked: Asked, noisy: Sequence[int], records: int) -> Value:
+    if asked.grid is None:
+        return tuple(noisy) if asked.query.kind == "histogram" else noisy[0]
+    total = asked.grid.total(noisy[0], records)
+    return float(total / records if isinstance(asked.query, Mean) else total)

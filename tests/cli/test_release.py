@@ -1,0 +1,161 @@
+"""`bayesdp release`, `bayesdp budget` and `bayesdp statement`."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+from bayesdp.cli import run
+
+MODEL = {"type": "markov", "states": [0, 1], "transition": [[0.9, 0.1], [0.4, 0.6]], "length": 500, "column": "s"}
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(tmp_path)
+    polars.DataFrame({"s": [0, 0, 1, 0, 1] * 100}).write_csv("data.csv")
+    Path("model.json").write_text(json.dumps(MODEL))
+    return [
+        "release",
+        "data.csv",
+        *("--model", "model.json", "--query", "count", "--column", "s", "--states", "1"),
+        *("--ledger", "sqlite:///budget.db", "--dataset", "steps"),
+    ]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> str:
+    assert run(list(arguments)) == status
+    shown = capsys.readouterr()
+    return shown.out if status == 0 else shown.err
+
+
+def released(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(printed(capsys, *arguments, "--json"))
+    return found
+
+
+def test_release_prints_the_contract(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    answer = released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    assert abs(answer["value"] - 200) < 60 * answer["scale"]
+    assert answer["interval"][0] < answer["value"] < answer["interval"][1]
+    assert answer["epsilon"] <= 1
+    assert answer["epsilon_total"] + answer["epsilon_remaining"] == pytest.approx(2)
+    assert {"tau", "theorem", "scope", "alpha", "beta"} <= set(answer)
+    again = released(capsys, *given, "--epsilon", "1")
+    assert again == answer
+
+
+def test_the_budget_error_is_exit_3_with_its_figures(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    released(capsys, *given, "--epsilon", "1.5", "--budget", "2")
+    message = printed(capsys, *given, "--states", "0", "--epsilon", "1", status=3)
+    assert "requested ε = 1, remaining 0.5, short by 0.5" in message
+    assert message.count("\n") == 1
+
+
+def test_a_dry_run_leaves_no_trace(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, *given, "--epsilon", "1", "--budget", "2", "--dry-run")
+    assert "Nothing was charged" in text
+    assert not Path("budget.db").exists()
+    released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    before = Path("budget.db").read_bytes()
+    foretold = released(capsys, *given, "--states", "0", "--epsilon", "0.5", "--dry-run")
+    assert foretold["epsilon_remaining"] == pytest.approx(0.5)
+    assert Path("budget.db").read_bytes() == before
+
+
+def test_budget_commands(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    answer = released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    Path("answer.json").write_text(json.dumps(answer))
+    ledger = ("--ledger", "sqlite:///budget.db")
+    shown = json.loads(printed(capsys, "budget", "show", *ledger, "--json"))["datasets"][0]
+    assert (shown["dataset"], shown["budget"], len(shown["releases"])) == ("steps", 2.0, 1)
+    assert shown["epsilon_total"] == answer["epsilon_total"]
+    assert "1 remaining" in printed(capsys, "budget", "show", *ledger, "--dataset", "steps")
+    assert "1 answers checked" in printed(capsys, "budget", "verify", *ledger, "--answer", "answer.json")
+    assert "is now 1.5" in printed(capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.5")
+    assert "does not lower" in printed(
+        capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.8", status=2
+    )
+    assert "--reason" in printed(capsys, "budget", "raise", *ledger, "--dataset", "steps", "--to", "3", status=2)
+    printed(capsys, "budget", "raise", *ledger, "--dataset", "steps", "--to", "3", "--reason", "the board agreed")
+    exported = json.loads(printed(capsys, "budget", "export", *ledger))
+    assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer", "lower", "raise"]
+    assert "the board agreed" in json.dumps(exported)
+    page = printed(capsys, "statement", "answer.json")
+    assert answer["head"] in page
+    with sqlite3.connect("budget.db") as database:
+        database.execute("update bayesdp_entries set body = replace(body, '\"tau\"', '\"tua\"') where kind = 'charge'")
+    database.close()
+    assert "does not hold together" in printed(capsys, "budget", "verify", *ledger, status=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--epsilon", "1"], "budget"),
+        (["--epsilon", "0", "--budget", "2"], "greater than 0"),
+        (["--epsilon", "nan", "--budget", "2"], "finite"),
+        (["--budget", "2"], "--epsilon or --alpha"),
+        (["--epsilon", "1", "--budget", "-2"], "greater than 0"),
+        (["--epsilon", "1", "--budget", "2", "--states", "7"], "not a state"),
+        (["--epsilon", "1", "--budget", "2", "--column", "t"], "speaks about"),
+        (["--epsilon", "1", "--budget", "2", "--where", "s >"], "cannot read"),
+        (["--epsilon", "1", "--budget", "2", "--missing", "guess"], "error"),
+        (["--epsilon", "1", "--budget", "2", "--ledger", "mysql://x/y"], "ledger"),
+        (["--epsilon", "1", "--budget", "2", "--ledger", "sqlite:////no/such/folder/b.db"], "folder"),
+    ],
+)
+def test_mistakes_charge_nothing(
+    given: list[str], arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = printed(capsys, *given, *arguments, status=2)
+    assert said in message
+    assert message.count("\n") == 1
+    if Path("budget.db").exists():
+        assert '"charges": 0' in printed(capsys, "budget", "export", "--ledger", "budget.db") or (
+            '"datasets": []' in printed(capsys, "budget", "export", "--ledger", "budget.db")
+        )
+
+
+HOSTILE = {
+    "empty.csv": b"",
+    "header.csv": b"s\n",
+    "types.csv": b"s\nred\nblue\n",
+    "binary.csv": bytes(range(256)) * 20,
+    "latin.csv": "s\né\n".encode("latin-1"),
+    "missing.csv": b"s\n0\nNA\n1\n",
+    "wide.csv": ",".join(f"c{i}" for i in range(3000)).encode() + b"\n" + b",".join([b"1"] * 3000) + b"\n",
+    "ragged.csv": b"s\n0\n1,2,3\n",
+    "fake.parquet": b"PAR1 nothing PAR1",
+    "sql'; drop table entries; --.csv": b"t\n1\n",
+    "infinite.csv": b"s\n0.5\ninf\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused_and_cost_nothing(
+    given: list[str], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).write_bytes(HOSTILE[name])
+    given[1] = name
+    message = printed(capsys, *given, "--epsilon", "1", "--budget", "2", status=2)
+    assert message.startswith("bayesdp: ")
+    assert message.count("\n") == 1
+    assert not Path("budget.db").exists() or b'"charge"' not in Path("budget.db").read_bytes()
+
+
+@pytest.mark.parametrize("path", ["../data.csv", "/etc/passwd", "data.csv\0", "", "~/x.csv", "*.csv[", "a" * 5000])
+def test_path_tricks(given: list[str], path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    given[1] = path
+    assert printed(capsys, *given, "--epsilon", "1", "--budget", "2", status=2).startswith("bayesdp: ")
+
+
+def test_one_row_is_a_table(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one.csv").write_text("s\n1\n")
+    given[1] = "one.csv"
+    assert released(capsys, *given, "--epsilon", "1", "--budget", "2")["records"] == 1

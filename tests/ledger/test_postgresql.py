@@ -1,0 +1,130 @@
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bayesdp.errors import LedgerError
+from bayesdp.ledger import Account, Charge, Ledger, State, database
+
+TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://someone:s3cret@127.0.0.1:1/db",
+        "postgresql+psycopg://someone:s3cret@127.0.0.1:1/db?sslmode=disable",
+        "postgresql://someone@127.0.0.1:1/db?password=s3cret",
+        "postgresql://someone:s3cret@127.0.0.1:1/db?s3cret=1",
+        "postgres://someone:s3cret@/db?host=/nowhere",
+    ],
+)
+def test_a_server_out_of_reach_is_an_error_that_keeps_the_password(address: str) -> None:
+    with pytest.raises(LedgerError, match="cannot be used") as caught:
+        Ledger(address)
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.fixture
+def address(new_database: Callable[[], str]) -> str:
+    return new_database()
+
+
+def open_account(address: str) -> Account:
+    return Ledger(address).account("steps", model={}, description={}, budget=100.0)
+
+
+def count(state: State) -> Charge:
+    return Charge("q", "count", {}, 0.5)
+
+
+@pytest.mark.slow
+def test_a_missing_ledger_is_not_created_unasked(address: str) -> None:
+    with pytest.raises(LedgerError, match="not a ledger"):
+        Ledger(address, create=False)
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SELECT to_regclass('bayesdp_ledger')").fetchone() == (None,)
+
+
+@pytest.mark.slow
+def test_a_ledger_lives_beside_other_tables(address: str) -> None:
+    with psycopg.connect(address) as connection:
+        connection.execute("CREATE TABLE entries (a int)")
+    assert open_account(address).charge(count).entry == 2
+    assert Ledger(address.replace("postgresql:", "postgresql+psycopg:")).state("steps").charges == 1
+
+
+@pytest.mark.slow
+def test_another_schema_is_refused(address: str) -> None:
+    open_account(address)
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE bayesdp_ledger SET schema = 2")
+    with pytest.raises(LedgerError, match="schema is 2"):
+        Ledger(address)
+
+
+@pytest.mark.slow
+def test_a_connection_lost_while_deciding_charges_nothing(address: str) -> None:
+    account = open_account(address)
+
+    def decide(state: State) -> Charge:
+        with psycopg.connect(address) as connection:
+            connection.execute(TERMINATE)
+        return count(state)
+
+    with pytest.raises(LedgerError, match=r"terminat|closed|lost"):
+        account.charge(decide)
+    assert account.state().entries == 1
+    assert account.charge(count).entry == 2
+
+
+@pytest.mark.slow
+def test_a_ledger_locked_for_too_long_is_an_error(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = open_account(address)
+    monkeypatch.setattr(database, "PATIENCE", 1)
+    with psycopg.connect(address) as connection:
+        connection.execute("SELECT * FROM bayesdp_ledger FOR UPDATE")
+        with pytest.raises(LedgerError, match=r"lock timeout \(waited 1 seconds"):
+            account.charge(count)
+        assert account.state().charges == 0
+    assert account.charge(count).entry == 2
+
+
+@pytest.mark.slow
+def test_a_ledger_without_the_right_to_write_is_an_error(address: str) -> None:
+    open_account(address)
+    with psycopg.connect(address) as connection:
+        name = str(connection.info.options).rpartition("=")[2]
+        connection.execute("CREATE ROLE reader LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO reader".encode())
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO reader".encode())
+    reader = open_account(address.replace("postgres@", "reader@"))
+    assert reader.state().charges == 0
+    with pytest.raises(LedgerError, match="permission denied"):
+        reader.charge(count)
+
+
+@pytest.mark.slow
+def test_charges_are_flushed_even_where_the_server_would_not(address: str) -> None:
+    with psycopg.connect(address) as connection:
+        connection.execute("ALTER ROLE postgres SET synchronous_commit = off")
+    try:
+        store = Ledger(address)._open_database()
+        with store.transaction(write=True) as opened:
+            assert opened.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+            assert opened.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
+        with store.transaction(write=False) as opened:
+            assert opened.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
+            assert opened.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
+    finally:
+        with psycopg.connect(address) as connection:
+            connection.execute("ALTER ROLE postgres RESET synchronous_commit")
+
+
+@pytest.mark.slow
+def test_the_server_stopped_is_an_error(address: str, tmp_path: Path) -> None:
+    with pytest.raises(LedgerError, match="cannot be used"):
+        Ledger(address.replace("host=", f"host={tmp_path}"))

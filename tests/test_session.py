@@ -1,0 +1,326 @@
+"""Sessions: what is released, what is charged, and what is refused without a charge."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+from scipy import stats
+
+import bayesdp as bdp
+from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.answer import Answer
+from bayesdp.errors import (
+    BayesDPError,
+    BudgetError,
+    CalibrationError,
+    FrameError,
+    InvalidInputError,
+    LedgerError,
+    QueryError,
+)
+from bayesdp.experiments.data import load
+from bayesdp.ledger import Ledger
+from bayesdp.session import Session
+
+ACTIVE = bdp.Count("steps > 0", equals=True)
+HEIGHT = bdp.Sum("height", bounds=(0, 100))
+
+
+@pytest.fixture(scope="module")
+def activity() -> polars.DataFrame:
+    return load("activity").frame
+
+
+@pytest.fixture(scope="module")
+def chain(activity: polars.DataFrame) -> bdp.MarkovChain:
+    return bdp.MarkovChain.fit(activity, state="steps > 0", order_by=["date", "interval"], missing="drop")
+
+
+@pytest.fixture
+def session(activity: polars.DataFrame, chain: bdp.MarkovChain, tmp_path: Path) -> Iterator[Session]:
+    with Session(activity, chain, epsilon=2.0, ledger=tmp_path / "budget.db", dataset="steps") as opened:
+        yield opened
+
+
+@pytest.fixture
+def families() -> polars.DataFrame:
+    return load("galton").frame
+
+
+def test_a_count_is_released_charged_and_explained(session: Session) -> None:
+    answer = session.release(ACTIVE, epsilon=0.5)
+    assert isinstance(answer.value, int)
+    assert abs(answer.value - 4250) < 60 * answer.scale
+    assert answer.epsilon <= 0.5
+    assert session.leaked == answer.epsilon_total <= 0.5
+    assert session.remaining == pytest.approx(1.5)
+    assert (answer.theorem, answer.records) == ("markov-mixing", 15264)
+    assert "not the person" in answer.guarantee
+    assert "15264" in answer.guarantee
+    assert "missing is treated as public" in answer.guarantee
+    assert "estimated from data" in answer.guarantee
+    low, high = answer.interval(0.95)
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    assert low < answer.value < high
+    assert high - answer.value <= answer.accuracy(0.05)
+
+
+def test_the_answer_reads_back_from_json(session: Session) -> None:
+    answer = session.release(ACTIVE, epsilon=0.5)
+    assert Answer.from_dict(json.loads(answer.to_json())) == answer
+    assert session.history == (answer,)
+    page = answer.statement()
+    assert answer.head in page
+    assert "What an attacker can learn at most" in page
+    assert answer._repr_html_().startswith("<table>")
+    assert answer.__rich__().row_count > 5
+
+
+def test_asking_again_is_free_and_gives_the_same_answer(session: Session) -> None:
+    first = session.release(ACTIVE, epsilon=0.5)
+    assert session.release(ACTIVE, epsilon=0.5) == first
+    assert session.release(ACTIVE, epsilon=0.2) == first
+    assert session.release(bdp.Count(equals=True), epsilon=0.5) == first
+    assert session.release(ACTIVE, alpha=1000) == first
+    assert session.preview(ACTIVE, epsilon=0.4).stored
+    better = session.release(ACTIVE, epsilon=1.0)
+    assert better.tau > first.tau
+    assert session.release(ACTIVE, epsilon=1.0) == better
+
+
+def test_a_stored_answer_is_free_even_when_the_budget_is_gone(session: Session) -> None:
+    first = session.release(ACTIVE, epsilon=1.5)
+    session.release(bdp.Count("steps > 0", equals=False), epsilon=session.remaining)
+    assert session.remaining == pytest.approx(0, abs=1e-6)
+    assert session.release(ACTIVE, epsilon=1.5) == first
+
+
+def test_the_budget_is_refused_with_the_figures_and_nothing_is_charged(session: Session) -> None:
+    session.release(ACTIVE, epsilon=1.5)
+    before = session.leaked
+    with pytest.raises(BudgetError, match=r"requested ε = 1, remaining 0\.5") as refusal:
+        session.release(bdp.Count("steps > 0", equals=False), epsilon=1.0)
+    assert refusal.value.difference == pytest.approx(0.5)
+    assert session.leaked == before
+
+
+def test_preview_costs_nothing_and_foretells_the_release(session: Session) -> None:
+    foretold = session.preview(ACTIVE, epsilon=0.5)
+    assert session.leaked == 0
+    answer = session.release(ACTIVE, epsilon=0.5)
+    assert (foretold.tau, foretold.scale, foretold.epsilon_remaining) == (
+        answer.tau,
+        answer.scale,
+        answer.epsilon_remaining,
+    )
+    assert foretold.alpha == answer.accuracy(0.05)
+    assert "Nothing was charged" in str(foretold)
+
+
+@pytest.mark.parametrize("alpha", [25.0, 12.0, 6.0])
+def test_from_the_accuracy(session: Session, alpha: float) -> None:
+    foretold = session.preview(ACTIVE, alpha=alpha, beta=0.1)
+    assert foretold.alpha <= alpha
+    slightly_less = DiscreteLaplace(1 / (foretold.tau * 0.999)).alpha(0.1)
+    assert slightly_less > alpha or slightly_less == pytest.approx(alpha)
+    if foretold.epsilon_total <= 2:
+        assert session.release(ACTIVE, alpha=alpha, beta=0.1).accuracy(0.1) <= alpha
+
+
+def test_several_answers_in_one_charge(session: Session) -> None:
+    queries = [ACTIVE, bdp.Histogram("steps > 0", cells=[False, True])]
+    count, histogram = session.release_all(queries, epsilon=1.0)
+    assert count.tau == histogram.tau
+    assert isinstance(histogram.value, tuple)
+    assert abs(sum(histogram.value) - 15264) < 200 * histogram.scale
+    assert session.leaked <= 1.0
+    assert "2 answers released together" in count.guarantee
+    with pytest.raises(BudgetError):
+        session.release_all([bdp.Count("steps > 0", equals=False), ACTIVE], epsilon=1.5)
+    assert len(session.history) == 2
+
+
+def test_a_sum_on_the_grid_with_its_rounding(families: polars.DataFrame, tmp_path: Path) -> None:
+    model = bdp.GaussianGroups.fit(families, value=["height", "father", "mother"])
+    with Session(families, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="galton") as session:
+        one = session.release(HEIGHT, epsilon=1.0)
+        truth = float(families["height"].sum())
+        assert abs(float(one.value) - truth) < 60 * one.scale  # type: ignore[arg-type]
+        assert one.theorem == "gaussian-covariance"
+        assert 0 < one.rounding < 1e-3
+        every = session.release(bdp.Sum(bounds=(0, 100)), epsilon=1.0)
+        total = sum(float(families[column].sum()) for column in ("height", "father", "mother"))
+        assert abs(float(every.value) - total) < 60 * every.scale  # type: ignore[arg-type]
+        mean = session.release(bdp.Mean("height", bounds=(0, 100)), epsilon=1.0)
+        assert abs(float(mean.value) - truth / 898) < 60 * mean.scale  # type: ignore[arg-type]
+        with pytest.raises(QueryError, match="898 records, but size = 5"):
+            session.release(bdp.Mean("height", bounds=(0, 50), size=5), epsilon=0.5)
+        with pytest.raises(QueryError, match="speaks about"):
+            session.release(bdp.Count("family", equals="1"), epsilon=0.1)
+
+
+def test_integers_on_the_grid_are_exact(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [1, 2, 3, 400], "g": ["a", "b", "a", "b"]})
+    with Session(table, bdp.Independent(), epsilon=2000.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answer = session.release(bdp.Sum("x", bounds=(0, 10)), epsilon=800.0)
+        assert (answer.value, answer.rounding) == (16.0, 0.0)
+        filtered = session.release(bdp.Sum("x", bounds=(0, 10), where="g == 'a'"), epsilon=800.0)
+        assert filtered.value == 4.0
+        assert filtered.records == 4
+
+
+def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [50.0] * 20})
+    with Session(table, bdp.Independent(), epsilon=10.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        private = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45"), epsilon=1.0)
+        public = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45", public_filter=True), epsilon=1.0)
+    assert private.scale == pytest.approx(60, rel=1e-6)
+    assert public.scale == pytest.approx(20, rel=1e-6)
+
+
+def test_a_small_epsilon_gets_a_coarser_grid(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": np.linspace(0, 1, 1000)})
+    with Session(table, bdp.ArbitraryGroups(1000), epsilon=10.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answer = session.release(bdp.Sum("x", bounds=(0, 1)), epsilon=1e-4)
+        assert answer.tau == pytest.approx(1e-7)
+        with pytest.raises((CalibrationError, InvalidInputError)):
+            session.release(bdp.Sum("x", bounds=(0, 2)), epsilon=1e-15)
+        assert len(session.history) == 1
+
+
+def test_reopening_needs_the_same_model_and_data(
+    activity: polars.DataFrame, chain: bdp.MarkovChain, tmp_path: Path
+) -> None:
+    ledger = tmp_path / "budget.db"
+    with Session(activity, chain, epsilon=2.0, ledger=ledger, dataset="steps") as session:
+        answer = session.release(ACTIVE, epsilon=1.0)
+    with Session(activity, chain, ledger=ledger, dataset="steps") as again:
+        assert again.budget == 2.0
+        assert again.remaining == pytest.approx(1.0)
+        assert again.release(ACTIVE, epsilon=1.0) == answer
+    with Session(activity, chain, epsilon=99.0, ledger=ledger, dataset="steps") as again:
+        assert again.budget == 2.0
+    with pytest.raises(LedgerError, match="model"):
+        Session(activity, bdp.ArbitraryGroups(20000), ledger=ledger, dataset="steps")
+    with pytest.raises(BayesDPError):
+        Session(activity.head(10000), chain, ledger=ledger, dataset="steps")
+    with pytest.raises(BayesDPError, match="budget"):
+        Session(activity, chain, ledger=ledger, dataset="another")
+
+
+def test_a_longer_chain_than_the_model_allows_is_refused(activity: polars.DataFrame, tmp_path: Path) -> None:
+    model = bdp.MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=[False, True], length=100, state="steps > 0")
+    with pytest.raises(FrameError, match="chain of 15264 records"):
+        Session(activity, model, epsilon=1.0, ledger=tmp_path / "b.db", dataset="d", missing="drop")
+    assert not (tmp_path / "b.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("query", "given"),
+    [
+        (ACTIVE, {"epsilon": 0.0}),
+        (ACTIVE, {"epsilon": -1.0}),
+        (ACTIVE, {"epsilon": math.nan}),
+        (ACTIVE, {"epsilon": math.inf}),
+        (ACTIVE, {}),
+        (ACTIVE, {"epsilon": 1.0, "alpha": 3.0}),
+        (ACTIVE, {"alpha": 0.5}),
+        (ACTIVE, {"alpha": 5.0, "beta": 0.0}),
+        (bdp.Count("interval", equals=5), {"epsilon": 0.5}),
+        (bdp.Count("steps > 0", equals="yes"), {"epsilon": 0.5}),
+        (bdp.Count("steps > 0", equals=True, where="nothing > 3"), {"epsilon": 0.5}),
+        (bdp.Count("steps > 0", equals=True, where="drop table entries"), {"epsilon": 0.5}),
+        (bdp.Sum("steps > 0", bounds=(0, 1)), {"epsilon": 0.5}),
+        ("count", {"epsilon": 0.5}),
+    ],
+)
+def test_bad_arguments_charge_nothing(session: Session, query: bdp.Query, given: dict[str, float]) -> None:
+    with pytest.raises(BayesDPError):
+        session.release(query, **given)
+    assert session.leaked == 0
+    assert session.history == ()
+
+
+def test_a_failure_after_the_charge_leaves_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bayesdp.mechanisms import DiscreteLaplaceMechanism
+
+    def broken(self: DiscreteLaplaceMechanism, values: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DiscreteLaplaceMechanism, "release", broken)
+        with pytest.raises(KeyboardInterrupt):
+            session.release(ACTIVE, epsilon=0.5)
+    assert session.leaked == pytest.approx(0.5)
+    assert session.history == ()
+
+
+def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path) -> None:
+    bits = np.random.default_rng(0).random(2000) < 0.3
+    model = bdp.MarkovChain([[0.7, 0.3], [0.7, 0.3]], states=[False, True], column="on", length=2000)
+    for name, table in {
+        "polars": polars.DataFrame({"on": bits}),
+        "pandas": polars.DataFrame({"on": bits}).to_pandas(),
+        "arrow": polars.DataFrame({"on": bits}).to_arrow(),
+    }.items():
+        with Session(table, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset=name) as session:
+            found = session.randomize(epsilon=2.0)
+            assert len(found.column) == 2000
+            flipped = sum(bool(a) != bool(b) for a, b in zip(found.column.to_numpy(), bits, strict=True))
+            assert stats.binomtest(flipped, 2000, found.flip_probability).pvalue > 1e-9
+            assert session.leaked <= 2.0
+            session.randomize(epsilon=2.0)
+            assert session.leaked > 2.0
+    with Session(
+        polars.LazyFrame({"on": bits}), model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="lazy"
+    ) as session:
+        with pytest.raises(FrameError, match="collect"):
+            session.randomize(epsilon=2.0)
+        assert session.leaked == 0
+
+
+def test_the_released_noise_follows_its_law(tmp_path: Path) -> None:
+    """Many answers to one count, each asked in other words, against the exact discrete Laplace law."""
+    table = polars.DataFrame({"x": [1, 0, 1]})
+    runs = 400
+    queries = [bdp.Count("x", equals=1, where=f"x > -{i + 1}", public_filter=True) for i in range(runs)]
+    with Session(table, bdp.Independent(), epsilon=500.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answers = session.release_all(queries, epsilon=float(runs))
+    assert answers[0].tau == pytest.approx(1.0)
+    errors = [int(answer.value) - 2 for answer in answers]  # type: ignore[arg-type]
+    p = math.exp(-answers[0].tau)
+    law = {k: (1 - p) / (1 + p) * p ** abs(k) for k in range(-3, 4)}
+    found = Counter(error if abs(error) <= 3 else "tail" for error in errors)
+    expected = [runs * chance for chance in law.values()] + [runs * (1 - sum(law.values()))]
+    observed = [found[k] for k in law] + [found["tail"]]
+    assert stats.chisquare(observed, expected).pvalue > 1e-9
+
+
+@pytest.mark.slow
+def test_neighbouring_inputs_never_beat_epsilon(tmp_path: Path) -> None:
+    """An attacker who sees the answer tells two values of one record apart no better than e^ε (Clopper–Pearson)."""
+    chain = bdp.MarkovChain([[0.8, 0.2], [0.2, 0.8]], column="x", length=3)
+    generator = np.random.default_rng(7)
+    counts = {0: 0, 1: 0}
+    runs = 400
+    with Ledger(tmp_path / "b.db") as ledger:
+        for first in (0, 1):
+            for run in range(runs):
+                states = [first]
+                while len(states) < 3:
+                    states.append(states[-1] if generator.random() < 0.8 else 1 - states[-1])
+                table = polars.DataFrame({"x": states})
+                name = f"{first}-{run}"
+                with Session(table, chain, epsilon=1.0, ledger=ledger, dataset=name, missing="error") as session:
+                    counts[first] += int(session.release(bdp.Count("x", equals=1), epsilon=1.0).value) >= 2  # type: ignore[arg-type]
+    lowest = stats.binomtest(counts[1], runs).proportion_ci(1 - 1e-9, method="exact").low
+    highest = stats.binomtest(counts[0], runs).proportion_ci(1 - 1e-9, method="exact").high
+    assert lowest <= math.e * highest
