@@ -1,0 +1,87 @@
+"""What the paper prints: every value typed in by hand, and where in the paper it stands. Nothing else is typed in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["CLAIMS", "DATA", "TITLE", "PrintedClaims", "PrintedData"]
+
+TITLE = "Balancing Privacy and Utility in Correlated Data: A Study of Bayesian Differential Privacy (extended version)"
+
+Entries = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class PrintedData:
+    """What the paper prints about one data set, as texts: "0.850" has three decimals.
+
+    records, size, sensitivity, and ρ or γ: the data table (tab:data), m = n being "n".
+    bounds:      what values are clipped to, in the unit of the data (Databases, Multivariate Gaussian).
+    factor:      ε/τ of the Gaussian bound (Mechanism and Experiment Design, Gaussian Data).
+    matrix:      transition probabilities 00, 01, 10, 11 (Databases, Markov Model).
+    least:       the smallest ε in the equation of τ (eq:markov_tao), then wherever the text repeats it.
+    """
+
+    records: str
+    size: str
+    sensitivity: str
+    bounds: tuple[float, float] | None = None
+    correlation: str | None = None
+    factor: str | None = None
+    gamma: str | None = None
+    matrix: Entries | None = None
+    least: tuple[str, ...] = ()
+
+
+_ACTIVITY_MATRIX = ("0.882", "0.117", "0.305", "0.695")
+
+DATA: Mapping[str, PrintedData] = {
+    "galton": PrintedData("897", "3", "254 cm (100 in)", (0, 100), correlation="0.275", factor="1.853"),
+    "familyiq": PrintedData("868", "2", "120", (40, 160), correlation="0.4483", factor="1.45"),
+    "syntheticiq": PrintedData("20000", "2", "120", (40, 160), correlation="0.45", factor="1.45"),
+    "activity": PrintedData("17568", "n", "1", gamma="7.54", matrix=_ACTIVITY_MATRIX, least=("8.05",)),
+    "activity-day": PrintedData("288", "n", "1", gamma="7.54", matrix=_ACTIVITY_MATRIX, least=("8.05",)),
+    "electricity-70": PrintedData(
+        "731", "n", "1", gamma="3.29", matrix=("0.445", "0.555", "0.149", "0.850"), least=("4.7", "6.9", "4.9")
+    ),
+    "electricity-80": PrintedData(
+        "731", "n", "1", gamma="4.49", matrix=("0.818", "0.182", "0.371", "0.629"), least=("6.03", "4.7")
+    ),
+    "electricity-90": PrintedData(
+        "731", "n", "1", gamma="8.43", matrix=("0.894", "0.106", "0.478", "0.522"), least=("8.54", "8.45")
+    ),
+}
+"""What the paper prints about each data set; the order is that of the report."""
+
+
+@dataclass(frozen=True)
+class PrintedClaims:
+    """Numbers the paper's text states.
+
+    days:              single-day data sets of Activity (Databases; then Mechanism and Experiment Design).
+    galton_saving:     error saved at ε = 1 against the general bound, in inches (Results and Discussion).
+    iq_saving:         the same for both IQ data sets.
+    activity_ratio:    how many times larger the general bound's error is for Activity (same place).
+    markov_wins:       (τ, n, γ): the Markov bound is still the tighter one (Markov, Relationship between DP and BDP).
+    markov_loses:      (τ, n, γ): it loses only for γ as high as this (same place).
+    day_mape, mape:    the Markov bound's MAPE in percent stays below this for a single day, for Activity and
+                       Electricity (Results and Discussion).
+    iq_variance:       σ² of SyntheticIQ, which is its σ (Databases, Multivariate Gaussian).
+    impossible_below:  no standard confidence level, 90 to 99 %, for ε below this (after the impossibility result).
+    """
+
+    days: tuple[str, str] = ("61", "56")
+    galton_saving: str = "200"
+    iq_saving: str = "400"
+    activity_ratio: str = "100000"
+    markov_wins: tuple[str, str, str] = ("0.5", "80", "10000")
+    markov_loses: tuple[str, str, str] = ("0.5", "20", "100")
+    day_mape: str = "10"
+    mape: str = "0.1"
+    iq_variance: str = "15"
+    impossible_below: str = "4"
+
+
+CLAIMS = PrintedClaims()
+"""The numbers of the paper's text."""

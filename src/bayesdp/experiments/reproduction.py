@@ -1,0 +1,180 @@
+"""`bayesdp reproduce`: every figure and table of the paper, with our bounds beside it, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError
+from bayesdp.experiments import report
+from bayesdp.experiments.charts import Chart
+from bayesdp.experiments.curves import CURVES
+from bayesdp.experiments.drawing import draw
+from bayesdp.experiments.errata import errata_table
+from bayesdp.experiments.figures import error_chart, mape_chart
+from bayesdp.experiments.simulate import Result, run
+from bayesdp.experiments.studies import STUDIES, Study, study
+from bayesdp.experiments.tables import Runs, Table, data_table, least_table, multiples_table, paper_table
+from bayesdp.progress import tracked
+from bayesdp.validation import brief
+
+__all__ = ["Report", "catalogue", "reproduce"]
+
+_ERRATA = "errata"
+_FIGURES, _NUMBERS = "figures", "numbers"
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was reproduced, and the files it was written to.
+
+    results: one result a data set. sources: for each, whether the original file or a twin was used.
+    """
+
+    out: Path
+    charts: tuple[Chart, ...]
+    tables: tuple[Table, ...]
+    results: Mapping[str, Result] = field(repr=False)
+    sources: Mapping[str, str]
+    files: tuple[Path, ...] = field(repr=False)
+
+    @property
+    def html(self) -> Path:
+        """The page to open."""
+        return self.out / "report.html"
+
+    @property
+    def markdown(self) -> Path:
+        """The same as Markdown."""
+        return self.out / "report.md"
+
+    def table(self, name: str) -> Table:
+        """Return one of the tables by name."""
+        return next(each for each in self.tables if each.name == name)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {source}" for name, source in self.sources.items()]
+        counted = f"{len(self.charts)} figures and {len(self.tables)} tables"
+        return "\n".join([*lines, f"{counted} in {self.out}; open {self.html}"])
+
+
+def catalogue() -> dict[str, str]:
+    """Return what can be reproduced: names, each with one line that says what it is.
+
+    >>> catalogue()["impossibility"]
+    'the least β when all records may be correlated'
+    """
+    curves = {name: about for name, (_, about) in CURVES.items()}
+    return (
+        curves
+        | {name: f"{each.title}: error and MAPE over ε" for name, each in STUDIES.items()}
+        | {_ERRATA: "table: the paper's errata with evidence"}
+    )
+
+
+def reproduce(
+    names: Iterable[str] = (),
+    *,
+    out: str | Path,
+    data: str | Path | None = None,
+    runs: int = 1000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Report:
+    """Recompute the paper's figures and tables and write them to `out`.
+
+    names: which of `catalogue()`; none means all. Tables cover the data sets among them.
+    data:  the folder of the original files; without it that of BAYESDP_DATA; a built-in twin stands in for a missing
+           file, and every figure and table says so.
+    runs:  how many releases to simulate for each mechanism and ε.
+
+    Writes figures/*.svg, *.png, the numbers of every figure, data set and table as numbers/*.csv, report.html (which
+    needs no other file) and report.md; the same seed writes the same numbers. Raises InvalidInputError for an unknown
+    name, for data that cannot be read and for a folder that cannot be written to.
+    """
+    chosen = _chosen(names)
+    runs, seed = validation.natural("runs", runs), validation.natural("seed", seed, least=0)
+    done: dict[str, tuple[Study, Result]] = {}
+    pictures: dict[str, bytes] = {}
+    charts: list[Chart] = []
+    writer = _Writer(_folder(out))
+    for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
+        for chart in _charts(name, done, data, runs, seed):
+            charts.append(chart)
+            pictures[chart.name], png = draw(chart)
+            writer.write(f"{_FIGURES}/{chart.name}.svg", pictures[chart.name])
+            writer.write(f"{_FIGURES}/{chart.name}.png", png)
+            writer.write(f"{_NUMBERS}/{chart.name}.csv", chart.csv())
+        if name in done:
+            writer.write(f"{_NUMBERS}/{name}.csv", done[name][1].csv())
+    made = _tables(chosen, done, data)
+    for each in made:
+        writer.write(f"{_NUMBERS}/table-{each.name}.csv", each.csv())
+    sources = {name: found.source for name, (found, _) in done.items()}
+    intro = report.introduction([f"{name}: {source}" for name, source in sources.items()], runs, seed)
+    writer.write("report.html", report.html(intro, charts, pictures, made))
+    writer.write("report.md", report.markdown(intro, charts, made, _FIGURES))
+    results = {name: result for name, (_, result) in done.items()}
+    return Report(writer.folder, tuple(charts), made, results, sources, tuple(writer.files))
+
+
+def _charts(
+    name: str, done: dict[str, tuple[Study, Result]], data: str | Path | None, runs: int, seed: int
+) -> Iterator[Chart]:
+    """Yield the figures of a name; a data set is run first, and added to `done`."""
+    if name in CURVES:
+        yield CURVES[name][0]()
+    elif name in STUDIES:
+        found = study(name, data, runs=runs, seed=seed)
+        result = run(found.experiment)
+        done[name] = found, result
+        yield error_chart(found, result)
+        yield mape_chart(found, result)
+
+
+def _tables(chosen: Sequence[str], done: Runs, data: str | Path | None) -> tuple[Table, ...]:
+    made = [
+        paper_table(done, [name for name in chosen if name in CURVES]),
+        data_table(done),
+        least_table(done),
+        multiples_table(done),
+        *([errata_table(data)] if _ERRATA in chosen else []),
+    ]
+    return tuple(each for each in made if each.rows)
+
+
+def _chosen(names: Iterable[str]) -> list[str]:
+    known = catalogue()
+    asked = [names] if isinstance(names, str) else list(names)
+    for name in asked:
+        if name not in known:
+            raise InvalidInputError(f"there is nothing called {brief(name)} to reproduce; there are {', '.join(known)}")
+    return [name for name in known if not asked or name in asked]
+
+
+def _folder(out: str | Path) -> Path:
+    if not isinstance(out, str | Path):
+        raise InvalidInputError(f"out must be a folder, not {brief(out)}")
+    folder = Path(out)
+    try:
+        for each in (_FIGURES, _NUMBERS):
+            (folder / each).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write to {folder}: {error.strerror or error}") from None
+    return folder
+
+
+@dataclass(frozen=True)
+class _Writer:
+    folder: Path
+    files: list[Path] = field(default_factory=list)
+
+    def write(self, name: str, content: str | bytes) -> None:
+        path = self.folder / name
+        try:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        except OSError as error:
+            raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from None
+        self.files.append(path)

@@ -1,0 +1,268 @@
+import csv
+import hashlib
+import math
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.experiments import Report, catalogue, reproduce
+from bayesdp.experiments.charts import Chart, Line, Panel
+from bayesdp.experiments.curves import CURVES, oracle_leak, tightness
+from bayesdp.experiments.data import FOLDER_VARIABLE
+from bayesdp.experiments.drawing import draw
+from bayesdp.experiments.studies import STUDIES, study
+from bayesdp.experiments.tables import agrees, least_epsilon
+
+FILES = Path(__file__).parents[3] / "shared/data"
+
+
+@pytest.fixture(autouse=True)
+def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Everything, on twins, with 50 runs."""
+    out = tmp_path_factory.mktemp("full")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(FOLDER_VARIABLE, raising=False)
+        return reproduce(out=out, runs=50, progress=False)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_a_full_run_writes_every_file(full: Report) -> None:
+    expected = [*CURVES, *(f"{name}-{kind}" for name in STUDIES for kind in ("error", "mape"))]
+    assert [chart.name for chart in full.charts] == expected
+    for name in expected:
+        assert (full.out / f"figures/{name}.svg").read_bytes().startswith(b"<?xml")
+        assert (full.out / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+        for row in rows(full.out / f"numbers/{name}.csv"):
+            assert all(math.isfinite(float(value)) for value in list(row.values())[3:])
+    for name in STUDIES:
+        assert len({row["epsilon"] for row in rows(full.out / f"numbers/{name}.csv")}) == 23
+    assert {each.name for each in full.tables} == {"paper-vs-ours", "data-sets", "least-epsilon", "multiples", "errata"}
+    for table in full.tables:
+        assert len(rows(full.out / f"numbers/table-{table.name}.csv")) == len(table.rows)
+        assert all(len(row) == len(table.header) for row in table.rows)
+    assert set(full.files) == {path for path in full.out.rglob("*") if path.is_file()}
+    assert "24 figures and 5 tables" in str(full)
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.tags: list[str] = []
+        self.alts = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset", "data", "action"):
+                self.links.append(value or "")
+            self.alts += name == "alt" and bool(value)
+
+
+def test_the_page_needs_nothing_else_and_fits_a_phone(full: Report) -> None:
+    text = full.html.read_text(encoding="utf-8")
+    page = _Links()
+    page.feed(text)
+    assert len(page.links) == page.alts == 24
+    assert all(link.startswith("data:image/svg+xml;base64,") for link in page.links)
+    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert not re.search(r"url\(|@import", text)
+    assert 'name="viewport" content="width=device-width' in text
+    assert text.count('<div class="scroll"><table>') == page.tags.count("table") == 5
+
+
+def test_the_markdown_shows_the_pictures_that_were_written(full: Report) -> None:
+    text = full.markdown.read_text(encoding="utf-8")
+    shown = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
+    assert len(shown) == 24
+    assert all((full.out / path).is_file() for path in shown)
+
+
+def test_every_figure_and_table_says_twin_or_synthetic(full: Report) -> None:
+    for chart in full.charts:
+        name = chart.name.rpartition("-")[0]
+        if name in STUDIES:
+            assert full.sources[name] in chart.source
+            assert ("synthetic" if name == "syntheticiq" else "twin") in chart.source
+        else:
+            assert chart.source == "theory only, no data"
+    for table in ("data-sets", "least-epsilon", "multiples"):
+        assert all("twin" in row[1] or "synthetic" in row[1] for row in full.table(table).rows)
+    assert all(re.search("twin|synthetic|no data", row[1]) for row in full.table("paper-vs-ours").rows)
+
+
+@pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
+def test_original_files_are_used_and_named(tmp_path: Path) -> None:
+    found = reproduce(["galton", "activity-day", "electricity-70"], out=tmp_path, data=FILES, runs=20, progress=False)
+    assert found.sources["galton"] == "original file galton.csv"
+    assert found.sources["activity-day"] == "original file activity.csv"
+    assert "twin" in found.sources["electricity-70"]
+    assert "original file galton.csv" in found.html.read_text(encoding="utf-8")
+    assert found.results["galton"].at("gaussian-covariance", 1)[0].factor == pytest.approx(1.468, abs=5e-4)
+
+
+def test_plain_dp_is_dashed_and_called_unprotected(full: Report) -> None:
+    for chart in full.charts:
+        dashed = [line for panel in chart.panels for line in panel.lines if line.style == "--"]
+        assert all(line.name == "plain-dp" for line in dashed)
+        assert bool(dashed) == (chart.name not in ("markov-region", "impossibility", "tightness"))
+        if dashed:
+            assert any("unprotected" in line.label for line in dashed)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "numbers").iterdir()}
+
+
+def test_names_select_and_the_seed_decides(full: Report, tmp_path: Path) -> None:
+    names = ["activity", "gaussian-bound", "syntheticiq"]
+    chosen = reproduce(names, out=tmp_path / "a", runs=50, progress=False)
+    assert {chart.name.removesuffix("-error").removesuffix("-mape") for chart in chosen.charts} == set(names)
+    everything, some = digests(full.out), digests(tmp_path / "a")
+    kept = {name for name in some if not name.startswith("table-")}
+    assert {name: some[name] for name in kept} == {name: everything[name] for name in kept}
+    other = reproduce("syntheticiq", out=tmp_path / "b", runs=50, seed=1, progress=False)
+    assert list(other.results) == ["syntheticiq"]
+    assert digests(tmp_path / "b")["syntheticiq.csv"] != everything["syntheticiq.csv"]
+
+
+def test_only_curves_need_no_data(tmp_path: Path) -> None:
+    found = reproduce(["impossibility"], out=tmp_path, progress=True)
+    assert [table.name for table in found.tables] == ["paper-vs-ours"]
+    assert "theory only" in found.html.read_text(encoding="utf-8")
+
+
+def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"galton.*errata"):
+        reproduce(["nonsense"], out=tmp_path)
+    with pytest.raises(InvalidInputError, match="runs"):
+        reproduce(out=tmp_path, runs=0)
+    with pytest.raises(InvalidInputError, match="out"):
+        reproduce(out=7)  # type: ignore[arg-type]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidInputError, match="cannot write"):
+        reproduce(out=tmp_path / "file")
+    with pytest.raises(InvalidInputError, match="folder"):
+        reproduce(["galton"], out=tmp_path, data=tmp_path / "nowhere")
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependencyError, match=r"bayesdp\[plot\]"):
+        draw(Chart("x", "x", "x", "x", (Panel((Line("a", ((0, 0), (1, 1)), "#000000"),)),)))
+
+
+def test_the_catalogue_has_a_line_for_everything() -> None:
+    found = catalogue()
+    assert list(found) == [*CURVES, *STUDIES, "errata"]
+    assert all(text and "\n" not in text for text in found.values())
+
+
+LEAST = {"activity": 8.060, "electricity-70": 6.952, "electricity-80": 6.021, "electricity-90": 8.542}
+
+
+@pytest.mark.parametrize(("name", "least"), LEAST.items())
+def test_the_smallest_epsilon_of_the_reference(name: str, least: float, full: Report) -> None:
+    found = study(name)
+    assert least_epsilon("markov-paper", found) == pytest.approx(least, abs=5e-4)
+    mixing = least_epsilon("markov-mixing", found)
+    assert mixing is not None
+    assert mixing < 1e-6
+    (row,) = [row for row in full.table("least-epsilon").rows if row[0] == found.title]
+    assert row[3:6] == (f"{least:.3f}", "any ε > 0", "any ε > 0")
+
+
+def verdict(full: Report, about: str, what: str) -> list[str]:
+    table = full.table("paper-vs-ours")
+    return [row[-1] for row in table.rows if row[0].startswith(about) and row[2].startswith(what)]
+
+
+def test_verdicts_on_the_papers_numbers(full: Report) -> None:
+    assert "197 trios" in verdict(full, "Galton", "records")[0]
+    assert verdict(full, "FamilyIQ", "records") == ["match"]
+    assert "1.610" in verdict(full, "FamilyIQ", "factor")[0]
+    assert "2,304 missing" in verdict(full, "Activity, number", "records")[0]
+    assert "0.850/0.149 = 5.70" in verdict(full, "Electricity, days above 70", "γ")[0]
+    assert [text[:5] for text in verdict(full, "Electricity", "γ")] == ["contr", "match", "match"]
+    assert verdict(full, "SyntheticIQ", "factor") == ["match"]
+    assert "below n" in verdict(full, "Activity, number", "error of general")[0]
+    assert "10.75" in verdict(full, "theory", "γ from which")[0]
+    assert all(row[-1] not in ("", "differs") for row in full.table("paper-vs-ours").rows)
+
+
+def test_errata_come_with_their_evidence(full: Report) -> None:
+    evidence = {row[0]: row[2] for row in full.table("errata").rows}
+    known = {"1": "1.845", "2": "1.610", "3": "5.70", "5": "53 days", "7": "1.998", "8": "2.000", "9": "1.618"}
+    for number, text in {**known, "10": "2.944", "11": "58.4", "14": "16.8"}.items():
+        assert text in evidence[number]
+    assert "1.477 were they equal" in evidence["2"]
+
+
+def test_printed_numbers_are_rounded_or_cut_off() -> None:
+    assert agrees("8.54", 8.542) == "match"
+    assert agrees("731", 731) == "match"
+    assert agrees("6.9", 6.965) == "match, cut off instead of rounded"
+    assert agrees("4.7", 6.952) is None
+
+
+def test_laplace_beats_randomized_response_at_whole_errors(full: Report) -> None:
+    (chart,) = [chart for chart in full.charts if chart.name == "response-beta"]
+    for panel in chart.panels:
+        values = {line.name: dict(line.points) for line in panel.lines}
+        for alpha in range(1, 8):
+            at = {name: points[alpha] for name, points in values.items()}
+            assert at["plain-dp"] < at["markov-mixing"] <= at["markov-paper"] < at["chakrabarti-2022"]
+            assert math.log(at["markov-count"]) == pytest.approx(math.log(at["markov-mixing"]), rel=1e-5)
+
+
+def test_our_bounds_never_exceed_the_papers(full: Report) -> None:
+    charts = {chart.name: chart for chart in full.charts}
+    for panel in charts["gaussian-bound"].panels:
+        lines = {line.name: dict(line.points) for line in panel.lines}
+        shared = set(lines["gaussian-tight"]) & set(lines["gaussian-paper"])
+        assert len(shared) > 100
+        assert all(lines["gaussian-tight"][rho] <= lines["gaussian-paper"][rho] for rho in shared)
+    for panel in charts["response-alpha"].panels:
+        lines = {line.name: dict(line.points) for line in panel.lines}
+        for epsilon, alpha in lines["markov-paper"].items():
+            assert lines["markov-mixing"][epsilon] <= alpha
+
+
+@pytest.mark.parametrize(("r", "tau"), [(2, 1.0), (10, 0.5), (1000, 2.0)])
+def test_the_tightness_example_is_the_papers(r: int, tau: float) -> None:
+    grown = math.exp(tau)
+    ratio = (grown**2 * r / (r + 1) + grown / (r + 1)) / (
+        grown * (r * r - r) / (r**3 - r - 1) + (r**3 - r * r - 1) / (r**3 - r - 1)
+    )
+    leak, rho = tightness(r, tau)
+    assert math.log(ratio) <= leak + 1e-12
+    assert leak <= 2 * tau
+    assert rho == pytest.approx((r * r - r - 1) / math.sqrt((r - 1) * (r**4 + r**3 - r * r - 2 * r - 1)))
+
+
+def test_the_oracle_on_randomized_response() -> None:
+    assert oracle_leak(0.2, 13, 5) == pytest.approx(14.06, abs=0.005)
+
+
+def test_no_two_names_overlap() -> None:
+    from bayesdp.experiments.drawing import _spread
+
+    sizes = [0.1, 0.2, 0.1, 0.1]
+    places = _spread([0.0, 0.02, 0.5, 0.99], sizes)
+    for (low, first), (high, second) in zip(
+        zip(places, sizes, strict=True), list(zip(places, sizes, strict=True))[1:], strict=False
+    ):
+        assert low + first / 2 <= high - second / 2 + 1e-9
+    assert places[0] - sizes[0] / 2 >= -1e-9
