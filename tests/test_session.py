@@ -6,16 +6,21 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 import bayesdp as bdp
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.answer import Answer
+from bayesdp.audit import oracle
 from bayesdp.errors import (
     BayesDPError,
     BudgetError,
@@ -28,6 +33,7 @@ from bayesdp.errors import (
 from bayesdp.experiments.data import load
 from bayesdp.ledger import Ledger
 from bayesdp.session import Session
+from bayesdp.testing import transition_matrices
 
 ACTIVE = bdp.Count("steps > 0", equals=True)
 HEIGHT = bdp.Sum("height", bounds=(0, 100))
@@ -146,6 +152,35 @@ def test_several_answers_in_one_charge(session: Session) -> None:
     with pytest.raises(BudgetError):
         session.release_all([bdp.Count("steps > 0", equals=False), ACTIVE], epsilon=1.5)
     assert len(session.history) == 2
+
+
+@settings(max_examples=15)
+@given(
+    matrix=transition_matrices(2),
+    asked=st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0.05, 1.5)), min_size=1, max_size=4),
+)
+def test_the_oracles_joint_leakage_is_at_most_the_ledgers_figure(
+    matrix: list[list[float]], asked: list[tuple[int, float]]
+) -> None:
+    """Any interleaving of releases: oracle ≤ ledger ≤ budget, with the τ's the ledger has charged."""
+    model = bdp.MarkovChain(matrix, length=3, start="any", column="x")
+    joint = oracle.chain_joint(model, 3, [0.4, 0.6])
+    with TemporaryDirectory() as folder:
+        table = polars.DataFrame({"x": [0, 1, 1]})
+        with Session(table, model, epsilon=2.0, ledger=Path(folder) / "b.db", dataset="d") as session:
+            for state, epsilon in asked:
+                with suppress(BudgetError):
+                    session.release(bdp.Count("x", equals=state), epsilon=epsilon)
+                kernels = [
+                    oracle.laplace_sum(
+                        [float(answer.query.values == (0,)), float(answer.query.values == (1,))], 3, answer.tau
+                    )
+                    for answer in session.history
+                ]
+                if kernels:
+                    found = oracle.bdpl(joint, oracle.joint_release(*kernels)).epsilon
+                    assert found <= session.leaked + 1e-9
+                assert session.leaked <= session.budget
 
 
 def test_a_sum_on_the_grid_with_its_rounding(families: polars.DataFrame, tmp_path: Path) -> None:
