@@ -340,7 +340,7 @@ def _with_nulls(column: Any) -> Any:
     pandas: Any = import_module("pandas")
     if column.dtype.kind == "O":
         if isinstance(column.dtype, pandas.ArrowDtype):
-            return column
+            return column.astype("double[pyarrow]").astype("Float64") if "decimal" in str(column.dtype) else column
         held = pandas.api.types.infer_dtype(column, skipna=True)
         if held in ("date", "datetime"):
             column = pandas.to_datetime(column)
@@ -366,9 +366,11 @@ def _converted(column: Any, held: str) -> Any:
 
 
 def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple[Any, ...]]:
+    numpy: Any = import_module("numpy")
     frame = nw.from_native(native, eager_only=True)
-    for step in steps:
-        frame = step(frame)
+    with numpy.errstate(all="ignore"):  # sums that are not finite are looked into, not warned about
+        for step in steps:
+            frame = step(frame)
     rows: list[tuple[Any, ...]] = frame.rows()
     return rows
 
