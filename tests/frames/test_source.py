@@ -1,0 +1,325 @@
+"""Files and things that are no tables: read, or refused in words that name them."""
+
+import gzip
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesdp import Count, Histogram, MarkovChain, Sum
+from bayesdp.errors import BayesDPError, FrameError, QueryError
+from bayesdp.frames.aggregates import tally
+from bayesdp.frames.source import scan
+from bayesdp.frames.transitions import transitions
+from bayesdp.models.layout import ChainLayout
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def written(name: str, text: str | bytes) -> str:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return name
+
+
+def total(source: Any, column: str = "a") -> int:
+    return tally(source, [Sum(column, bounds=(0, 1000))], missing="drop")[0].counts[0]
+
+
+# --- files that are read ----------------------------------------------------------------------------------------------
+
+
+def test_files_by_name_and_by_path(tmp_path: Path) -> None:
+    written("sub/ok.csv", "a,b\n1,x\n2,y\n")
+    pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}).write_parquet("ok.parquet")
+    for source in (
+        "sub/ok.csv",
+        "sub/../sub/ok.csv",
+        "./sub//ok.csv",
+        Path("sub/ok.csv"),
+        tmp_path / "sub" / "ok.csv",
+        str(tmp_path / "sub" / "ok.csv"),
+        "ok.parquet",
+        "*/ok.csv",
+        "**/*.csv",
+        "o?.parquet",
+    ):
+        assert total(source) == 3
+        assert tally(source, [Count("b", equals="y")])[0].counts == (1,)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with spaces.csv",
+        "été 日本.csv",
+        "a[1].csv",
+        "it's; drop table x.csv",
+        "UPPER.CSV",
+        "a*b.csv",
+        "-x.csv",
+        "a.b.csv",
+    ],
+)
+def test_names_of_files(name: str) -> None:
+    assert total(written(name, "a\n4\n3\n")) == 7
+
+
+def test_several_files() -> None:
+    for number in range(12):
+        written(f"part/{number}.csv", f"a,b\n{number},x\n")
+    assert total("part/*.csv") == 66
+    assert total("part/1?.csv") == 21
+    for number in range(3):
+        pl.DataFrame({"a": [number]}).write_parquet(f"{number}.parquet")
+    assert total("[01].parquet") == 1
+    assert total("*.parquet") == 3
+
+
+def test_missing_values_of_csv() -> None:
+    name = written(
+        "na.csv", "a,b,c\n1,NA,true\nNA,x,false\n,y,\nNaN,z,NA\nnull,N/A,true\nnan,,true\nNULL,NaN,true\n3.5,w,false\n"
+    )
+    asked = [Sum("a", bounds=(0, 8)), Histogram("b", cells=["x", "y", "z", "w", "NA", ""]), Count("c", equals=True)]
+    found = tally(name, asked, missing="drop")
+    assert [each.records for each in found] == [2, 4, 6]
+    assert found[0].grid is not None
+    assert found[0].grid.total(found[0].counts[0], 2) == 4.5
+    assert [each.counts for each in found[1:]] == [(1, 1, 1, 1, 0, 0), (4,)]
+    with pytest.raises(FrameError, match=r"values are missing in na\.csv: 6 in 'a', 4 in 'b', 2 in 'c'"):
+        tally(name, asked)
+
+
+def test_types_of_csv() -> None:
+    name = written(
+        "types.csv",
+        "day,time,text,flag,late,big\n"
+        + "2012-10-01,2012-10-01T08:05:00,1a,true,1,9223372036854775808\n" * 1
+        + "2012-10-02,2012-10-01 08:10:00,7,false,2,1\n"
+        + "".join(f"2012-11-{day:02},2012-10-01 09:{day:02}:00,7,false,{day},1\n" for day in range(1, 31))
+        + "2012-12-01,2012-10-01 10:00:00,8,true,0.5,1\n",
+    )
+    kinds = {column: scan(name).kind(column) for column in scan(name).schema}
+    assert kinds == {"day": "time", "time": "time", "text": "text", "flag": "truth", "late": "number", "big": "whole"}
+    assert transitions(name, "flag", ChainLayout("day", step="1d")).counts == ((29, 1), (0, 0))
+    assert tally(name, [Count("day > '2012-11-15'", equals=True), Sum("big", bounds=(0, 9))])[1].counts == (41,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"\xef\xbb\xbfa,b\n1,2\n", 1),
+        (b"a,b\r\n1,2\r\n5,6\r\n", 6),
+        (b'a,b\n1,"x,\ny"\n2,"""q"""\n', 3),
+        (b"a\n5", 5),
+        (b"a,b\n5,1\n", 5),
+        (b"a,b\n1\n4,5\n", 5),
+        (b"b,a\n" + b"x,1\n" * 50_000, 50_000),
+    ],
+    ids=["byte order mark", "CRLF", "quotes", "no last newline", "one row", "short row", "long"],
+)
+def test_csv_of_all_sorts(text: bytes, expected: int) -> None:
+    assert total(written("x.csv", text)) == expected
+
+
+def test_thousands_of_columns() -> None:
+    names = [f"c{i}" for i in range(3000)]
+    rows = [",".join(str(i + j) for i in range(3000)) for j in range(3)]
+    wide = written("wide.csv", "\n".join([",".join(names), *rows]))
+    assert total(wide, "c900") == 900 + 901 + 902
+    found = tally(wide, [Sum(name, bounds=(0, 1000)) for name in names[:300]])
+    assert [each.counts[0] for each in found] == [3 * i + 3 for i in range(300)]
+    with pytest.raises(FrameError, match=r"has no column 'd'; it has 'c0', 'c1', .*'c11', …$"):
+        total(wide, "d")
+
+
+def test_duplicate_columns() -> None:
+    assert total(written("dup.csv", "a,a,b\n1,2,3\n")) == 1
+    pandas = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    for frame in (pandas.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])):
+        with pytest.raises(FrameError, match=r"[Ee]xpected unique column names|duplicate"):
+            total(frame)
+
+
+# --- files that are not -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.csv", b"", r"cannot read x\.csv: empty CSV"),
+        ("x.csv", b"a,b\n", r"x\.csv is empty: it has no rows"),
+        ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"x\.csv cannot be read \(polars\): invalid utf-8"),
+        ("x.csv", b"a\xff\n1\n", r"x\.csv has no column 'a'"),
+        ("x.csv", b"a;b\n1;2\n", r"x\.csv has no column 'a'; it has 'a;b'"),
+        ("x.csv", b"A\n1\n", r"x\.csv has no column 'a'; it has 'A'"),
+        ("x.csv", b'a,b\n1,"x\n2,y\n', r"x\.csv"),
+        ("x.csv", b"a\n" + b"1\n" * 20_000 + b"x\n", "only a column of numbers can be added up, and 'a' is none"),
+        ("x.csv", b"\x00\x01\x02\x89PNG\r\n", r"x\.csv"),
+        ("x.parquet", b"", r"cannot read x\.parquet: parquet"),
+        ("x.parquet", b"PAR1 and no more", r"cannot read x\.parquet: parquet"),
+        ("x.parquet", b"a,b\n1,2\n", r"cannot read x\.parquet: parquet"),
+        (
+            "x.csv.gz",
+            gzip.compress(b"a\n1\n"),
+            r"'x\.csv\.gz' is no kind of table we read; expected a \.parquet or \.csv",
+        ),
+        ("x.json", b"{}", "is no kind of table we read"),
+        ("x", b"a\n1\n", "is no kind of table we read"),
+        (".csv", b"a\n1\n", "is no kind of table we read"),
+        ("x.csv ", b"a\n1\n", "is no kind of table we read"),
+    ],
+)
+def test_files_that_cannot_be_read(name: str, text: bytes, message: str) -> None:
+    with pytest.raises((FrameError, QueryError), match=message):
+        total(written(name, text))
+
+
+def test_parquet_that_is_broken() -> None:
+    pl.DataFrame({"a": range(1000)}).write_parquet("ok.parquet")
+    content = Path("ok.parquet").read_bytes()
+    for broken in (content[:-20], content[:50], content[:10] + b"\0" * 60 + content[70:], content[4:]):
+        with pytest.raises(FrameError, match=r"x\.parquet"):
+            total(written("x.parquet", broken))
+    pl.DataFrame({"a": [1]}).clear().write_parquet("ok.parquet")
+    with pytest.raises(FrameError, match=r"ok\.parquet is empty: it has no rows"):
+        total("ok.parquet")
+
+
+@pytest.mark.parametrize("other", ["b,a\n3,4\n", "a\n3\n", "a,b\nx,3\n", "", "a,b\n2.5,3\n3"])
+def test_files_that_do_not_go_together(other: str) -> None:
+    written("part/1.csv", "a,b\n1,2\n")
+    written("part/2.csv", other)
+    try:
+        assert total("part/*.csv") >= 0
+    except (FrameError, QueryError) as refused:
+        assert "part/*.csv" in str(refused) or "'a' is none" in str(refused)
+    pl.DataFrame({"a": [1]}).write_parquet("1.parquet")
+    pl.DataFrame({"a": ["x"]}).write_parquet("2.parquet")
+    with pytest.raises(FrameError, match=r"\*\.parquet"):
+        total("*.parquet")
+
+
+def test_paths_that_lead_nowhere() -> None:
+    written("sub/x.csv", "a\n1\n")
+    Path("dir.csv").mkdir()
+    Path("loop.csv").symlink_to("loop.csv")
+    for name, message in (
+        ("nowhere.csv", r"cannot read nowhere\.csv: there is no such file"),
+        ("../../../../nowhere/x.csv", "there is no such file"),
+        ("~/nowhere.csv", "there is no such file"),
+        ("*.parquet", "there is no such file"),
+        ("[.csv", "there is no such file"),
+        ("s3://bucket/x.csv", "there is no such file"),
+        ("https://localhost:1/x.csv", "there is no such file"),
+        ("loop.csv", "cannot read"),
+        ("x" * 5000 + ".csv", "cannot read 'xxx"),
+        ("a\0b.csv", "cannot read|no such file"),
+        ("sub", "is no kind of table we read"),
+        ("", "is no kind of table we read"),
+        ("dir.csv", r"dir\.csv is a folder; name its files, for example dir\.csv/\*\.csv"),
+        ("d*.csv", "is a folder"),
+    ):
+        with pytest.raises(FrameError, match=message) as refused:
+            total(name)
+        assert len(str(refused.value)) < 1000
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_that_may_not_be_read() -> None:
+    Path(written("x.csv", "a\n1\n")).chmod(0)
+    with pytest.raises(FrameError, match=r"cannot read x\.csv"):
+        total("x.csv")
+
+
+@given(st.binary(max_size=200) | st.text("a,b\n\r\"'0123456789.-eNA;\t", max_size=200).map(str.encode))
+def test_any_content_is_read_or_refused(content: bytes) -> None:
+    name = written("any.csv", content)
+    try:
+        total(name)
+    except BayesDPError:
+        return
+
+
+# --- things that are no tables ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        42,
+        None,
+        {"a": [1]},
+        [1],
+        b"x.csv",
+        object(),
+        dict,
+        float("nan"),
+        np.ones((2, 2)),
+        pl.Series("a", [1]),
+        open,
+        "x",
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_what_is_no_table(source: Any) -> None:
+    for ask in (
+        lambda: tally(source, [Sum("a", bounds=(0, 1))]),
+        lambda: MarkovChain.fit(source, state="a", order_by="b"),
+        lambda: scan(source),
+    ):
+        with pytest.raises(FrameError, match=r"expected a (table|\.parquet)"):
+            ask()
+
+
+def test_tables_that_fail_when_they_are_opened_or_read() -> None:
+    class Unwilling:
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError("no")
+
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    relation = connection.sql("select 1 as a")
+    connection.close()
+    broken = pl.LazyFrame({"a": ["x"]}).select(pl.col("a").cast(pl.Int64))
+    nowhere = pl.LazyFrame({"a": [1]}).select(pl.col("zz"))
+    gone = pl.scan_csv("gone.csv")
+    for source in (Unwilling(), relation, broken, nowhere, gone):
+        with pytest.raises(FrameError):
+            total(source)
+
+
+def test_tables_without_columns() -> None:
+    pandas = pytest.importorskip("pandas")
+    for source in (pl.DataFrame(), pandas.DataFrame(index=[1, 2]), pandas.DataFrame({0: [1]})):
+        with pytest.raises(FrameError, match="is empty|has no column 'a'"):
+            total(source)
+    assert total(pandas.DataFrame({0: [1], "a": [2]})) == 2
+
+
+def test_a_table_that_changes_while_it_is_read() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2]})
+    table = scan(frame)
+    assert scan(table) is table
+    growing = written("x.csv", "a\n1\n2\n")
+    found = scan(growing)
+    assert total(found) == 3
+
+
+def test_questions_without_a_column() -> None:
+    frame = pl.DataFrame({"a": [1, 2]})
+    with pytest.raises(QueryError, match=r"which column is .* about\? Count\('column', \.\.\.\) says it"):
+        tally(frame, [Count(equals=1)])
+    assert tally(frame, [Count(equals=1)], subject="a > 1")[0].counts == (1,)
+    assert tally(frame, [Count(equals=1)], subject="a")[0].counts == (1,)
