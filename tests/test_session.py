@@ -284,6 +284,70 @@ def test_bad_arguments_charge_nothing(session: Session, query: bdp.Query, given:
     assert session.history == ()
 
 
+def test_cells_that_are_one_value_are_refused(tmp_path: Path) -> None:
+    """Two spellings of one moment would count a record in several cells: its sensitivity would not be 2."""
+    table = polars.DataFrame({"t": ["2012-10-01"] * 5, "f": [float(2**53)] * 5}).with_columns(
+        polars.col("t").str.to_datetime()
+    )
+    with Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        for query in (
+            bdp.Histogram("t", cells=["2012-10-01", "20121001", "2013-01-01"]),
+            bdp.Histogram("f", cells=[2**53, 2**53 + 1]),
+        ):
+            with pytest.raises(QueryError, match="are the same value"):
+                session.release(query, epsilon=0.5)
+        assert session.leaked == 0
+
+
+def test_a_private_filter_on_another_column_is_refused(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [0, 1, 0, 1], "y": [1, 1, 0, 1]})
+    chain = bdp.MarkovChain([[0.55, 0.45], [0.45, 0.55]], column="x", length=4)
+    with Session(table, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        with pytest.raises(QueryError, match="the filter uses 'y'"):
+            session.release(bdp.Count("x", isin=[0, 1], where="y == 1"), epsilon=1.0)
+        assert session.leaked == 0
+        session.release(bdp.Count("x", isin=[0, 1], where="y == 1", public_filter=True), epsilon=1.0)
+
+
+def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    polars.DataFrame({"x": [0, 1, 0]}).write_csv(path)
+    chain = bdp.MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="x", length=3)
+    with Session(path, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        polars.DataFrame({"x": [0, 1] * 300}).write_csv(path)
+        with pytest.raises(FrameError, match="600 rows now"):
+            session.release(bdp.Count("x", equals=1), epsilon=1.0)
+        assert session.leaked == 0
+    with pytest.raises(FrameError, match="not a state of the chain"):
+        Session(polars.DataFrame({"x": [0, 7]}), chain, epsilon=1.0, ledger=tmp_path / "b.db", dataset="e")
+
+
+def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [5.0] * 1000, "g": [i % 10 for i in range(1000)]})
+    mean = bdp.Mean("x", bounds=(0, 10), where="g == 3", public_filter=True)
+    with Session(table, bdp.Independent(), epsilon=99.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        foretold = session.preview(mean, alpha=0.1)
+        assert foretold.alpha <= 0.1
+        assert session.release(mean, alpha=0.1).accuracy(0.05) <= 0.1
+
+
+def test_engine_errors_do_not_quote_records(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [1, 2**63 + 77, 5, 2**63 + 99]}, schema={"x": polars.UInt64})
+    with Session(table, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        try:
+            session.release(bdp.Sum("x", bounds=(2.0**63, 2.0**63 + 4096), step=1), epsilon=1.0)
+        except BayesDPError as error:
+            assert "885" not in str(error)
+
+
+def test_questions_asked_together_or_twice(session: Session) -> None:
+    for queries in (None, 3, [], [ACTIVE, ACTIVE]):
+        with pytest.raises(InvalidInputError):
+            session.release_all(queries, epsilon=0.1)  # type: ignore[arg-type]
+    together = session.release_all([ACTIVE, bdp.Count("steps > 0", equals=False)], epsilon=0.5)
+    assert session.release(ACTIVE, epsilon=0.5).tau > together[0].tau
+
+
 def test_a_failure_after_the_charge_leaves_it(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     from bayesdp.mechanisms import DiscreteLaplaceMechanism
 

@@ -25,6 +25,7 @@ __all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
 BETA = 0.05
 _NO_LIMIT = sys.float_info.max
 _HALVINGS = 60
+_SMALLEST_TAU = 1e-300
 
 
 class TooFineError(Exception):
@@ -181,10 +182,13 @@ def tau_for(asked: Asked, target: Target) -> float:
         )
 
     def reached(tau: float) -> bool:
-        scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
-        return DiscreteLaplace(scale).alpha(target.beta, cells=asked.query.dimension) <= units
+        try:
+            scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
+            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.query.dimension) <= units
+        except InvalidInputError:
+            return False
 
-    high = asked.sensitivity / units
+    high = max(float(Fraction(asked.sensitivity, units)), _SMALLEST_TAU)
     while not reached(high):
         high *= 2
     low = high / 2

@@ -18,13 +18,15 @@ from bayesdp import validation
 from bayesdp.accounting import affordable, leaked, remaining, spend_of, standing_for
 from bayesdp.answer import Answer, Value
 from bayesdp.documents import Document
-from bayesdp.errors import CalibrationError, InvalidInputError, QueryError
-from bayesdp.frames.aggregates import Tally, row_count, tally
+from bayesdp.errors import CalibrationError, FrameError, InvalidInputError, QueryError
+from bayesdp.frames.aggregates import Tally, row_count, subject_of, tally
+from bayesdp.frames.expressions import parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.limits import check_sizes
 from bayesdp.frames.source import Missing, checked_missing, reading, scan
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.leakage.report import DROPPED
 from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism
 from bayesdp.models import GaussianGroups, MarkovChain, Model
@@ -121,7 +123,8 @@ class Session:
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
-        self._missing = checked_missing(missing or ("drop" if model.dropped else "error"))
+        rule = missing if missing is not None else "drop" if model.dropped else "error"
+        self._missing = checked_missing(rule)
         self._model, self._frame, self._table = model, frame, scan(frame)
         with reading(self._table):
             self._rows = row_count(self._table)
@@ -207,9 +210,10 @@ class Session:
         `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
         """
         target = Target.of(epsilon, alpha, beta)
+        asked: tuple[Any, ...] = tuple(validation.items("queries", queries))
         for bits in _GRIDS:
             try:
-                return self._release(self._asked(queries, bits), target)
+                return self._release(self._asked(asked, bits), target)
             except TooFineError:
                 continue
         raise CalibrationError(_TOO_SMALL)
@@ -248,7 +252,8 @@ class Session:
 
         def decide(state: State) -> Charge:
             spent = spend_of(state.totals)
-            cost = affordable(model, (asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+            cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
+            RandomizedResponseMechanism(cost.tau)
             charged.append(_charge(asked, Plan(state.head, cost.tau, (asked,), {}, cost), target))
             return charged[-1]
 
@@ -277,16 +282,45 @@ class Session:
                 raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
             named = replace(query, column=query.column if query.column is not None else self._model.subject)
             records = self._rows * (len(self._spread) if self._about_all(named) else 1)
+            self._check_filter(named)
             grid = None
             if isinstance(named, Sum | Mean):
                 grid = grid_for(named, records, whole=self._whole(named), bits=bits)
                 named = replace(named, step=grid.step)
             sensitivity = grid.span if grid is not None else int(query.sensitivity)
+            records = self._averaged(named, records) if isinstance(named, Mean) else records
             found.append(Asked(named, _question(query, named.column), grid, sensitivity, records))
         if not found:
             raise InvalidInputError("no question was asked; give at least one query")
+        if len({each.question for each in found}) < len(found):
+            raise InvalidInputError("the same question was asked twice; ask it once")
         self._model.check_queries(tuple(each.query for each in found))
         return tuple(found)
+
+    def _check_filter(self, query: Query) -> None:
+        """Refuse a private filter on columns the model does not speak about: it would release them."""
+        if query.where is None or query.public_filter:
+            return
+        described = self._model.columns or ((query.column,) if self._model.about_values and query.column else ())
+        with reading(self._table):
+            allowed = {name for text in described for name in subject_of(self._table, text).columns}
+        beyond = sorted(parse(query.where).columns - allowed)
+        if described and beyond:
+            raise QueryError(
+                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
+                f"{', '.join(map(repr, sorted(allowed)))}, or say public_filter=True if these columns are public"
+            )
+
+    def _averaged(self, query: Mean, records: int) -> int:
+        """Return over how many records a mean is: a public number, which its accuracy depends on."""
+        if query.where is None and self._missing == "error":
+            return records
+        wide = self._about_all(query)
+        table = unpivoted(self._table, self._spread) if wide else self._table
+        found = tally(table, [query], subject=VALUE if wide else None, missing=self._missing)[0].records
+        if found == 0:
+            raise QueryError("the mean is over no records at all; nothing can be said about it")
+        return found
 
     @property
     def _spread(self) -> tuple[str, ...]:
@@ -306,6 +340,10 @@ class Session:
     def _tallies(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
         found: dict[int, Tally] = {}
+        with reading(self._table):
+            rows = row_count(self._table)
+        if rows != self._rows:
+            raise FrameError(f"{self._table.name} has {rows} rows now, but had {self._rows} when the session began")
         for wide in (False, True):
             places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
             if places:
@@ -344,7 +382,8 @@ class Session:
         mechanism = asked.mechanism(made.tau)
         noisy = mechanism.release(exact.counts)
         leakage = made.cost.leakage
-        together = f"This ε is for {len(made.fresh)} answers released together." if len(made.fresh) > 1 else None
+        several = len(made.fresh) > 1
+        together = [f"This ε is for {len(made.fresh)} answers released together."] if several else []
         answer = Answer(
             value=_value(asked, noisy, exact.records),
             query=asked.query,
@@ -367,10 +406,11 @@ class Session:
             model_fingerprint=fingerprint(self._model.to_dict()),
             entry=receipt.entry,
             head=receipt.head,
-            notes=(*leakage.notes, *([together] if together else [])),
+            notes=(*dict.fromkeys((*leakage.notes, *([DROPPED] if self._missing == "drop" else []))), *together),
             worst_case=leakage.worst_case,
         )
-        self._account.answer(receipt, {**answer.to_dict(), "asked": target.to_dict()})
+        alone = len(made.fresh) + len(made.stored) == 1
+        self._account.answer(receipt, {**answer.to_dict(), **({"asked": target.to_dict()} if alone else {})})
         return answer
 
     def _previewed(self, asked: Asked, found: Plan, target: Target) -> Preview:

@@ -16,7 +16,11 @@ def statement(answer: Answer) -> str:
     """Return the page, in Markdown: what was released, under which assumptions, what it can tell, who checks what."""
     from math import exp
 
-    odds = f"{shown_above(exp(min(answer.epsilon_total, 700.0)), 4)}"
+    odds = (
+        f"e^ε = {shown_above(exp(answer.epsilon_total), 4)}"
+        if answer.epsilon_total < 700
+        else "e^ε, beyond any meaning"
+    )
     notes = "".join(f"- {note}\n" for note in answer.notes)
     worst = f" The worst case found: {answer.worst_case}." if answer.worst_case else ""
     return f"""# Statement on a privacy-protected release
@@ -34,7 +38,7 @@ def statement(answer: Answer) -> str:
 
 ## What an attacker can learn at most
 Whatever anyone knows of the other records and of how records are correlated, everything released on this data set so
-far changes the odds between any two values of one record by a factor of at most e^ε = {odds}.
+far changes the odds between any two values of one record by a factor of at most {odds}.
 What is protected is {answer.protects}. The guarantee covers {answer.scope}.{worst}
 
 ## Under which assumptions

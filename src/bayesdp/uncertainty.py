@@ -81,6 +81,7 @@ def draws_needed(credibility: float, draws: int | None) -> int:
         raise InvalidInputError(
             f"a credibility of {credibility:g} would take {least} draws; at most {_MOST_DRAWS} are made"
         )
+    least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
     if draws is None:
         return max(DRAWS, least)
     draws = validation.natural("draws", draws)

@@ -14,6 +14,16 @@ Columns = Mapping[str, tuple[str, Sequence[Any]]]
 
 FrameOf = Callable[[str, Columns], Any]
 
+SLOW_ENGINES = ("dask", "ibis", "spark")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the engines that take seconds for every small table to `make test-all`."""
+    for item in items:
+        if "tests/frames/" in item.nodeid and any(engine in item.name for engine in SLOW_ENGINES):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def arrow_table() -> Callable[[Columns], Any]:

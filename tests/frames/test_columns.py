@@ -1,6 +1,7 @@
 """Columns with odd names and odd types, in every engine: the same answer as for ordinary ones, or a refusal."""
 
 import datetime as dt
+import operator
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -159,6 +160,7 @@ def test_engines_that_do_not_tell_case_apart() -> None:
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
 
+SIGNS = {">": operator.gt, "<=": operator.le, "==": operator.eq, "!=": operator.ne}
 WIDTHS = {
     "int8": (-128, 127),
     "int16": (-(2**15), 2**15 - 1),
@@ -183,20 +185,19 @@ def test_integers_of_every_width(engine: str, kind: str, frame_of: FrameOf) -> N
         assert found.grid.step == 1
         assert found.counts == (sum(min(max(value, a), b) - a for value in values),), (a, b)
     limits = [-1, 4.5, 5, 256, 2**53 + 1, 2**63 - 1]
-    texts = [f"x {sign} {limit}" for limit in limits for sign in (">", "<=", "==", "!=")]
-    found = [each.counts[0] for each in tally(frame, [Count(text, equals=True) for text in texts])]
-    assert found == [sum(map(lambda v, limit=limit, sign=sign: _holds(v, sign, limit), values)) for limit in limits for sign in (">", "<=", "==", "!=")]  # fmt: skip  # noqa: E501
-    cells = [low, high, 5, -1, 300, 2**40, 2**70, -(2**70), 1e300, 0.5]
+    compared = [(sign, limit) for limit in limits for sign in SIGNS]
+    answered = tally(frame, [Count(f"x {sign} {limit}", equals=True) for sign, limit in compared])
+    for (sign, limit), each in zip(compared, answered, strict=True):
+        assert each.counts == (sum(SIGNS[sign](value, limit) for value in values),), (sign, limit)
+    cells: list[float] = [low, high, 5, -1, 300, 2**40, 2**70, -(2**70), 1e300, 0.5]
     if engine == "ibis" and kind == "uint64":
         cells.remove(high)  # Ibis has no literal for it
-    assert tally(frame, [Histogram("x", cells=cells)])[0].counts == tuple(map(values.count, cells))
+    assert tally(frame, [Histogram("x", cells=cells)])[0].counts == tuple(
+        sum(value == cell for value in values) for cell in cells
+    )
     chain = transitions(frame, "x", ChainLayout("k"))
     assert chain.states == tuple(sorted(set(values)))
     assert sum(map(sum, chain.counts)) == 5
-
-
-def _holds(value: int, sign: str, limit: float) -> bool:
-    return {">": value > limit, "<=": value <= limit, "==": value == limit, "!=": value != limit}[sign]
 
 
 @every_engine
@@ -279,7 +280,7 @@ def test_categories_and_enumerations() -> None:
     for ordered in (True, False):
         kind = pandas.CategoricalDtype(odd, ordered=ordered)
         check_categories(frame.assign(c=frame["c"].astype(kind), w=frame["w"].astype(kind)))
-    kinds = [pl.Enum(odd), pl.Categorical]
+    kinds: list[Any] = [pl.Enum(odd), pl.Categorical]
     for polars_kind in kinds:
         check_categories(pl.DataFrame(CATEGORIES).with_columns(pl.col("c", "w").cast(polars_kind)))
         check_categories(pl.LazyFrame(CATEGORIES).with_columns(pl.col("c", "w").cast(polars_kind)))
@@ -376,6 +377,7 @@ def _in_zone(engine: str, zone: str) -> Any:
 
 @every_engine
 def test_dates(engine: str, frame_of: FrameOf) -> None:
+    step: Any
     days = [dt.date(2024, 2, 27) + dt.timedelta(days=day) for day in (3, 1, 5, 0, 4, 2, 7)]
     frame = frame_of(engine, {"d": ("date32", days), "t": ("timestamp[us]", TIMES), "s": ("string", STATES)})
     assert transitions(frame, "s", ChainLayout("d", step="1d")).counts == ((2, 2), (1, 0))

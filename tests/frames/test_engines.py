@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum
+from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
 from bayesdp.frames.transitions import Transitions, transitions
@@ -594,7 +595,7 @@ with_spark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 
 @with_spark
-def test_spark(frame_of: FrameOf, wanted: list[str]) -> None:
+def test_spark(frame_of: FrameOf, spark: Any, wanted: list[str]) -> None:
     """Every statistic once; `test_spark_compiled` has them all."""
     frame = frame_of("spark", COLUMNS)
     questions = [question for kind in QUESTIONS.values() for question in kind]
@@ -607,6 +608,24 @@ def test_spark(frame_of: FrameOf, wanted: list[str]) -> None:
         assert transitions(frame, state, ChainLayout(**layout), "drop") == expected_transitions(CHAINS[name]), name
     check_wide(frame_of("spark", wide_columns()))
     assert diagnoses(frame_of, "spark", wide=False) == wanted[:3]
+    check_spark_names(frame_of, spark)
+
+
+def check_spark_names(frame_of: FrameOf, spark: Any) -> None:
+    for name in ("a.b", "a`b", "*"):
+        frame = frame_of("spark", {name: ("int64", [1, 2, 3]), "x": ("int64", [7, 8, 9])})
+        with pytest.raises(FrameError, match="is a pattern or a path; rename the column"):
+            tally(frame, [Sum(name, bounds=(0, 10))])
+        with pytest.raises(FrameError, match="is a pattern or a path; rename the column"):
+            transitions(frame, name, ChainLayout("x"))
+    harmful = 'x"; drop table x; --'
+    frame = frame_of("spark", {harmful: ("int64", [1, 2, 3]), "S": ("int64", [7, 8, 9]), "O0": ("string", ["a"] * 3)})
+    assert tally(frame, [Sum(harmful, bounds=(0, 9)), Sum("S", bounds=(0, 8))])[0].counts == (6,)
+    clash = spark.createDataFrame([(1, 2, 3)], "A long, a long, z long")
+    with pytest.raises(FrameError, match=r"cannot be read \(pyspark\): .*AMBIGUOUS_REFERENCE"):
+        tally(clash, [Sum("a", bounds=(0, 9))])
+    with pytest.raises(FrameError, match="has no column 'Z'"):
+        tally(clash, [Sum("Z", bounds=(0, 9))])
 
 
 @pytest.mark.slow

@@ -160,19 +160,11 @@ def test_finer_for_fewer_records(query: Any) -> None:
     assert steps[3:] == [2.0**-39, 2.0**-38, 2.0**-32, 2.0**-1]
 
 
-@pytest.mark.parametrize("ends", [(0.0, 5e-324), (-1.7e308, 1.7e308), (1.0, 1.0 + 2**-52), (0.0, 1e-310)])
+@pytest.mark.parametrize("ends", [(0.0, 5e-324), (-1.7e308, 1.7e308), (0.0, 1e-310)])
 def test_bounds_that_floats_cannot_divide(ends: tuple[float, float]) -> None:
-    try:
-        grid = grid_for(Sum("x", bounds=ends), 5, whole=False)
-    except FrameError as refused:
-        assert "cannot be summed exactly" in str(refused)
-    else:
-        assert 0 <= grid.place((ends[0] + ends[1]) / 2) <= grid.span
-    frame = pl.DataFrame({"x": [0.5, 0.75]})
-    try:
-        tally(frame, [Sum("x", bounds=ends)])
-    except FrameError as refused:
-        assert "cannot be summed exactly" in str(refused)
+    for private in (False, True):
+        with pytest.raises(FrameError, match="cannot be summed exactly"):
+            tally(pl.DataFrame({"x": [0.5, 0.75]}), [sum_of(ends, private and ends[0] == 0)])
 
 
 def test_more_records_than_fit() -> None:

@@ -15,10 +15,11 @@ from bayesdp.models.layout import ChainLayout, GroupLayout
 ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "dask", "dask-arrow")
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
-FrameOf = Callable[[str, dict[str, tuple[str, list[Any]]]], Any]
+Columns = dict[str, tuple[str, list[Any]]]
+FrameOf = Callable[[str, Columns], Any]
 
 NAN, INF = float("nan"), float("inf")
-GAPS = {
+GAPS: Columns = {
     "f": ("double", [1.5, None, NAN, -2.0, 0.25, None]),
     "i": ("int64", [3, None, 5, 7, 9, 11]),
     "b": ("bool", [True, False, None, None, True, None]),
@@ -27,7 +28,7 @@ GAPS = {
 }
 
 
-def one_column(kind: str, values: list[Any]) -> dict[str, tuple[str, list[Any]]]:
+def one_column(kind: str, values: list[Any]) -> Columns:
     return {"x": (kind, values), "k": ("int64", list(range(len(values)))), "g": ("int64", [0, 0, 1, 1, 2, 2])}
 
 
@@ -165,7 +166,7 @@ def test_records_without_a_place(engine: str, kind: str, frame_of: FrameOf) -> N
         layout["order_by"] = ["k", "time"]
     if kind == "order with a step":
         layout["step"] = 1
-    columns = {
+    columns: Columns = {
         "who": ("string", who),
         "time": ("double", time),
         "k": ("int64", [1, 2, 3, 4, 5, 6]),
@@ -182,7 +183,7 @@ def test_records_without_a_place(engine: str, kind: str, frame_of: FrameOf) -> N
 @pytest.mark.parametrize("kind", ["int64", "double", "string", "date32", "timestamp[us]"])
 def test_ties_are_refused_and_the_message_says_what_to_do(engine: str, kind: str, frame_of: FrameOf) -> None:
     time = ["a", "b", "b", "b", "c", "a"] if kind == "string" else [1, 2, 2, 2, 3, 1]
-    columns = {
+    columns: Columns = {
         "who": ("string", ["u", "u", "w", "w", "w", "w"]),
         "time": (kind, time),
         "k": ("int64", [1, 2, 3, 4, 5, 6]),
@@ -203,7 +204,7 @@ def test_ties_are_refused_and_the_message_says_what_to_do(engine: str, kind: str
 @every_engine
 def test_zeros_are_one_number(engine: str, frame_of: FrameOf) -> None:
     """−0.0 and 0.0 are the same state, the same entity, the same role and the same time."""
-    columns = {
+    columns: Columns = {
         "z": ("double", [-0.0, 0.0, -0.0, 0.0, 1.0, 1.0]),
         "k": ("int64", [1, 2, 3, 4, 1, 2]),
         "s": ("string", list("ababab")),
@@ -226,7 +227,7 @@ def test_zeros_are_one_number(engine: str, frame_of: FrameOf) -> None:
 @pytest.mark.parametrize("kind", ["int8", "uint8", "uint16", "uint32", "uint64", "int64", "double", "float"])
 def test_records_closer_than_the_step(engine: str, kind: str, frame_of: FrameOf) -> None:
     def chain(times: list[int], step: float) -> Any:
-        columns = {"o": (kind, times), "s": ("string", list("abbaba"))}
+        columns: Columns = {"o": (kind, times), "s": ("string", list("abbaba"))}
         return transitions(frame_of(engine, columns), "s", ChainLayout("o", step=step))
 
     for times, step, close in (([0, 1, 1, 2, 3, 5], 1, 1), ([0, 1, 2, 3, 5, 6], 2, 4), ([9, 9, 9, 9, 9, 9], 1, 5)):
@@ -240,7 +241,7 @@ def test_records_closer_than_the_step(engine: str, kind: str, frame_of: FrameOf)
 @every_engine
 def test_an_order_wider_than_integers(engine: str, frame_of: FrameOf) -> None:
     """The distance of the records is no 64-bit integer: refused by whoever notices."""
-    columns = {"o": ("int64", [-(2**63), 2**63 - 1]), "s": ("string", ["a", "b"])}
+    columns: Columns = {"o": ("int64", [-(2**63), 2**63 - 1]), "s": ("string", ["a", "b"])}
     with pytest.raises(FrameError, match=r"less than the step|cannot be read"):
         transitions(frame_of(engine, columns), "s", ChainLayout("o", step=1))
     assert transitions(frame_of(engine, columns), "s", ChainLayout("o")).counts == ((0, 1), (0, 0))
@@ -263,7 +264,7 @@ def test_a_step_beyond_reason(engine: str, frame_of: FrameOf) -> None:
 
 @every_engine
 def test_groups_without_values(engine: str, frame_of: FrameOf) -> None:
-    columns: dict[str, tuple[str, list[Any]]] = {
+    columns: Columns = {
         "g": ("int64", [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]),
         "r": ("string", ["a", "b"] * 5),
         "v": ("double", [None, 1.0, NAN, 2.0, None, 5.0, 3.0, 4.5, 5.5, 6.0]),
@@ -294,7 +295,7 @@ def test_groups_without_values(engine: str, frame_of: FrameOf) -> None:
 @every_engine
 def test_two_records_in_one_role(engine: str, frame_of: FrameOf) -> None:
     """As many as to overflow what their sum would be multiplied with."""
-    columns = {
+    columns: Columns = {
         "g": ("int64", [0] * 2000 + [1, 1]),
         "r": ("string", ["a"] * 2000 + ["a", "b"]),
         "v": ("double", [float(i) for i in range(2002)]),
@@ -307,7 +308,7 @@ def test_two_records_in_one_role(engine: str, frame_of: FrameOf) -> None:
 
 @every_engine
 def test_one_group_only(engine: str, frame_of: FrameOf) -> None:
-    columns = {"g": ("string", ["é"] * 4), "v": ("double", [1.0, 2.0, 3.0, 4.0])}
+    columns: Columns = {"g": ("string", ["é"] * 4), "v": ("double", [1.0, 2.0, 3.0, 4.0])}
     with pytest.raises(FrameError, match="there is one group only"):
         group_moments(frame_of(engine, columns), GroupLayout("v", "g"))
 

@@ -110,7 +110,7 @@ def test_types_of_csv() -> None:
     )
     kinds = {column: scan(name).kind(column) for column in scan(name).schema}
     assert kinds == {"day": "time", "time": "time", "text": "text", "flag": "truth", "late": "number", "big": "whole"}
-    assert transitions(name, "flag", ChainLayout("day", step="1d")).counts == ((29, 1), (0, 0))
+    assert transitions(name, "flag", ChainLayout("day", step="1d")).counts == ((29, 1), (1, 0))
     assert tally(name, [Count("day > '2012-11-15'", equals=True), Sum("big", bounds=(0, 9))])[1].counts == (41,)
 
 
@@ -196,14 +196,15 @@ def test_parquet_that_is_broken() -> None:
         total("ok.parquet")
 
 
-@pytest.mark.parametrize("other", ["b,a\n3,4\n", "a\n3\n", "a,b\nx,3\n", "", "a,b\n2.5,3\n3"])
+@pytest.mark.parametrize("other", ["b,a\n3,4\n", "a\n3\n", "a,b\nx,3\n", "", "a,b\n"])
 def test_files_that_do_not_go_together(other: str) -> None:
     written("part/1.csv", "a,b\n1,2\n")
     written("part/2.csv", other)
-    try:
-        assert total("part/*.csv") >= 0
-    except (FrameError, QueryError) as refused:
-        assert "part/*.csv" in str(refused) or "'a' is none" in str(refused)
+    with pytest.raises((FrameError, QueryError), match=r"part/\*\.csv|'a' is none"):
+        total("part/*.csv")
+
+
+def test_parquet_files_that_do_not_go_together() -> None:
     pl.DataFrame({"a": [1]}).write_parquet("1.parquet")
     pl.DataFrame({"a": ["x"]}).write_parquet("2.parquet")
     with pytest.raises(FrameError, match=r"\*\.parquet"):
@@ -302,7 +303,7 @@ def test_tables_that_fail_when_they_are_opened_or_read() -> None:
 def test_tables_without_columns() -> None:
     pandas = pytest.importorskip("pandas")
     for source in (pl.DataFrame(), pandas.DataFrame(index=[1, 2]), pandas.DataFrame({0: [1]})):
-        with pytest.raises(FrameError, match="is empty|has no column 'a'"):
+        with pytest.raises(FrameError, match=r"is empty|has no column 'a'"):
             total(source)
     assert total(pandas.DataFrame({0: [1], "a": [2]})) == 2
 

@@ -170,6 +170,8 @@ class _Question:
             return grid, (grid.placed(table, subject.text),)
         if not isinstance(query, Count | Histogram):
             raise QueryError(f"no way is known to compute {query.description}")
+        if subject.condition is None:
+            table.check_distinct(subject.text, query.values)
         cells = [query.values] if isinstance(query, Count) else [(cell,) for cell in query.cells]
         return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
 

@@ -98,7 +98,8 @@ def grid_for(query: Sum | Mean, records: int, *, whole: bool, bits: int = FINEST
 def _stepped(step: float, low: float, high: float, origin: float, width: float, room: int, *, whole: bool) -> Grid:
     if not 1 <= width / step < 2.0**room:
         raise FrameError(f"a step of {step:g} is too fine for that many records; sums must stay below 2^62 steps")
-    if whole and step == 1 and low.is_integer() and high.is_integer():
+    exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT
+    if whole and step == 1 and exact:
         return Grid(low, high, origin, 1.0, whole=True)
     if width / step > 2.0**FINEST_BITS:
         raise FrameError(f"a step of {step:g} is finer than 2^-{FINEST_BITS} of the range, beyond exact rounding")

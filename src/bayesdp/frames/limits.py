@@ -7,10 +7,11 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp.errors import FrameError
-from bayesdp.frames.aggregates import column_totals, present_records, subject_of
+from bayesdp.frames.aggregates import column_totals, present_records, subject_of, tally
 from bayesdp.frames.source import Missing, Table, whole
 from bayesdp.frames.transitions import Sequences
 from bayesdp.models import AnyOf, GaussianGroups, MarkovChain, Model
+from bayesdp.queries import Count
 
 __all__ = ["check_sizes"]
 
@@ -23,6 +24,13 @@ def check_sizes(table: Table, model: Model, missing: Missing) -> None:
     if isinstance(model, AnyOf):
         for member in model.models:
             check_sizes(table, member, missing)
+    if isinstance(model, MarkovChain) and model.subject is not None:
+        known = tally(table, [Count(model.subject, isin=tuple(model.states))], missing=missing)[0]
+        if known.counts[0] < known.records:
+            raise FrameError(
+                f"{known.records - known.counts[0]} records of {table.name} have a value of {model.subject!r} that is "
+                "not a state of the chain; fit it again"
+            )
     if isinstance(model, MarkovChain) and model.length is not None and model.subject is not None:
         longest = _longest(table, model, missing)
         if longest > model.length:

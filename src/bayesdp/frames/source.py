@@ -243,6 +243,21 @@ class Table:
             return nw.lit(moment.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return moment
 
+    def check_distinct(self, name: str, values: Sequence[Scalar]) -> None:
+        """Refuse values that are one and the same to the column, such as a moment written in two ways."""
+        seen: dict[Any, Scalar] = {}
+        for value in values:
+            self.value(name, value)
+            same: Any = value
+            if self.kind(name) == "number":
+                same = float(value)
+            elif self.kind(name) == "time":
+                moment = datetime.datetime.fromisoformat(str(value))
+                same = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+            if same in seen:
+                raise QueryError(f"{brief(seen[same])} and {brief(value)} are the same value of {name!r}; name it once")
+            seen[same] = value
+
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
         wanted = [self.value(name, value) for value in values]
         if self.kind(name) == "whole":
@@ -387,7 +402,10 @@ def reading(table: Table) -> Iterator[None]:
             f"reading from {table.engine.value} needs one more package ({_first_line(error)}); try: pip install pyarrow"
         ) from None
     except Exception as error:
-        raise FrameError(f"{table.name} cannot be read ({table.engine.value}): {_first_line(error)}") from None
+        kind = type(error).__name__  # the engine's own words may quote records
+        raise FrameError(
+            f"{table.name} cannot be read; {table.engine.value} stopped with {kind}; is it what it should be?"
+        ) from None
 
 
 def whole(value: object) -> int:

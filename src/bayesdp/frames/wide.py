@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 import narwhals as nw
 
-from bayesdp.frames.source import Table
+from bayesdp.frames.source import Table, reading
 
 __all__ = ["VALUE", "unpivoted"]
 
-VALUE = "value"
+VALUE = "bayesdp value"
 """The name of the column that holds all values."""
 
 
 def unpivoted(table: Table, columns: Sequence[str]) -> Table:
     """Return the values of several columns of numbers as one column, a record a row."""
-    picked = table.pick(columns)
-    frame = picked.frame.select(*(nw.col(column).cast(nw.Float64) for column in columns))
-    long = frame.unpivot(on=list(columns), variable_name="role", value_name=VALUE)
-    return Table(long, long.collect_schema(), table.name)
+    with reading(table):
+        picked = table.pick(columns)
+        frame = picked.frame.select(*(nw.col(column).cast(nw.Float64) for column in columns))
+        long = frame.unpivot(on=list(columns), variable_name="bayesdp role", value_name=VALUE)
+        return Table(long, long.collect_schema(), table.name)
