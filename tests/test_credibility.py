@@ -13,7 +13,7 @@ from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, MarkovChain, 
 from bayesdp.errors import InvalidInputError, ModelError
 from bayesdp.uncertainty import MONTE_CARLO_RISK, chosen_rank, draws_needed, posterior
 
-CHAIN = MarkovChain.from_counts([[90, 10], [12, 38]], length=100)
+CHAIN = MarkovChain.from_counts([[90, 10], [12, 38]], length=100, gaps=True)
 FAMILY = GaussianGroups.from_moments([100, 100], [[225, 100], [100, 225]], groups=60)
 ONES = Count(equals=1)
 TOTAL = Sum(bounds=(40, 160))
@@ -60,7 +60,7 @@ def test_the_promise_holds_for_the_share_asked_of_fresh_draws(
 def test_more_data_cost_less() -> None:
     few = calibrate(CHAIN, ONES, epsilon=1.0, credibility=0.95).tau
     counts = [[9000, 1000], [1200, 3800]]
-    many = calibrate(MarkovChain.from_counts(counts, length=100), ONES, epsilon=1.0, credibility=0.95).tau
+    many = calibrate(MarkovChain.from_counts(counts, length=100, gaps=True), ONES, epsilon=1.0, credibility=0.95).tau
     assert few < many < calibrate(CHAIN, ONES, epsilon=1.0).tau * 1.05
 
 

@@ -31,6 +31,7 @@ from bayesdp.errors import (
     QueryError,
 )
 from bayesdp.experiments.data import load
+from bayesdp.frames.source import reading, scan
 from bayesdp.ledger import Ledger
 from bayesdp.session import Session
 from bayesdp.testing import transition_matrices
@@ -331,13 +332,19 @@ def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path
         assert session.release(mean, alpha=0.1).accuracy(0.05) <= 0.1
 
 
-def test_engine_errors_do_not_quote_records(tmp_path: Path) -> None:
+def test_bounds_beyond_exact_floats_are_rounded_and_not_an_engine_error(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [1, 2**63 + 77, 5, 2**63 + 99]}, schema={"x": polars.UInt64})
     with Session(table, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset="d") as session:
-        try:
-            session.release(bdp.Sum("x", bounds=(2.0**63, 2.0**63 + 4096), step=1), epsilon=1.0)
-        except BayesDPError as error:
-            assert "885" not in str(error)
+        answer = session.release(bdp.Sum("x", bounds=(2.0**63, 2.0**63 + 4096), step=1), epsilon=1.0)
+        assert answer.rounding > 0
+
+
+def test_engine_errors_do_not_quote_records() -> None:
+    table = scan(polars.DataFrame({"x": [1]}))
+    with pytest.raises(FrameError) as refusal, reading(table):
+        raise RuntimeError("conversion failed for 9223372036854775885")
+    assert "9223372036854775885" not in str(refusal.value)
+    assert "RuntimeError" in str(refusal.value)
 
 
 def test_questions_asked_together_or_twice(session: Session) -> None:

@@ -15,7 +15,9 @@ from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, 
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
+from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import Transitions, transitions
+from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 
@@ -160,6 +162,8 @@ QUESTIONS: dict[str, list[Question]] = {
         ask(Sum("f", bounds=(0.1, 0.3)), "f", placed("f", 0.1, 0.3)),
         ask(Sum("g", bounds=(-1, 1)), "g", placed("g", -1.0, 1.0)),
         ask(Mean("f", bounds=(0, 1), size=9), "f", placed("f", 0.0, 1.0)),
+        ask(Sum("f", bounds=(-3, 4), step=0.25), "f", lambda r: [math.floor((min(max(r["f"], -3), 4) + 3) * 4 + 0.5)]),
+        ask(Sum("n", bounds=(-2, 10), step=4), "n", lambda r: [math.floor((min(max(r["n"], -2), 10) + 2) / 4 + 0.5)]),
         ask(Sum("n", bounds=(-2, 10)), "n", clipped("n", -2, 10, -2)),
         ask(Sum("n", bounds=(0.5, 10)), "n", placed("n", 0.5, 10.0)),
         ask(Sum("i", bounds=(-10, 10)), "i", clipped("i", -10, 10, -10)),
@@ -547,6 +551,17 @@ def test_groups(engine: str, frame_of: FrameOf) -> None:
     check_wide(frame_of(engine, wide_columns()))
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_wide_tables_as_one_column(engine: str, frame_of: FrameOf) -> None:
+    columns = {name: COLUMNS[name] for name in ("f", "n", "small")}
+    table = unpivoted(scan(frame_of(engine, columns)), list(columns))
+    found = tally(table, [Count(equals=0), Sum(bounds=(0, 8), step=0.5)], subject=VALUE, missing="drop")
+    values = [value(row, name) for row in ROWS for name in columns if value(row, name) is not None]
+    assert [each.records for each in found] == [len(values)] * 2
+    assert found[0].counts == (values.count(0),)
+    assert found[1].counts == (sum(math.floor(min(max(each, 0), 8) * 2 + 0.5) for each in values),)
+
+
 # --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
@@ -622,7 +637,7 @@ def check_spark_names(frame_of: FrameOf, spark: Any) -> None:
     frame = frame_of("spark", {harmful: ("int64", [1, 2, 3]), "S": ("int64", [7, 8, 9]), "O0": ("string", ["a"] * 3)})
     assert tally(frame, [Sum(harmful, bounds=(0, 9)), Sum("S", bounds=(0, 8))])[0].counts == (6,)
     clash = spark.createDataFrame([(1, 2, 3)], "A long, a long, z long")
-    with pytest.raises(FrameError, match=r"cannot be read \(pyspark\): .*AMBIGUOUS_REFERENCE"):
+    with pytest.raises(FrameError, match="cannot be read"):
         tally(clash, [Sum("a", bounds=(0, 9))])
     with pytest.raises(FrameError, match="has no column 'Z'"):
         tally(clash, [Sum("Z", bounds=(0, 9))])

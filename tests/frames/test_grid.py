@@ -131,6 +131,21 @@ def test_whole_numbers_of_every_width(kind: Any, data: st.DataObject) -> None:
     assert found[0].grid.total(found[0].counts[0], len(values)) == sum(clipped)
 
 
+@given(
+    st.integers(-1000, 1000), st.integers(1, 1000), st.sampled_from([0.5, 1.0, 2.0, 0.1, 1 / 3]), st.booleans(), NUMBERS
+)
+def test_a_step_of_ones_own(start: int, steps: int, step: float, private: bool, value: float) -> None:
+    low = start * step
+    high = low + steps * step
+    assume((high - low) / step == steps)
+    grid = grid_for(Sum("x", bounds=(low, high), step=step, where="x > 0" if private else None), 1000, whole=False)
+    assert (grid.step, grid.origin) == (step, 0.0 if private else low)
+    assert grid.place(high) - grid.place(low) == steps
+    assert grid.span == (max(abs(start), abs(start + steps), steps) if private else steps)
+    exact = (Fraction(min(max(value, low), high)) - Fraction(grid.origin)) / Fraction(step)
+    assert abs(grid.place(value) - exact) <= SLACK
+
+
 def test_the_grid_by_hand() -> None:
     grid = Grid(0.0, 100.0, 0.0, 0.5)
     assert [grid.place(value) for value in (-5, -0.0, 0.24, 0.25, 0.26, 70.3, 99.9, 1e300)] == [

@@ -159,7 +159,7 @@ def test_duplicate_columns() -> None:
     [
         ("x.csv", b"", r"cannot read x\.csv: empty CSV"),
         ("x.csv", b"a,b\n", r"x\.csv is empty: it has no rows"),
-        ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"x\.csv cannot be read \(polars\): invalid utf-8"),
+        ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"x\.csv cannot be read"),
         ("x.csv", b"a\xff\n1\n", r"x\.csv has no column 'a'"),
         ("x.csv", b"a;b\n1;2\n", r"x\.csv has no column 'a'; it has 'a;b'"),
         ("x.csv", b"A\n1\n", r"x\.csv has no column 'a'; it has 'A'"),
@@ -202,6 +202,16 @@ def test_files_that_do_not_go_together(other: str) -> None:
     written("part/2.csv", other)
     with pytest.raises((FrameError, QueryError), match=r"part/\*\.csv|'a' is none"):
         total("part/*.csv")
+
+
+def test_refusals_do_not_quote_records() -> None:
+    """What an engine says when it stops may hold values; they are private."""
+    secret = pl.LazyFrame({"a": ["secret-4711"]}).select(pl.col("a").cast(pl.Int64))
+    with pytest.raises(FrameError, match="cannot be read") as refused:
+        total(secret)
+    assert "4711" not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
 
 
 def test_parquet_files_that_do_not_go_together() -> None:

@@ -18,6 +18,6 @@ def unpivoted(table: Table, columns: Sequence[str]) -> Table:
     """Return the values of several columns of numbers as one column, a record a row."""
     with reading(table):
         picked = table.pick(columns)
-        frame = picked.frame.select(*(nw.col(column).cast(nw.Float64) for column in columns))
-        long = frame.unpivot(on=list(columns), variable_name="bayesdp role", value_name=VALUE)
+        parts = [picked.frame.select(nw.col(column).cast(nw.Float64).alias(VALUE)) for column in columns]
+        long = nw.concat(parts, how="vertical")  # unpivot() reads a DuckDB relation in the default connection only
         return Table(long, long.collect_schema(), table.name)

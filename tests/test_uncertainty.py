@@ -1,0 +1,310 @@
+"""What the data leave uncertain: the rank that is chosen, the posterior, and the promise kept for most of it."""
+
+import json
+import math
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    Count,
+    GaussianGroups,
+    Histogram,
+    Independent,
+    MarkovChain,
+    Model,
+    Sum,
+    calibrate,
+    leakage,
+)
+from bayesdp.errors import BayesDPError, InvalidInputError, ModelError
+from bayesdp.leakage.registry import theorem_named
+from bayesdp.models.moments import AnovaMoments
+from bayesdp.uncertainty import MONTE_CARLO_RISK, chosen_rank, draws_needed, posterior
+
+CHAIN = MarkovChain.from_counts([[90, 10], [12, 28]], states=["idle", "active"], length=12, column="s")
+ACTIVE = Count("s", equals="active")
+PAIRS = GaussianGroups.from_moments([100.0, 100.0], [[225.0, 90.0], [90.0, 225.0]], groups=60, column="iq")
+SCORES = Sum("iq", bounds=(0, 100))
+LITTERS = AnovaMoments(
+    groups=30, records=90, mean=20.0, between=40.0, within=10.0, size=3.0, largest=3, sizes=((3, 30, 20.0, 386.7),)
+)
+MEMBERS = GaussianGroups(covariance=LITTERS.covariance, moments=LITTERS, column="w")
+ESTIMATED: list[tuple[Model, Any]] = [(CHAIN, ACTIVE), (PAIRS, SCORES), (MEMBERS, Sum("w", bounds=(0, 50)))]
+each_estimated = pytest.mark.parametrize(("model", "query"), ESTIMATED, ids=["chain", "pairs", "members"])
+
+
+# --- ranks and draws --------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(0.01, 0.999), st.integers(1, 5000))
+def test_the_rank_is_the_largest_that_seldom_misleads(credibility: float, draws: int) -> None:
+    rank = chosen_rank(credibility, draws)
+    assert 0 <= rank <= draws
+    assert binom.cdf(rank - 1, draws, 1 - credibility) <= MONTE_CARLO_RISK * (1 + 1e-9)
+    assert binom.cdf(rank, draws, 1 - credibility) > MONTE_CARLO_RISK * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("credibility", "draws", "rank"), [(0.95, 200, 4), (0.5, 200, 84), (0.99, 459, 1), (0.9, 1000, 79)]
+)
+def test_ranks_by_hand(credibility: float, draws: int, rank: int) -> None:
+    assert chosen_rank(credibility, draws) == rank
+    assert binom.cdf(rank - 1, draws, 1 - credibility) <= 0.01 < binom.cdf(rank, draws, 1 - credibility)
+
+
+@given(st.floats(0.001, 0.999) | st.sampled_from([0.01, 0.1, 0.01 ** (1 / 3), 0.01 ** (1 / 7), 0.01**0.01]))
+@example(0.1)  # 0.1² is 0.01, but not quite
+def test_enough_draws_are_made_for_a_rank(credibility: float) -> None:
+    draws = draws_needed(credibility, None)
+    assert draws >= 200
+    assert chosen_rank(credibility, draws) >= 1
+    least = next(number for number in range(1, 10**6) if credibility**number <= 0.01 * (1 - 1e-12))
+    assert draws_needed(credibility, least) == least
+    assert chosen_rank(credibility, least) >= 1
+    if least > 1 and credibility ** (least - 1) > 0.01 * (1 + 1e-12):
+        with pytest.raises(InvalidInputError, match=f"cannot tell whether .* holds; give {least}"):
+            draws_needed(credibility, least - 1)
+
+
+@pytest.mark.parametrize("credibility", [0, 1, -0.5, 1.5, math.nan, math.inf, "0.9", True, None, [0.9]])
+def test_a_credibility_is_a_share(credibility: Any) -> None:
+    with pytest.raises(InvalidInputError, match="credibility must"):
+        draws_needed(credibility, None)
+    if credibility is not None:
+        with pytest.raises(InvalidInputError, match="credibility must"):
+            calibrate(CHAIN, ACTIVE, epsilon=1.0, credibility=credibility)
+
+
+def test_draws_that_make_no_sense() -> None:
+    with pytest.raises(InvalidInputError, match=r"89 draws cannot tell .* give 90"):
+        calibrate(CHAIN, ACTIVE, epsilon=1.0, credibility=0.95, draws=89)
+    with pytest.raises(InvalidInputError, match="draws= goes with credibility="):
+        calibrate(CHAIN, ACTIVE, epsilon=1.0, draws=500)
+    with pytest.raises(InvalidInputError, match="at most 1000000 are made"):
+        draws_needed(1 - 1e-9, None)
+    for draws in (0, -1, 2.5, "many", True):
+        with pytest.raises(InvalidInputError, match="draws must be"):
+            draws_needed(0.9, draws)  # type: ignore[arg-type]
+
+
+# --- the posterior ----------------------------------------------------------------------------------------------------
+
+
+@each_estimated
+def test_draws_are_models_and_the_same_for_the_same_seed(model: Model, query: Any) -> None:
+    drawn = posterior(model, 30, seed=4)
+    assert drawn == posterior(model, 30, seed=4)
+    assert drawn[:7] == posterior(model, 7, seed=4)
+    assert drawn != posterior(model, 30, seed=5)
+    assert len(set(drawn)) == 30
+    for each in drawn:
+        assert type(each) is type(model)
+        assert (each.group_size, each.column, each.record) == (model.group_size, model.column, model.record)
+        each.check_query(query)
+        assert Model.from_json(each.to_json()) == each
+
+
+def test_a_chain_is_drawn_around_its_counts() -> None:
+    counts = np.array([[9, 1, 0], [0, 4, 6], [20, 20, 0]])
+    chain = MarkovChain.from_counts(counts)
+    drawn = np.array([each.matrix for each in islice(chain.draws(np.random.default_rng(1)), 4000)])
+    assert drawn.sum(axis=2) == pytest.approx(1)
+    assert (drawn > 0).all()
+    weights = counts + 0.5
+    total = weights.sum(axis=1, keepdims=True)
+    mean = weights / total
+    error = np.sqrt(mean * (1 - mean) / (total + 1) / len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - mean) < 4.5 * error).all()
+    spread = np.sqrt(mean * (1 - mean) / (total + 1))
+    assert drawn.std(axis=0) == pytest.approx(spread, rel=0.1)
+
+
+def test_a_covariance_is_drawn_around_its_moments() -> None:
+    sample = np.array([[4.0, 1.0, -0.5], [1.0, 9.0, 2.0], [-0.5, 2.0, 1.0]])
+    groups, size = 25, 3
+    model = GaussianGroups.from_moments([0, 0, 0], sample, groups=groups)
+    drawn = np.array([each.matrices[0] for each in islice(model.draws(np.random.default_rng(2)), 20_000)])
+    mean = (groups - 1) * sample / (groups - 1 - size - 1)
+    error = drawn.std(axis=0) / math.sqrt(len(drawn))
+    assert (np.abs(drawn.mean(axis=0) - mean) < 4.5 * error).all()
+    assert (drawn == drawn.transpose(0, 2, 1)).all()
+    # the inverses are Wishart: their mean is that of the sample's inverse
+    inverse = np.linalg.inv(drawn)
+    error = inverse.std(axis=0) / math.sqrt(len(drawn))
+    assert (np.abs(inverse.mean(axis=0) - np.linalg.inv(sample)) < 4.5 * error).all()
+
+
+def test_exchangeable_members_are_drawn_around_their_correlation() -> None:
+    drawn = [each.largest_correlation for each in islice(MEMBERS.draws(np.random.default_rng(3)), 2000)]
+    assert abs(np.median(drawn) - LITTERS.correlation) < 0.05
+    many = AnovaMoments(
+        groups=3000,
+        records=9000,
+        mean=20.0,
+        between=40.0,
+        within=10.0,
+        size=3.0,
+        largest=3,
+        sizes=((3, 3000, 20.0, 39987.0),),
+    )
+    wide = GaussianGroups(covariance=many.covariance, moments=many)
+    narrow = [each.largest_correlation for each in islice(wide.draws(np.random.default_rng(3)), 500)]
+    assert np.std(narrow) < np.std(drawn) / 5
+    assert np.mean(narrow) == pytest.approx(many.correlation, abs=0.02)
+
+
+def test_models_that_have_no_posterior() -> None:
+    bare = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
+    for model in (
+        bare,
+        GaussianGroups(correlation=0.2, size=2),
+        GaussianGroups(covariance=[[1, 0], [0, 1]]),
+        Independent(),
+    ):
+        with pytest.raises(ModelError, match="can only be said of one estimated from data"):
+            posterior(model, 5)
+        query = Count(equals=0) if model is bare else Sum(bounds=(0, 1))
+        with pytest.raises(ModelError, match="can only be said of one estimated from data"):
+            calibrate(model, query, epsilon=1.0, credibility=0.9)
+    with pytest.raises(ModelError, match="can only be said"):
+        calibrate(AnyOf(Independent(), ArbitraryGroups(2)), Sum(bounds=(0, 1)), epsilon=1.0, credibility=0.9)
+    few = GaussianGroups.from_moments([0, 0, 0], np.eye(3), groups=3)
+    with pytest.raises(ModelError, match=r"3 groups are too few .* at least 4"):
+        posterior(few, 5)
+    for seed in (-1, 0.5, "now", None):
+        with pytest.raises(InvalidInputError, match="seed must be"):
+            posterior(CHAIN, 5, seed)  # type: ignore[arg-type]
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------
+
+
+@each_estimated
+@pytest.mark.parametrize("credibility", [0.5, 0.95])
+def test_the_promise_is_kept_for_the_share_asked(model: Model, query: Any, credibility: float) -> None:
+    plain = calibrate(model, query, epsilon=1.0)
+    found = calibrate(model, query, epsilon=1.0, credibility=credibility)
+    assert found.uncertainty is not None
+    assert plain.uncertainty is None
+    assert 0 < found.tau <= plain.tau
+    assert found.epsilon == 1.0
+    assert found.leakage.epsilon <= 1.0
+    said = found.uncertainty
+    assert credibility <= said.share <= 1
+    assert (said.credibility, said.draws) == (credibility, 200)
+    assert list(said.spread) == sorted(said.spread)
+    assert said.spread[LEVELS.index(credibility)] <= 1.0 * (1 + 1e-12)
+    assert found.tau == calibrate(model, query, epsilon=1.0, credibility=credibility).tau
+    assert found.scale >= plain.scale
+    assert f"{100 * credibility:g} %" in str(found)
+    document = json.loads(found.to_json())
+    assert document["uncertainty"]["credibility"] == credibility
+    assert all(map(math.isfinite, document["uncertainty"]["epsilon_spread"].values()))
+
+
+LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95, 1.0]
+
+
+@each_estimated
+def test_more_credibility_costs_more(model: Model, query: Any) -> None:
+    taus = [calibrate(model, query, epsilon=1.0, credibility=each, draws=300).tau for each in (0.1, 0.5, 0.9, 0.98)]
+    assert taus == sorted(taus, reverse=True)
+
+
+@each_estimated
+def test_the_accuracy_fixed_the_promise_grows(model: Model, query: Any) -> None:
+    alpha = calibrate(model, query, epsilon=1.0).accuracy()
+    plain = calibrate(model, query, alpha=alpha)
+    found = calibrate(model, query, alpha=alpha, credibility=0.9)
+    assert found.tau == plain.tau
+    assert found.epsilon >= plain.epsilon
+    assert found.uncertainty is not None
+    assert found.uncertainty.share >= 0.9
+    assert found.uncertainty.spread[-1] >= found.uncertainty.spread[0]
+    json.loads(found.to_json())
+    # and back: what was promised for this accuracy allows this accuracy
+    again = calibrate(model, query, epsilon=found.epsilon * (1 + 1e-9), credibility=0.9)
+    assert again.tau == pytest.approx(found.tau, rel=1e-3)
+
+
+def test_more_data_leave_less_uncertain() -> None:
+    shares = []
+    for times in (1, 10, 100, 10_000):
+        counts = np.array([[90, 10], [12, 28]]) * times
+        chain = MarkovChain.from_counts(counts, length=12)
+        query = Count(equals=1)
+        credible = calibrate(chain, query, epsilon=1.0, credibility=0.95).tau
+        shares.append(credible / calibrate(chain, query, epsilon=1.0).tau)
+    assert shares == sorted(shares)
+    assert shares[0] < 0.9 < 0.98 < shares[-1] <= 1
+
+
+def test_several_promises_and_what_was_spent_before() -> None:
+    several = calibrate(CHAIN, ACTIVE, epsilon=[0.5, 1.0], credibility=0.9)
+    assert [each.epsilon for each in several] == [0.5, 1.0]
+    assert several[0].tau < several[1].tau
+    spent = [(ACTIVE, several[0].tau)]
+    after = calibrate(CHAIN, ACTIVE, epsilon=1.0, spent=spent, credibility=0.9)
+    assert after.tau < several[1].tau
+    assert after.uncertainty is not None
+    assert after.uncertainty.share >= 0.9
+
+
+def test_any_of_with_one_estimated_member() -> None:
+    other = ArbitraryGroups(3)
+    both = AnyOf(CHAIN, other)
+    plain, found = calibrate(both, ACTIVE, epsilon=1.0), calibrate(both, ACTIVE, epsilon=1.0, credibility=0.9)
+    assert found.tau <= plain.tau
+    assert found.tau <= calibrate(CHAIN, ACTIVE, epsilon=1.0, credibility=0.9).tau
+    assert found.tau <= calibrate(other, ACTIVE, epsilon=1.0).tau
+    assert found.uncertainty is not None
+    assert found.uncertainty.share >= 0.9
+    large = AnyOf(ArbitraryGroups(1000), CHAIN)
+    found = calibrate(large, ACTIVE, epsilon=1.0, credibility=0.9)
+    assert found.tau == calibrate(large, ACTIVE, epsilon=1.0).tau == pytest.approx(0.001)
+    assert found.uncertainty is not None
+    assert found.uncertainty.share == 1
+    two = AnyOf(CHAIN, MarkovChain.from_counts([[9, 1], [2, 8]], states=["idle", "active"], length=12, column="s"))
+    assert calibrate(two, ACTIVE, epsilon=1.0, credibility=0.9).tau < found.tau * 1000
+
+
+@pytest.mark.parametrize("credibility", [0.8, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.5, 0.95))])
+def test_the_claim_holds_for_fresh_draws(credibility: float) -> None:
+    """A share of the posterior is claimed; five thousand other draws estimate it."""
+    chain = MarkovChain.from_counts([[25, 5], [6, 14]], length=12)
+    query = Count(equals=1)
+    found = calibrate(chain, query, epsilon=1.0, credibility=credibility)
+    assert found.uncertainty is not None
+    theorem = theorem_named(found.uncertainty.theorem)
+    fresh = posterior(chain, 5000, seed=12345)
+    kept = np.mean([theorem.epsilon(each, found.leakage.spend) <= 1.0 for each in fresh])
+    error = math.sqrt(credibility * (1 - credibility) / len(fresh))
+    assert kept >= credibility - 3 * error
+    assert kept <= min(1.0, credibility + 0.2)  # and not by giving everything up
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=3, max_size=3),
+    st.sampled_from([None, 1, 5, 1000]),
+    st.sampled_from(["stationary", "any"]),
+    st.floats(0.01, 20),
+)
+def test_any_counts_are_calibrated_or_refused(counts: Any, length: Any, start: Any, epsilon: float) -> None:
+    try:
+        chain = MarkovChain.from_counts(counts, length=length, start=start, smoothing=0.1)
+        found = calibrate(chain, Histogram(cells=[0, 1, 2]), epsilon=epsilon, credibility=0.5, draws=20)
+    except BayesDPError:
+        return
+    json.loads(found.to_json())
+    assert found.uncertainty is not None
+    assert found.uncertainty.share >= 0.5
+    assert leakage(chain, Histogram(cells=[0, 1, 2]), tau=found.tau).epsilon <= epsilon * (1 + 1e-9)
