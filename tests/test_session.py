@@ -91,6 +91,20 @@ def test_the_answer_reads_back_from_json(session: Session) -> None:
     assert answer.__rich__().row_count > 5
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"tau": "x"}, {"tau": 0}, {"noise": -1}, {"value": None}, {"value": 1.5}, {"value": [1, 2]}, {"value": True}),
+        *({"epsilon_total": [1]}, {"epsilon": -1.0}, {"notes": 5}, {"notes": [1]}, {"head": None}, {"records": 0}),
+        *({"query": {"query": "poem"}}, {"schema": 2}),
+    ],
+)
+def test_an_answer_edited_into_nonsense_is_refused(session: Session, change: dict[str, object]) -> None:
+    document = json.loads(session.release(ACTIVE, epsilon=0.5).to_json())
+    with pytest.raises(InvalidInputError):
+        Answer.from_dict({**document, **change})
+
+
 def test_asking_again_is_free_and_gives_the_same_answer(session: Session) -> None:
     first = session.release(ACTIVE, epsilon=0.5)
     assert session.release(ACTIVE, epsilon=0.5) == first

@@ -30,6 +30,11 @@ LEVEL = 0.95
 
 SCHEMA = 1
 
+_TEXTS = (
+    *("dataset", "theorem", "proof", "scope", "protects", "assumption", "timestamp"),
+    *("query_fingerprint", "model_fingerprint", "head"),
+)
+
 
 @dataclass(frozen=True)
 class Answer(Document):
@@ -70,9 +75,19 @@ class Answer(Document):
     worst_case: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(self.notes))
-        if isinstance(self.value, list):
-            object.__setattr__(self, "value", tuple(self.value))
+        for name in ("tau", "noise", "unit"):
+            validation.positive(name, getattr(self, name))
+        for name in ("rounding", "epsilon", "epsilon_total", "epsilon_remaining"):
+            if validation.number(name, getattr(self, name)) < 0:
+                raise InvalidInputError(f"{name} must be at least 0, not {getattr(self, name):g}")
+        for name in ("records", "entry"):
+            validation.natural(name, getattr(self, name))
+        for name in _TEXTS:
+            validation.text(name, getattr(self, name))
+        object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
+        for note in self.notes:
+            validation.text("notes", note)
+        object.__setattr__(self, "value", _checked_value(self.value, self.query))
 
     @property
     def scale(self) -> float:
@@ -111,7 +126,7 @@ class Answer(Document):
 
     def __str__(self) -> str:
         return (
-            f"{self.query.description} is {self._shown()}, off by less than {shown_above(self.accuracy())} "
+            f"{self.query.description} is {self.shown()}, off by less than {shown_above(self.accuracy())} "
             f"in {100 * LEVEL:g} % of cases. {self.guarantee}"
         )
 
@@ -172,7 +187,7 @@ class Answer(Document):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("answer", self._shown()),
+            ("answer", self.shown()),
             ("off by less than", f"{shown_above(self.accuracy())} in {100 * LEVEL:g} % of cases"),
             ("ε of this release", shown_above(self.epsilon)),
             ("ε in all", shown_above(self.epsilon_total)),
@@ -189,7 +204,22 @@ class Answer(Document):
         shown = max((ulp(cell) for cell in (self.value,) if isinstance(cell, float)), default=0.0)
         return Fraction(self.rounding) + Fraction(shown)
 
-    def _shown(self) -> str:
+    def shown(self) -> str:
+        """Return the value as text; the cells of a histogram with their names."""
         if not isinstance(self.value, tuple):
             return f"{self.value:.15g}" if isinstance(self.value, float) else str(self.value)
         return ", ".join(f"{cell}: {count}" for cell, count in zip(self.query.values, self.value, strict=True))
+
+
+def _checked_value(value: object, query: Query) -> Value:
+    """Return a value of the query's kind: a whole number, a number, or a whole number for every cell."""
+    cells = tuple(validation.items("value", value)) if query.kind == "histogram" else (value,)
+    if len(cells) != query.dimension:
+        raise InvalidInputError(f"value must have {query.dimension} cells, not {len(cells)}")
+    numbers = [validation.number("value", cell) for cell in cells]
+    if query.kind in ("sum", "mean"):
+        return numbers[0]
+    if not all(isinstance(cell, int) for cell in cells):
+        raise InvalidInputError(f"value must be whole, not {brief(value)}")
+    counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
+    return counts if query.kind == "histogram" else counts[0]
