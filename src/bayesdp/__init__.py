@@ -14,9 +14,9 @@ Names load when they are first used, so that importing the package costs next to
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bayesdp.lazy import lazily
 from bayesdp.leakage import leakage
 
 if TYPE_CHECKING:
@@ -89,13 +89,7 @@ _HOMES = {
     "unregister": "leakage.registry",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bayesdp' has no attribute {name!r}")
-    value = getattr(import_module(f"bayesdp.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES, globals())
 
 
 def __dir__() -> list[str]:

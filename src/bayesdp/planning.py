@@ -15,14 +15,13 @@ from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.answer import Answer
 from bayesdp.errors import InvalidInputError
 from bayesdp.frames.grid import Grid
-from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism
+from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.queries import Mean, Query
 from bayesdp.rounding import float_above
 
 __all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
 
-BETA = 0.05
 _NO_LIMIT = sys.float_info.max
 _HALVINGS = 60
 _SMALLEST_TAU = 1e-300
@@ -92,7 +91,9 @@ class Asked:
 
     def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
         """Return the noise that makes the answer τ-DP."""
-        return DiscreteLaplaceMechanism(self.sensitivity, tau, self.query.dimension)
+        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.query.dimension)
+        require_private(mechanism)
+        return mechanism
 
 
 class State(Protocol):

@@ -26,11 +26,11 @@ from bayesdp.frames.limits import check_sizes
 from bayesdp.frames.source import Missing, checked_missing, reading, scan
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.frames.wide import VALUE, unpivoted
-from bayesdp.leakage.report import DROPPED
+from bayesdp.leakage.report import BETA, DROPPED
 from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
-from bayesdp.mechanisms import RandomizedResponseMechanism
+from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import GaussianGroups, MarkovChain, Model
-from bayesdp.planning import BETA, Asked, Plan, Target, TooFineError, plan
+from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
 from bayesdp.queries import Count, Mean, Query, Sum
 from bayesdp.rounding import float_above, shown_above, shown_below
 from bayesdp.validation import brief
@@ -129,6 +129,7 @@ class Session:
         with reading(self._table):
             self._rows = row_count(self._table)
             check_sizes(self._table, model, self._missing)
+        self._fingerprint = fingerprint(model.to_dict())
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
         try:
@@ -225,11 +226,12 @@ class Session:
         target = Target.of(epsilon, alpha, beta)
         for bits in _GRIDS:
             (asked,) = self._asked([query], bits)
+            state = self._account.state()
             try:
-                found = plan(self._model, (asked,), target, self._account.state())
+                found = plan(self._model, (asked,), target, state)
             except TooFineError:
                 continue
-            return self._previewed(asked, found, target)
+            return self._previewed(asked, found, target, state)
         raise CalibrationError(_TOO_SMALL)
 
     def randomize(self, *, epsilon: float) -> Randomized:
@@ -248,18 +250,20 @@ class Session:
         truths = truth_column(self._frame, self._table, asked.query)
         asked = replace(asked, question=fingerprint({"randomize": model.subject}))
 
-        charged: list[Charge] = []
+        decided: list[tuple[Charge, RandomizedResponseMechanism]] = []
 
         def decide(state: State) -> Charge:
             spent = spend_of(state.totals)
             cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
-            RandomizedResponseMechanism(cost.tau)
-            charged.append(_charge(asked, Plan(state.head, cost.tau, (asked,), {}, cost), target))
-            return charged[-1]
+            charge = _charge(asked, Plan(state.head, cost.tau, (asked,), {}, cost), target)
+            mechanism = RandomizedResponseMechanism(cost.tau)
+            require_private(mechanism)
+            decided.append((charge, mechanism))
+            return charge
 
         receipt = self._account.charge(decide)
-        details = charged[-1].details
-        mechanism = RandomizedResponseMechanism(charged[-1].tau)
+        charge, mechanism = decided[-1]
+        details = charge.details
         column = mechanism.release_column(truths, TRUTH)
         head = self._account.answer(receipt, {"randomized": model.subject, "tau": mechanism.tau, **details})
         return Randomized(
@@ -276,11 +280,13 @@ class Session:
 
     def _asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not speak about; no value is read."""
-        found = []
         for query in queries:
             if not isinstance(query, Query):
                 raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
-            named = replace(query, column=query.column if query.column is not None else self._model.subject)
+        everything = [replace(query, column=query.column or self._model.subject) for query in queries]
+        self._model.check_queries(tuple(everything))
+        found = []
+        for query, named in zip(queries, everything, strict=True):
             records = self._rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
             grid = None
@@ -294,7 +300,6 @@ class Session:
             raise InvalidInputError("no question was asked; give at least one query")
         if len({each.question for each in found}) < len(found):
             raise InvalidInputError("the same question was asked twice; ask it once")
-        self._model.check_queries(tuple(each.query for each in found))
         return tuple(found)
 
     def _check_filter(self, query: Query) -> None:
@@ -315,9 +320,7 @@ class Session:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
         if query.where is None and self._missing == "error":
             return records
-        wide = self._about_all(query)
-        table = unpivoted(self._table, self._spread) if wide else self._table
-        found = tally(table, [query], subject=VALUE if wide else None, missing=self._missing)[0].records
+        found = self._read([query], wide=self._about_all(query))[0].records
         if found == 0:
             raise QueryError("the mean is over no records at all; nothing can be said about it")
         return found
@@ -337,25 +340,31 @@ class Session:
         with reading(self._table):
             return column is not None and column in self._table and self._table.pick([column]).kind(column) == "whole"
 
+    def _read(self, queries: Sequence[Query], *, wide: bool) -> tuple[Tally, ...]:
+        """Read exact answers in one scan; wide: about every value of a wide table."""
+        if not wide:
+            found = tally(self._table, queries, missing=self._missing)
+        else:
+            found = tally(unpivoted(self._table, self._spread), queries, subject=VALUE, missing=self._missing)
+        rows = found[0].rows // (len(self._spread) if wide else 1)
+        if rows != self._rows:
+            raise FrameError(f"{self._table.name} has {rows} rows now, but had {self._rows} when the session began")
+        return found
+
     def _tallies(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
         found: dict[int, Tally] = {}
-        with reading(self._table):
-            rows = row_count(self._table)
-        if rows != self._rows:
-            raise FrameError(f"{self._table.name} has {rows} rows now, but had {self._rows} when the session began")
         for wide in (False, True):
             places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
             if places:
-                table = unpivoted(self._table, self._spread) if wide else self._table
-                subject = VALUE if wide else None
-                answers = tally(table, [asked[i].query for i in places], subject=subject, missing=self._missing)
+                answers = self._read([asked[i].query for i in places], wide=wide)
                 found.update(zip(places, answers, strict=True))
-        for each, one in zip(asked, (found[i] for i in range(len(asked))), strict=True):
+        exact = [found[i] for i in range(len(asked))]
+        for each, one in zip(asked, exact, strict=True):
             if isinstance(each.query, Mean) and (one.records == 0 or each.query.size not in (None, one.records)):
                 size = "" if each.query.size is None else f", but size = {each.query.size} was given"
                 raise QueryError(f"the mean is over {one.records} records{size}; leave size= out to use what is there")
-        return [found[i] for i in range(len(asked))]
+        return exact
 
     def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
         """Read, charge, commit, draw, store."""
@@ -403,7 +412,7 @@ class Session:
             assumption=leakage.assumption,
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             query_fingerprint=asked.question,
-            model_fingerprint=fingerprint(self._model.to_dict()),
+            model_fingerprint=self._fingerprint,
             entry=receipt.entry,
             head=receipt.head,
             notes=(*dict.fromkeys((*leakage.notes, *([DROPPED] if self._missing == "drop" else []))), *together),
@@ -413,13 +422,12 @@ class Session:
         self._account.answer(receipt, {**answer.to_dict(), **({"asked": target.to_dict()} if alone else {})})
         return answer
 
-    def _previewed(self, asked: Asked, found: Plan, target: Target) -> Preview:
+    def _previewed(self, asked: Asked, found: Plan, target: Target, state: State) -> Preview:
         cost = found.cost
         tau = found.tau if cost is not None else found.stored[asked.question].tau
         mechanism = asked.mechanism(tau)
         worth = asked.worth(asked.records)
         alpha = Fraction(mechanism.alpha(target.beta)) * worth + asked.rounding(asked.records)
-        state = self._account.state()
         total = cost.total if cost is not None else leaked(self._model, spend_of(state.totals))
         return Preview(
             query=asked.query,

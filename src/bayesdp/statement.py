@@ -29,7 +29,7 @@ def statement(answer: Answer) -> str:
 |---|---|
 | Data set | {_cell(answer.dataset)} ({answer.records} records, a public number) |
 | Question | {_cell(answer.query.description)} |
-| Answer | {_cell(answer._shown())} |
+| Answer | {_cell(answer.shown())} |
 | Accuracy | off by less than {shown_above(answer.accuracy())} with probability 95 % |
 | Released | {answer.timestamp} |
 | Cost of this release | ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)}) |

@@ -10,8 +10,9 @@ Names load when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayesdp.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp.experiments.reproduction import Report, catalogue, reproduce
@@ -30,10 +31,4 @@ _HOMES = {
     "run": "simulate",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'bayesdp.experiments' has no attribute {name!r}")
-    value = getattr(import_module(f"bayesdp.experiments.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES, globals())

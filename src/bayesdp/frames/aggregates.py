@@ -29,6 +29,7 @@ class Tally:
     records: how many records the question is about: those that pass the filter and lack nothing it needs. Private if
              the filter is.
     present: how many records lack nothing the question needs, whether they pass its filter or not.
+    rows:    how many rows the table had.
     grid:    what the numbers of a sum or mean stand for.
     """
 
@@ -36,6 +37,7 @@ class Tally:
     counts: tuple[int, ...]
     records: int
     present: int
+    rows: int
     grid: Grid | None = None
 
 
@@ -111,6 +113,7 @@ def tally(
             tuple(found.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
             found.sums[f"q{i}_0"] if plan.filtered else found.present[question.columns[0]],
             found.sums[f"q{i}_1"] if plan.filtered else found.present[question.columns[0]],
+            rows,
             plan.grid,
         )
         for i, (question, plan) in enumerate(zip(asked, plans, strict=True))

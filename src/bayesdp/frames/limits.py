@@ -7,7 +7,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp.errors import FrameError
-from bayesdp.frames.aggregates import column_totals, present_records, subject_of, tally
+from bayesdp.frames.aggregates import tally
 from bayesdp.frames.source import Missing, Table, whole
 from bayesdp.frames.transitions import Sequences
 from bayesdp.models import AnyOf, GaussianGroups, MarkovChain, Model
@@ -31,9 +31,10 @@ def check_sizes(table: Table, model: Model, missing: Missing) -> None:
                 f"{known.records - known.counts[0]} records of {table.name} have a value of {model.subject!r} that is "
                 "not a state of the chain; fit it again"
             )
-    if isinstance(model, MarkovChain) and model.length is not None and model.subject is not None:
-        longest = _longest(table, model, missing)
-        if longest > model.length:
+        longest = known.records
+        if model.layout is not None and model.layout.entity:
+            longest = Sequences.of(table, model.subject, model.layout).sizes().longest
+        if model.length is not None and longest > model.length:
             raise FrameError(
                 f"{table.name} has a chain of {longest} records, but the model speaks of at most {model.length}; fit "
                 "it again, or say how entities are told apart"
@@ -45,15 +46,6 @@ def check_sizes(table: Table, model: Model, missing: Missing) -> None:
                 f"{table.name} has a group of {largest} records, but the model speaks of at most {model.group_size}; "
                 "fit it again"
             )
-
-
-def _longest(table: Table, model: MarkovChain, missing: Missing) -> int:
-    assert model.subject is not None
-    if model.layout is not None and model.layout.entity:
-        return Sequences.of(table, model.subject, model.layout).sizes().longest
-    subject = subject_of(table, model.subject)
-    column_totals(table, subject.columns, missing)
-    return present_records(table, subject.columns)
 
 
 def _largest_group(table: Table, group: list[str], value: str) -> int:
