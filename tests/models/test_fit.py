@@ -410,7 +410,7 @@ def mutations(draw: st.DrawFn) -> Any:
             del parent[path[-1]]
         elif change == "add" and isinstance(parent, list):
             parent.append(draw(VALUES))
-        elif change == "scale" and isinstance(parent[path[-1]], int | float):
+        elif change == "scale" and isinstance(parent[path[-1]], int | float) and abs(parent[path[-1]]) <= 1e308:
             parent[path[-1]] = parent[path[-1]] * draw(st.sampled_from([-1, 2, 1e-300, 1e300, 0.999999, 0]))
         else:
             parent[path[-1]] = draw(VALUES)
