@@ -1,5 +1,6 @@
 """Files and things that are no tables: read, or refused in words that name them."""
 
+import datetime as dt
 import gzip
 import os
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp import Count, Histogram, MarkovChain, Sum
+from bayesdp import Count, Histogram, MarkovChain, Mean, Sum
 from bayesdp.errors import BayesDPError, FrameError, QueryError
-from bayesdp.frames.aggregates import tally
+from bayesdp.frames.aggregates import check_question, tally
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import transitions
 from bayesdp.models.layout import ChainLayout
@@ -334,3 +335,54 @@ def test_questions_without_a_column() -> None:
         tally(frame, [Count(equals=1)])
     assert tally(frame, [Count(equals=1)], subject="a > 1")[0].counts == (1,)
     assert tally(frame, [Count(equals=1)], subject="a")[0].counts == (1,)
+
+
+# --- questions that no table of such columns can answer ---------------------------------------------------------------
+
+
+def unread(*, fails: bool = True) -> pl.LazyFrame:
+    """Return a table of known columns that nobody may read."""
+
+    def refuse(frame: pl.DataFrame) -> pl.DataFrame:
+        assert not fails, "the table was read"
+        return frame
+
+    frame = pl.LazyFrame({"k": [1], "x": [0.5], "t": ["a"], "b": [True], "d": [dt.date(2024, 1, 1)]})
+    return frame.map_batches(refuse, schema=frame.collect_schema())
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Sum("t", bounds=(0, 1)), "only a column of numbers can be added up, and 't' is none"),
+        (Mean("k > 0", bounds=(0, 1)), "only a column of numbers can be added up, and 'k > 0' is none"),
+        (Sum("z", bounds=(0, 1)), "has no column 'z'"),
+        (Count("k", equals="a"), "column 'k' of the table holds whole numbers, which 'a' is not"),
+        (Histogram("d", cells=["2024-01-01", "soon"]), "holds times; write them like 2012-10-01"),
+        (Count("k", equals=1, where="z > 0"), "has no column 'z'"),
+        (Count("k", equals=1, where="x >"), "expected a column or a value"),
+        (Count("k", equals=1, where="t > 0"), "column 't' of the table holds texts, which 0 is not"),
+        (Count("k", equals=1, where="x"), "by itself it is no condition"),
+        (Count("k", equals=1, where="t < k"), "they cannot be compared"),
+        (Count("x > 1", equals=2), "is true or false of a record; 2 is neither"),
+        (Count(equals=1), "which column is"),
+    ],
+)
+def test_a_question_is_checked_without_reading(query: Any, message: str) -> None:
+    with pytest.raises(BayesDPError, match=message) as checked:
+        check_question(unread(), query)
+    with pytest.raises(type(checked.value), match=message):
+        tally(unread(fails=False), [query])
+
+
+def test_a_good_question_passes_without_reading() -> None:
+    for query in (
+        Sum("x", bounds=(0, 1), where="t == 'a' and d > '2023-01-01'"),
+        Histogram("t", cells=["a", "b"]),
+        Count("b", equals=True),
+    ):
+        check_question(unread(), query)
+    check_question(unread(), Count(equals=1), subject="k")
+    with pytest.raises(FrameError, match="too fine for that many records"):
+        check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40), rows=2**30)
+    check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40))

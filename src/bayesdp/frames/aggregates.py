@@ -16,7 +16,16 @@ from bayesdp.frames.source import Missing, Table, checked_missing, plain, readin
 from bayesdp.queries import Count, Histogram, Mean, Query, Sum
 from bayesdp.validation import Scalar, brief
 
-__all__ = ["Subject", "Tally", "column_totals", "present_records", "row_count", "subject_of", "tally"]
+__all__ = [
+    "Subject",
+    "Tally",
+    "check_question",
+    "column_totals",
+    "present_records",
+    "row_count",
+    "subject_of",
+    "tally",
+]
 
 _TRUTHS = (False, True)
 
@@ -99,9 +108,7 @@ def tally(
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
         rows = row_count(table)
-        asked = [_Question.about(table, query, subject) for query in queries]
-        picked = table.pick([column for question in asked for column in question.columns])
-        plans = [question.plan(picked, rows) for question in asked]
+        asked, picked, plans = _planned(table, queries, subject, rows)
         derived = {f"q{i}_{j}": each for i, plan in enumerate(plans) for j, each in enumerate(plan.numbers)}
         found = _totals(picked, derived)
         if found.rows != rows:
@@ -118,6 +125,26 @@ def tally(
         )
         for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
     )
+
+
+def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
+    """Refuse a question that a table cannot answer, whatever its values: by its columns and their kinds alone.
+
+    No value is read: the column and those of the filter exist, the filter can be read, and what is asked or compared
+    suits the kinds. `tally` refuses the same in the same words.
+
+    subject: what a query without a column is about.
+    rows:    how many rows the table has, if that is known: a sum over very many may have no room for its step.
+
+    >>> import polars
+    >>> check_question(polars.LazyFrame({"room": ["hall"]}), Sum("room", bounds=(0, 1)))
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.QueryError: only a column of numbers can be added up, and 'room' is none
+    """
+    table = scan(source)
+    with reading(table):
+        _planned(table, [query], subject, rows)
 
 
 @dataclass(frozen=True)
@@ -177,6 +204,15 @@ class _Question:
             table.check_distinct(subject.text, query.values)
         cells = [query.values] if isinstance(query, Count) else [(cell,) for cell in query.cells]
         return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
+
+
+def _planned(
+    table: Table, queries: Sequence[Query], subject: str | None, rows: int
+) -> tuple[list[_Question], Table, list[_Plan]]:
+    """Return the questions, the columns they need, and what is to be added up."""
+    asked = [_Question.about(table, query, subject) for query in queries]
+    picked = table.pick([column for question in asked for column in question.columns])
+    return asked, picked, [question.plan(picked, rows) for question in asked]
 
 
 @dataclass(frozen=True)
