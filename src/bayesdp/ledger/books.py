@@ -12,7 +12,18 @@ from sqlalchemy import Connection, bindparam, select, update
 from bayesdp import validation
 from bayesdp.errors import LedgerError
 from bayesdp.ledger.database import SCHEMA, accounts, entries, ledgers, totals
-from bayesdp.ledger.records import Charge, Entry, Receipt, State, Total, canonical, fingerprint, parsed, rounded_up
+from bayesdp.ledger.records import (
+    Charge,
+    Entry,
+    Opening,
+    Receipt,
+    State,
+    Total,
+    canonical,
+    fingerprint,
+    parsed,
+    rounded_up,
+)
 
 __all__ = ["Books"]
 
@@ -47,9 +58,10 @@ class Books:
     def __init__(self, connection: Connection, *, write: bool) -> None:
         self.connection = connection
         row = connection.execute(_LOCKED_POSITION if write else _POSITION).one_or_none()
-        if row is None or row.schema != SCHEMA:
-            found = "none" if row is None else row.schema
-            raise LedgerError(f"the ledger's schema is {found}, and this version of bayesdp knows only {SCHEMA}")
+        if row is None:
+            raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
+        if row.schema != SCHEMA:
+            raise LedgerError(f"the ledger's schema is {row.schema}, and this version of bayesdp knows only {SCHEMA}")
         self.entries: int = row.entries
         self.head: str = row.head
 
@@ -105,11 +117,11 @@ class Books:
             )
         return True
 
-    def open(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any], budget: float) -> None:
+    def open(self, dataset: str, opening: Opening) -> None:
         """Open an account."""
-        self._append(dataset, "open", {"model": model, "description": description, "budget": budget})
-        marks = {"model": fingerprint(model), "description": fingerprint(description)}
-        self.connection.execute(accounts.insert().values(dataset=dataset, budget=budget, charges=0, **marks))
+        self._append(dataset, "open", vars(opening))
+        marks = {"model": fingerprint(opening.model), "description": fingerprint(opening.description)}
+        self.connection.execute(accounts.insert().values(dataset=dataset, budget=opening.budget, charges=0, **marks))
 
     def charge(self, dataset: str, charge: Charge) -> Entry:
         """Write a charge and add its τ to the total of its key."""

@@ -12,7 +12,7 @@ from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import verification
 from bayesdp.ledger.books import Books
 from bayesdp.ledger.database import SCHEMA, Database
-from bayesdp.ledger.records import Charge, Entry, Receipt, State, Verification, canonical, label
+from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, canonical, label
 
 __all__ = ["Account", "Ledger"]
 
@@ -64,26 +64,36 @@ class Ledger:
         self._database = None
 
     def account(
-        self, dataset: str, *, model: Mapping[str, Any], description: Mapping[str, Any], budget: float | None
+        self,
+        dataset: str,
+        *,
+        model: Mapping[str, Any],
+        description: Mapping[str, Any],
+        budget: float | None,
+        at_once: bool = True,
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
         Needs a name of at most 200 characters, and the model and a description of the data as JSON objects. A data set
         that was opened before keeps its budget, and is refused with `LedgerError` if the model or the description is
         another one. Opening for the first time without a budget raises `InvalidInputError`.
+
+        at_once: False leaves the ledger alone until the first charge, which then opens the account as well.
         """
         label("dataset", dataset)
         canonical("model", model)
         canonical("description", description)
         with self._books() as books:
-            opened = books.opened(dataset, model, description)
-        if not opened:
-            if budget is None:
-                raise InvalidInputError(f"{dataset!r} is new to the ledger: give the budget that may be spent on it")
-            budget = validation.positive("budget", budget)
-            with self._books(write=True) as books:
-                if not books.opened(dataset, model, description):
-                    books.open(dataset, model, description, budget)
+            if books.opened(dataset, model, description):
+                return Account(self, dataset)
+        if budget is None:
+            raise InvalidInputError(f"{dataset!r} is new to the ledger: give the budget that may be spent on it")
+        opening = Opening(model, description, validation.positive("budget", budget))
+        if not at_once:
+            return Account(self, dataset, opening)
+        with self._books(write=True) as books:
+            if not books.opened(dataset, model, description):
+                books.open(dataset, opening)
         return Account(self, dataset)
 
     def datasets(self) -> tuple[str, ...]:
@@ -156,10 +166,12 @@ class Ledger:
         with self._open_database().transaction(write=write) as connection:
             yield Books(connection, write=write)
 
-    def _state(self, books: Books, dataset: str) -> State:
+    def _state(self, books: Books, dataset: str, opening: Opening | None = None) -> State:
         def find(question: str) -> tuple[Mapping[str, Any], ...]:
             return self._answers(dataset, question) if books.connection.closed else books.answers(dataset, question)
 
+        if opening is not None and not books.opened(dataset, opening.model, opening.description):
+            return State(dataset, opening.budget, (), 0, books.entries, books.head, find)
         return books.state(dataset, find)
 
     def _answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
@@ -187,16 +199,18 @@ class Account:
     >>> folder.cleanup()
     """
 
-    def __init__(self, ledger: Ledger, dataset: str) -> None:
+    def __init__(self, ledger: Ledger, dataset: str, opening: Opening | None = None) -> None:
         self._ledger = ledger
+        self._opening = opening
         self.dataset = dataset
 
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
 
     def state(self) -> State:
-        """Return what stands in the account now."""
-        return self._ledger.state(self.dataset)
+        """Return what stands in the account now, or will when its first charge opens it."""
+        with self._ledger._books() as books:
+            return self._ledger._state(books, self.dataset, self._opening)
 
     @overload
     def charge(self, decide: Callable[[State], tuple[Charge, ...]]) -> tuple[Receipt, ...]: ...
@@ -215,15 +229,19 @@ class Account:
         Raises `LedgerError` when the charge could not be written for certain: then draw no noise.
         """
         with self._ledger._books(write=True) as books:
-            decision = decide(self._ledger._state(books, self.dataset))
+            opening = self._opening
+            decision = decide(self._ledger._state(books, self.dataset, opening))
             several = isinstance(decision, tuple | list)
             charges = decision if several else (decision,)
             if not any(isinstance(charge, Charge) for charge in charges):
                 return decision
             if not all(isinstance(charge, Charge) for charge in charges):
                 raise InvalidInputError("a decision is a tuple of charges only, or holds none")
+            if opening is not None and not books.opened(self.dataset, opening.model, opening.description):
+                books.open(self.dataset, opening)
             written = [books.charge(self.dataset, charge) for charge in charges]
             after = self._ledger._state(books, self.dataset)
+        self._opening = None
         receipts = tuple(Receipt(entry.number, entry.hash, after) for entry in written)
         return receipts if several else receipts[0]
 

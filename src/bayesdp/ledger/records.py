@@ -14,7 +14,18 @@ from bayesdp import validation
 from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
 from bayesdp.rounding import float_above
 
-__all__ = ["Charge", "Entry", "Receipt", "State", "Total", "Verification", "canonical", "fingerprint", "label"]
+__all__ = [
+    "Charge",
+    "Entry",
+    "Opening",
+    "Receipt",
+    "State",
+    "Total",
+    "Verification",
+    "canonical",
+    "fingerprint",
+    "label",
+]
 
 GENESIS = "0" * 64
 """What stands in place of the hash before the first entry."""
@@ -50,6 +61,19 @@ class Charge:
         canonical("query", self.query)
         canonical("details", self.details)
         object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What an account is opened with: the model and a description of the data as JSON objects, and the budget.
+
+    >>> Opening({"type": "independent"}, {"records": 100}, 2.0).budget
+    2.0
+    """
+
+    model: Mapping[str, Any]
+    description: Mapping[str, Any]
+    budget: float
 
 
 @dataclass(frozen=True)
