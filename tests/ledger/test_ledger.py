@@ -23,6 +23,10 @@ def count(tau: float = 0.5, question: str = "q", **details: object) -> Charge:
     return Charge(question, "count", COUNT, tau, details)
 
 
+def refusing(state: State) -> Charge:
+    raise BudgetError(1.0, state.budget)
+
+
 def test_a_new_account_has_its_budget_and_nothing_spent(account: Account) -> None:
     state = account.state()
     assert (state.dataset, state.budget, state.totals, state.charges, state.entries) == ("steps", 2.0, (), 0, 1)
@@ -147,6 +151,28 @@ def test_reopening_keeps_the_budget_and_needs_none(account: Account, ledger: Led
     again = ledger.account("steps", model=dict(MODEL), description=dict(reversed(DESCRIPTION.items())), budget=None)
     assert again.state() == account.state()
     assert ledger.account("steps", model=MODEL, description=DESCRIPTION, budget=99.0).state().budget == 2.0
+
+
+def test_the_first_charge_can_open_the_account(ledger: Ledger) -> None:
+    def later(**model: object) -> Account:
+        return ledger.account("steps", model={**MODEL, **model}, description=DESCRIPTION, budget=2.0, at_once=False)
+
+    first, second, other = later(), later(), later(size=2)
+    assert first.state() == second.state()
+    assert (first.state().budget, first.state().charges, first.answers("q")) == (2.0, 0, ())
+    assert first.charge(lambda state: "nothing") == "nothing"
+    with pytest.raises(BudgetError):
+        first.charge(refusing)
+    assert ledger.datasets() == ()
+    assert ledger.entries() == ()
+    assert first.charge(lambda state: count()).entry == 2
+    assert second.state() == first.state()
+    assert second.charge(lambda state: count()).entry == 3
+    for use in (other.state, lambda: other.charge(lambda state: count())):
+        with pytest.raises(LedgerError, match="another model"):
+            use()
+    assert [entry.kind for entry in ledger.entries()] == ["open", "charge", "charge"]
+    assert ledger.verify().ok
 
 
 @pytest.mark.parametrize(

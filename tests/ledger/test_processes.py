@@ -39,8 +39,9 @@ def all_end_well(children: list[int]) -> bool:
     return [os.waitpid(child, 0)[1] for child in children] == [0] * len(children)
 
 
-def open_account(ledger: Ledger, budget: float) -> Account:
-    return ledger.account("steps", model={"type": "independent"}, description={"rows": 9}, budget=budget)
+def open_account(ledger: Ledger, budget: float, *, at_once: bool = True) -> Account:
+    model, description = {"type": "independent"}, {"rows": 9}
+    return ledger.account("steps", model=model, description=description, budget=budget, at_once=at_once)
 
 
 def spending(tau: float) -> Callable[[State], Charge]:
@@ -92,13 +93,14 @@ def test_many_workers_that_contend_never_overspend(ledger: Ledger, tmp_path: Pat
     contend(ledger, tmp_path, workers=16, charges=50)
 
 
-def test_many_processes_may_create_the_same_ledger(url: str) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_many_processes_may_create_the_same_ledger(url: str, at_once: bool) -> None:
     moment = time.time() + 0.3
 
     def work() -> None:
         time.sleep(max(0.0, moment - time.time()))
         with Ledger(url) as ledger:
-            open_account(ledger, 2.0).charge(spending(0.125))
+            open_account(ledger, 2.0, at_once=at_once).charge(spending(0.125))
 
     assert all_end_well([fork(work) for _ in range(16)])
     with Ledger(url, create=False) as ledger:
