@@ -29,6 +29,7 @@ from bayesdp.errors import (
     InvalidInputError,
     LedgerError,
     QueryError,
+    TooLargeError,
 )
 from bayesdp.experiments.data import load
 from bayesdp.frames.source import reading, scan
@@ -143,6 +144,8 @@ def test_preview_costs_nothing_and_foretells_the_release(session: Session) -> No
         answer.epsilon_remaining,
     )
     assert foretold.alpha == answer.accuracy(0.05)
+    low, high = answer.interval(0.95)
+    assert (answer.value + foretold.interval[0], answer.value + foretold.interval[1]) == (low, high)  # type: ignore[operator]
     assert "Nothing was charged" in str(foretold)
 
 
@@ -191,6 +194,7 @@ def test_the_oracles_joint_leakage_is_at_most_the_ledgers_figure(
                         [float(answer.query.values == (0,)), float(answer.query.values == (1,))], 3, answer.tau
                     )
                     for answer in session.history
+                    if isinstance(answer, Answer)
                 ]
                 if kernels:
                     found = oracle.bdpl(joint, oracle.joint_release(*kernels)).epsilon
@@ -266,6 +270,54 @@ def test_reopening_needs_the_same_model_and_data(
         Session(activity, chain, ledger=ledger, dataset="another")
 
 
+def test_a_first_release_that_fails_does_not_open_the_data_set(tmp_path: Path) -> None:
+    """A typing error must not tie the data set to a model and a budget for good."""
+    table, ledger = polars.DataFrame({"x": [1, 2, 3]}), tmp_path / "b.db"
+    with Session(table, bdp.ArbitraryGroups(3), epsilon=10.0, ledger=ledger, dataset="d") as wrong:
+        assert wrong.budget == wrong.remaining == 10.0
+        with pytest.raises(BayesDPError):
+            wrong.release(bdp.Sum("heigth", bounds=(0, 10)), epsilon=0.5)
+        with pytest.raises(BudgetError):
+            wrong.release(bdp.Sum("x", bounds=(0, 10)), epsilon=11.0)
+        with Session(table, bdp.Independent(), epsilon=1.0, ledger=ledger, dataset="d") as right:
+            right.release(bdp.Sum("x", bounds=(0, 10)), epsilon=0.5)
+            assert right.budget == 1.0
+        for use in (lambda: wrong.remaining, lambda: wrong.release(bdp.Sum("x", bounds=(0, 10)), epsilon=0.5)):
+            with pytest.raises(LedgerError, match="another model"):
+                use()
+    with Ledger(ledger) as opened:
+        assert [entry.kind for entry in opened.entries()] == ["open", "charge", "answer"]
+        assert opened.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("query", "epsilon"),
+    [
+        (bdp.Sum("x", bounds=(0, 1e307)), 0.1),
+        (bdp.Sum("x", bounds=(-8e307, 8e307)), 1.0),
+        (bdp.Mean("x", bounds=(0, 1.7e308)), 1e-3),
+        (bdp.Sum("x", bounds=(1e306, 1.1e306)), 1.0),
+    ],
+)
+def test_an_answer_that_would_be_no_number_is_refused_before_the_charge(
+    tmp_path: Path, query: bdp.Query, epsilon: float
+) -> None:
+    table = polars.DataFrame({"x": [1.0] * 1000})
+    with Session(table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        for ask in (session.preview, session.release):
+            with pytest.raises(TooLargeError, match="narrower bounds"):
+                ask(query, epsilon=epsilon)
+        assert session.leaked == 0
+
+
+def test_wide_bounds_still_give_answers_with_finite_intervals(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [1.0] * 1000})
+    with Session(table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answer = session.release(bdp.Sum("x", bounds=(-1e280, 1e280)), epsilon=1e-3)
+        assert np.isfinite(answer.interval(1 - 1e-15)).all()
+        assert math.isfinite(answer.accuracy(1e-300))
+
+
 def test_a_longer_chain_than_the_model_allows_is_refused(activity: polars.DataFrame, tmp_path: Path) -> None:
     model = bdp.MarkovChain([[0.9, 0.1], [0.5, 0.5]], states=[False, True], length=100, state="steps > 0")
     with pytest.raises(FrameError, match="chain of 15264 records"):
@@ -284,6 +336,7 @@ def test_a_longer_chain_than_the_model_allows_is_refused(activity: polars.DataFr
         (ACTIVE, {"epsilon": 1.0, "alpha": 3.0}),
         (ACTIVE, {"alpha": 0.5}),
         (ACTIVE, {"alpha": 5.0, "beta": 0.0}),
+        (ACTIVE, {"epsilon": 0.5, "beta": 5e-324}),
         (bdp.Count("interval", equals=5), {"epsilon": 0.5}),
         (bdp.Count("steps > 0", equals="yes"), {"epsilon": 0.5}),
         (bdp.Count("steps > 0", equals=True, where="nothing > 3"), {"epsilon": 0.5}),
@@ -361,6 +414,101 @@ def test_engine_errors_do_not_quote_records() -> None:
     assert "RuntimeError" in str(refusal.value)
 
 
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_questions_asked_together_again_are_free(tmp_path: Path, epsilon: float) -> None:
+    table = polars.DataFrame({"b": [True, False, False] * 1000})
+    chain = bdp.MarkovChain([[0.88, 0.12], [0.3, 0.7]], states=[False, True], column="b", length=3000)
+    pair = [bdp.Count("b", equals=True), bdp.Count("b", equals=False)]
+    third = bdp.Histogram("b", cells=[False, True])
+    with Session(table, chain, epsilon=20.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        first = session.release_all(pair, epsilon=epsilon)
+        spent = session.leaked
+        assert session.release_all(pair[::-1], epsilon=epsilon) == first[::-1]
+        assert session.release_all(pair, epsilon=epsilon / 2) == first
+        assert session.leaked == spent
+        three = session.release_all([*pair, third], epsilon=epsilon)
+        assert three[:2] == first
+        assert spent < session.leaked <= spent + epsilon
+        spent = session.leaked
+        assert session.release_all([third, *pair], epsilon=epsilon) == (three[2], *first)
+        assert session.leaked == spent
+
+
+def test_the_same_question_in_other_words_is_free(tmp_path: Path) -> None:
+    table = polars.DataFrame({"b": [True, False] * 50, "g": [0, 1] * 50})
+    with Session(table, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        first = session.release(bdp.Count("b", equals=True), epsilon=1.0)
+        for value in (1, 1.0):
+            assert session.release(bdp.Count("b", equals=value), epsilon=1.0) == first
+        assert session.release(bdp.Count("b", isin=[1]), epsilon=1.0) == first
+        filtered = session.release(bdp.Count("b", equals=True, where="g > 0"), epsilon=1.0)
+        for where in ("g>0", " (g > 0 ) ", "`g` > 0"):
+            assert session.release(bdp.Count("b", equals=True, where=where), epsilon=1.0) == filtered
+        condition = session.release(bdp.Count("g > 0", equals=True), epsilon=1.0)
+        assert session.release(bdp.Count("g>0", equals=True), epsilon=1.0) == condition
+        total = session.release(bdp.Sum("g", bounds=(-0.0, 5)), epsilon=1.0)
+        assert session.release(bdp.Sum("g", bounds=(0, 5.0)), epsilon=1.0) == total
+        assert len(session.history) == 4
+
+
+def test_an_answer_given_again_states_the_account_of_now(session: Session) -> None:
+    first = session.release(ACTIVE, epsilon=0.5)
+    assert not first.reused
+    session.release(bdp.Count("steps > 0", equals=False), epsilon=1.0)
+    again = session.release(ACTIVE, epsilon=0.5, beta=0.01)
+    assert again.reused
+    assert again.value == first.value
+    assert again.epsilon_remaining == session.remaining == pytest.approx(0.5)
+    assert again.epsilon_total == session.leaked
+    assert "costs nothing again" in again.guarantee
+    assert Answer.from_dict(again.to_dict()).reused
+    assert again.differences(first) == ()
+    assert first.differences(again) == ("epsilon_total", "epsilon_remaining", "beta", "reused")
+
+
+def test_the_accuracy_is_stated_for_the_beta_asked_for(session: Session) -> None:
+    answer = session.release(ACTIVE, alpha=40, beta=0.01)
+    assert answer.beta == 0.01
+    document = answer.to_dict()
+    assert document["alpha"] == answer.accuracy(0.01) <= 40
+    assert document["interval"] == list(answer.interval(0.99))
+    assert (document["beta"], document["interval_level"]) == (0.01, 0.99)
+    assert "in 99 % of cases" in str(answer)
+    assert "99 %" in answer.statement()
+
+
+@pytest.mark.parametrize("name", ["alpha", "interval", "scale", "interval_level"])
+def test_an_answer_whose_accuracy_was_edited_is_refused(session: Session, name: str) -> None:
+    document = session.release(ACTIVE, epsilon=0.5).to_dict()
+    edited = [0.0, 1.0] if name == "interval" else document[name] / 2
+    with pytest.raises(InvalidInputError, match=name):
+        Answer.from_dict({**document, name: edited})
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        bdp.Sum("nosuch", bounds=(0, 1)),
+        bdp.Sum("room", bounds=(0, 1)),
+        bdp.Sum(None, bounds=(0, 1)),
+        bdp.Sum("x", bounds=(0, 1), where="import os", public_filter=True),
+        bdp.Sum("x", bounds=(0, 1), where="nosuch > 3", public_filter=True),
+        bdp.Sum("x", bounds=(0, 1), where="room > 3", public_filter=True),
+        bdp.Mean("x", bounds=(0, 1), size=10),
+        bdp.Count("room", equals=3),
+    ],
+)
+def test_a_preview_refuses_what_a_release_refuses(tmp_path: Path, query: bdp.Query) -> None:
+    table = polars.DataFrame({"x": [0.5] * 30, "room": ["hall"] * 30})
+    with Session(table, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        session.release(bdp.Mean("x", bounds=(0, 1)), epsilon=0.5)
+        spent = session.leaked
+        for ask in (session.preview, session.release):
+            with pytest.raises(BayesDPError):
+                ask(query, epsilon=0.1)
+        assert session.leaked == spent
+
+
 def test_questions_asked_together_or_twice(session: Session) -> None:
     for queries in (None, 3, [], [ACTIVE, ACTIVE]):
         with pytest.raises(InvalidInputError):
@@ -399,6 +547,8 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
             assert session.leaked <= 2.0
             session.randomize(epsilon=2.0)
             assert session.leaked > 2.0
+            assert session.history[0] == found
+            assert [each.epsilon for each in session.history] == [found.epsilon, session.leaked - found.epsilon]
     with Session(
         polars.LazyFrame({"on": bits}), model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="lazy"
     ) as session:

@@ -13,6 +13,7 @@ from bayesdp import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.documents import Document
 from bayesdp.errors import InvalidInputError
+from bayesdp.leakage.report import BETA
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below, shown_above, shown_below
 from bayesdp.validation import brief
@@ -24,9 +25,6 @@ __all__ = ["Answer", "Value"]
 
 Value = int | float | tuple[int, ...]
 """A count, a sum or mean, or the cells of a histogram."""
-
-LEVEL = 0.95
-"""The level intervals and accuracies are stated at unless another is asked for."""
 
 SCHEMA = 1
 
@@ -44,10 +42,15 @@ class Answer(Document):
     tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s.
     unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
     rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
-    epsilon:         by how much this release raised the leakage; epsilon_total, epsilon_remaining: the account then.
+    epsilon:         by how much this release raised the leakage.
+    epsilon_total, epsilon_remaining: the account when the answer was given.
     records:         the public number of records.
     protects:        what the guarantee protects (the privacy unit); scope: which values it covers.
     entry, head:     the ledger's entry that charged it, and the hash of the ledger up to there.
+    beta:            accuracies and intervals are stated for this probability of being wrong, unless another is asked.
+    reused:          it was released before, and given again at no cost.
+
+    Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
 
     value: Value
@@ -59,8 +62,8 @@ class Answer(Document):
     unit: float
     rounding: float
     epsilon: float
-    epsilon_total: float
-    epsilon_remaining: float
+    epsilon_total: float = field(compare=False)
+    epsilon_remaining: float = field(compare=False)
     theorem: str
     proof: str
     scope: str
@@ -73,6 +76,8 @@ class Answer(Document):
     head: str
     notes: Sequence[str] = field(default=())
     worst_case: str | None = None
+    beta: float = field(default=BETA, compare=False)
+    reused: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("tau", "noise", "unit"):
@@ -84,6 +89,9 @@ class Answer(Document):
             validation.natural(name, getattr(self, name))
         for name in _TEXTS:
             validation.text(name, getattr(self, name))
+        validation.probability("beta", self.beta)
+        if not isinstance(self.reused, bool):
+            raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
         object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
         for note in self.notes:
             validation.text("notes", note)
@@ -94,29 +102,49 @@ class Answer(Document):
         """The scale of the noise in the units of the answer."""
         return float_above(Fraction(self.noise) * Fraction(self.unit))
 
-    def accuracy(self, beta: float = 1 - LEVEL) -> float:
+    def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
-        units = DiscreteLaplace(self.noise).alpha(validation.probability("beta", beta), cells=self.query.dimension)
-        return float_above(Fraction(units) * Fraction(self.unit) + self._slack)
+        return float_above(Fraction(self._units(beta)) * Fraction(self.unit) + self._slack)
 
-    def interval(self, level: float = LEVEL) -> tuple[float, float] | tuple[tuple[float, float], ...]:
+    def interval(self, level: float | None = None) -> tuple[float, float] | tuple[tuple[float, float], ...]:
         """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once.
 
         The rounding of the grid is included. The interval may reach below zero: nothing is clamped.
         """
-        level = validation.probability("level", level)
-        units = DiscreteLaplace(self.noise).alpha(1 - level, cells=self.query.dimension) - 1
-        half = Fraction(units) * Fraction(self.unit) + self._slack
+        beta = None if level is None else 1 - validation.probability("level", level)
+        half = Fraction(self._units(beta) - 1) * Fraction(self.unit) + self._slack
         cells = self.value if isinstance(self.value, tuple) else (self.value,)
         found = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in cells)
         return found if isinstance(self.value, tuple) else found[0]
 
+    def _units(self, beta: float | None) -> float:
+        """Return the α of the noise, in units."""
+        beta = self.beta if beta is None else validation.probability("beta", beta)
+        return DiscreteLaplace(self.noise).alpha(beta, cells=self.query.dimension)
+
+    @property
+    def level(self) -> float:
+        """The probability with which the interval holds, unless another is asked for."""
+        return 1 - self.beta
+
+    @property
+    def _share(self) -> str:
+        return f"{shown_below(100 * self.level)} %"
+
     @property
     def guarantee(self) -> str:
         """What an attacker can learn at most, in sentences."""
+        raised, total = shown_above(self.epsilon), shown_above(self.epsilon_total)
+        left = shown_below(self.epsilon_remaining)
+        account = (
+            f"This answer was released before and costs nothing again. It raised what {self.dataset} has leaked by "
+            f"ε = {raised}; by now ε = {total} has leaked in all ({left} remain)"
+            if self.reused
+            else f"This answer raises what {self.dataset} has leaked by ε = {raised}, to ε = {total} in all "
+            f"({left} remain)"
+        )
         sentences = [
-            f"This answer raises what {self.dataset} has leaked by ε = {shown_above(self.epsilon)}, to "
-            f"ε = {shown_above(self.epsilon_total)} in all ({shown_below(self.epsilon_remaining)} remain)",
+            account,
             f"What is protected is {self.protects}",
             f"This is proven (theorem {self.theorem}, {self.proof}) if {self.assumption}",
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
@@ -127,7 +155,7 @@ class Answer(Document):
     def __str__(self) -> str:
         return (
             f"{self.query.description} is {self.shown()}, off by less than {shown_above(self.accuracy())} "
-            f"in {100 * LEVEL:g} % of cases. {self.guarantee}"
+            f"in {self._share} of cases. {self.guarantee}"
         )
 
     def statement(self) -> str:
@@ -149,9 +177,8 @@ class Answer(Document):
                 "query": self.query.to_dict(),
                 "scale": self.scale,
                 "alpha": self.accuracy(),
-                "beta": 1 - LEVEL,
                 "interval": [list(cell) if isinstance(cell, tuple) else cell for cell in interval],
-                "interval_level": LEVEL,
+                "interval_level": self.level,
             }
         )
 
@@ -159,16 +186,29 @@ class Answer(Document):
     def from_dict(cls, document: object) -> Answer:
         """Read an answer from its JSON object.
 
-        Raises InvalidInputError for what is not one.
+        Raises InvalidInputError for what is not one, and for one whose accuracy does not follow from its noise.
         """
         if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
             raise InvalidInputError(f"expected an answer's JSON object of schema {SCHEMA}, not {brief(document)}")
         known = {item.name for item in fields(cls)}
         entries = {name: value for name, value in document.items() if name in known}
-        missing = sorted(known - set(entries) - {"notes", "worst_case"})
+        missing = sorted(known - set(entries) - {"notes", "worst_case", "beta", "reused"})
         if missing:
             raise InvalidInputError(f"the answer lacks {', '.join(missing)}")
-        return cls(**{**entries, "query": query_from_dict(entries["query"])})
+        answer = cls(**{**entries, "query": query_from_dict(entries["query"])})
+        derived = {name: value for name, value in answer.to_dict().items() if name not in known}
+        wrong = sorted(name for name, value in derived.items() if document.get(name, value) != value)
+        if wrong:
+            raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
+        return answer
+
+    def differences(self, stored: Answer) -> tuple[str, ...]:
+        """Return the names of the entries in which this is not the answer that was stored when it was released.
+
+        One that was given again may state the account of that later moment, and its accuracy for another β.
+        """
+        names = [item.name for item in fields(self) if item.compare or not self.reused]
+        return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -188,7 +228,7 @@ class Answer(Document):
     def _rows(self) -> list[tuple[str, str]]:
         return [
             ("answer", self.shown()),
-            ("off by less than", f"{shown_above(self.accuracy())} in {100 * LEVEL:g} % of cases"),
+            ("off by less than", f"{shown_above(self.accuracy())} in {self._share} of cases"),
             ("ε of this release", shown_above(self.epsilon)),
             ("ε in all", shown_above(self.epsilon_total)),
             ("ε remaining", shown_below(self.epsilon_remaining)),

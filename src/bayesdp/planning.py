@@ -13,7 +13,7 @@ from bayesdp import validation
 from bayesdp.accounting import Cost, Total, affordable, cost_of, spend_of
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.answer import Answer
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.frames.grid import Grid
 from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
@@ -23,6 +23,9 @@ from bayesdp.rounding import float_above
 __all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
 
 _NO_LIMIT = sys.float_info.max
+_MOST_NOISE = 2**80
+"""In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
+
 _HALVINGS = 60
 _SMALLEST_TAU = 1e-300
 
@@ -56,13 +59,17 @@ class Target:
         """Return what was asked, for the ledger."""
         return {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
 
-    def covered_by(self, asked: object) -> bool:
-        """Whether an earlier request (as `to_dict` wrote it) asked for at least as much."""
-        if not isinstance(asked, Mapping):
+    def covered_by(self, request: object, questions: Iterable[str]) -> bool:
+        """Whether an earlier request asked for at least as much of each question as this one, about `questions`, does.
+
+        An ε is shared by the questions of a request: the same ε for no others than these is as much for each.
+        """
+        if not isinstance(request, Mapping):
             return False
         if self.epsilon is not None:
-            return float(asked.get("epsilon") or 0.0) >= self.epsilon
-        return asked.get("beta") == self.beta and float(asked.get("alpha") or math.inf) <= (self.alpha or 0.0)
+            shared = set(request.get("questions") or ())
+            return shared <= set(questions) and float(request.get("epsilon") or 0.0) >= self.epsilon
+        return request.get("beta") == self.beta and float(request.get("alpha") or math.inf) <= (self.alpha or 0.0)
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,19 @@ class Asked:
         if self.grid is None or self.grid.whole:
             return Fraction(0)
         return records * self.worth(records) * Fraction(513, 1024)
+
+    def checked(self) -> Asked:
+        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError."""
+        if self.grid is not None:
+            origin, step = abs(Fraction(self.grid.origin)), Fraction(self.grid.step)
+            try:
+                float_above(origin * self.records + step * _MOST_NOISE)
+            except TooLargeError:
+                raise TooLargeError(
+                    f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
+                    "once noise is added; give narrower bounds"
+                ) from None
+        return self
 
     def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
         """Return the noise that makes the answer τ-DP."""
@@ -135,7 +155,7 @@ def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -
     known = {each.question: tuple(state.answers(each.question)) for each in asked}
     if target.epsilon is not None and not any(known.values()):
         cost = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
-        return _fine_enough(Plan(state.head, cost.tau, asked, {}, cost))
+        return _possible(Plan(state.head, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:
         tau = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
     else:
@@ -143,27 +163,32 @@ def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -
     stored = {
         each.question: best
         for each in asked
-        if (best := _good_enough(known[each.question], tau, target if len(asked) == 1 else None)) is not None
+        if (best := _good_enough(known[each.question], tau, target, known)) is not None
     }
     fresh = tuple(each for each in asked if each.question not in stored)
     if not fresh:
         return Plan(state.head, tau, (), stored, None)
     cost = cost_of(model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
-    return _fine_enough(Plan(state.head, tau, fresh, stored, cost))
+    return _possible(Plan(state.head, tau, fresh, stored, cost), target.beta)
 
 
-def _fine_enough(made: Plan) -> Plan:
+def _possible(made: Plan, beta: float) -> Plan:
+    """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
     if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
         raise TooFineError
+    for each in made.fresh:
+        each.mechanism(made.tau).alpha(beta)
     return made
 
 
-def _good_enough(bodies: Iterable[Mapping[str, Any]], tau: float, target: Target | None) -> Answer | None:
-    """Return the best stored answer if it has at least this τ, or if it was asked for in the same words."""
+def _good_enough(
+    bodies: Iterable[Mapping[str, Any]], tau: float, target: Target, questions: Iterable[str]
+) -> Answer | None:
+    """Return the best stored answer that has at least this τ, or was asked for in words that ask for as much."""
     good = [
         Answer.from_dict(body)
         for body in bodies
-        if body["tau"] >= tau or (target is not None and target.covered_by(body.get("asked")))
+        if body["tau"] >= tau or target.covered_by(body.get("asked"), questions)
     ]
     return max(good, key=lambda answer: answer.tau, default=None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from bayesdp.accounting import affordable, leaked, remaining, spend_of, standing
 from bayesdp.answer import Answer, Value
 from bayesdp.documents import Document
 from bayesdp.errors import CalibrationError, FrameError, InvalidInputError, QueryError
-from bayesdp.frames.aggregates import Tally, row_count, subject_of, tally
+from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
 from bayesdp.frames.expressions import parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.limits import check_sizes
@@ -50,7 +50,9 @@ _TOO_SMALL = "so small an epsilon needs more noise than fits into 64 bits; ask f
 class Preview(Document):
     """What a release would cost and how accurate it would be; nothing has been charged or drawn.
 
-    stored: an answer that is as good is stored already, and would be returned at no cost.
+    alpha:    the answer would be off by α or more with probability at most β.
+    interval: how far the interval of level 1 − β would reach below and above the answer.
+    stored:   an answer that is as good is stored already, and would be returned at no cost.
     """
 
     query: Query
@@ -58,6 +60,7 @@ class Preview(Document):
     scale: float
     alpha: float
     beta: float
+    interval: tuple[float, float]
     epsilon: float
     epsilon_total: float
     epsilon_remaining: float
@@ -66,7 +69,7 @@ class Preview(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""
-        return {**vars(self), "query": self.query.to_dict()}
+        return {**vars(self), "query": self.query.to_dict(), "interval": list(self.interval)}
 
     def __str__(self) -> str:
         if self.stored:
@@ -81,9 +84,12 @@ class Preview(Document):
 
 @dataclass(frozen=True)
 class Randomized:
-    """A column of true and false, each kept or flipped by chance, and what it cost."""
+    """A column of true and false, each kept or flipped by chance, and what it cost.
 
-    column: Any
+    column: None in a session's history: the ledger does not keep it.
+    """
+
+    subject: str
     tau: float
     flip_probability: float
     epsilon: float
@@ -92,6 +98,7 @@ class Randomized:
     theorem: str
     entry: int
     head: str
+    column: Any = field(default=None, compare=False)
 
 
 class Session:
@@ -101,7 +108,8 @@ class Session:
     model:   what is assumed about how records are correlated.
     dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
              know that two names are one table.
-    epsilon: the budget; it is set when the data set is first opened in the ledger, and not changed by opening it again.
+    epsilon: the budget. The first release writes it into the ledger with the model and a description of the table, and
+             opening the data set again does not change it: `bayesdp budget lower` and `raise` do.
     ledger:  a SQLite file or URL, or a PostgreSQL URL.
     missing: "error" or "drop"; by default as the model was fitted.
 
@@ -134,7 +142,11 @@ class Session:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
         try:
             self._account = self._ledger.account(
-                self._dataset, model=model.to_dict(), description=self._description(), budget=budget
+                self._dataset,
+                model=model.to_dict(),
+                description=self._description(),
+                budget=budget,
+                at_once=False,
             )
         except BaseException:
             self.close()
@@ -179,10 +191,13 @@ class Session:
         return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
 
     @property
-    def history(self) -> tuple[Answer, ...]:
-        """The answers stored in the ledger for this data set, oldest first."""
+    def history(self) -> tuple[Answer | Randomized, ...]:
+        """What the ledger says was released of this data set, oldest first; of randomized columns, what they cost.
+
+        A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
+        """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Answer.from_dict(body) for body in bodies if "value" in body)
+        return tuple(Answer.from_dict(body) if "value" in body else Randomized(**body) for body in bodies)
 
     def release(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
@@ -222,7 +237,10 @@ class Session:
     def preview(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
     ) -> Preview:
-        """Say what a release would cost and how accurate it would be. Nothing is charged; no value is read."""
+        """Say what a release would cost and how accurate it would be. Nothing is charged.
+
+        No value is read, except to count the records of a mean that has a filter or leaves records out.
+        """
         target = Target.of(epsilon, alpha, beta)
         for bits in _GRIDS:
             (asked,) = self._asked([query], bits)
@@ -255,7 +273,8 @@ class Session:
         def decide(state: State) -> Charge:
             spent = spend_of(state.totals)
             cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
-            charge = _charge(asked, Plan(state.head, cost.tau, (asked,), {}, cost), target)
+            made = Plan(state.head, cost.tau, (asked,), {}, cost)
+            charge = _charge(asked, made, target.to_dict(), randomized=model.subject)
             mechanism = RandomizedResponseMechanism(cost.tau)
             require_private(mechanism)
             decided.append((charge, mechanism))
@@ -264,10 +283,8 @@ class Session:
         receipt = self._account.charge(decide)
         charge, mechanism = decided[-1]
         details = charge.details
-        column = mechanism.release_column(truths, TRUTH)
-        head = self._account.answer(receipt, {"randomized": model.subject, "tau": mechanism.tau, **details})
-        return Randomized(
-            column=column,
+        released = Randomized(
+            subject=model.subject,
             tau=mechanism.tau,
             flip_probability=float(mechanism.flip_probability),
             epsilon=details["epsilon"],
@@ -275,8 +292,11 @@ class Session:
             epsilon_remaining=details["epsilon_remaining"],
             theorem=details["theorem"],
             entry=receipt.entry,
-            head=head,
+            head=receipt.head,
+            column=mechanism.release_column(truths, TRUTH),
         )
+        self._account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
+        return released
 
     def _asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not speak about; no value is read."""
@@ -289,13 +309,14 @@ class Session:
         for query, named in zip(queries, everything, strict=True):
             records = self._rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
+            self._check_table(named)
             grid = None
             if isinstance(named, Sum | Mean):
                 grid = grid_for(named, records, whole=self._whole(named), bits=bits)
                 named = replace(named, step=grid.step)
             sensitivity = grid.span if grid is not None else int(query.sensitivity)
             records = self._averaged(named, records) if isinstance(named, Mean) else records
-            found.append(Asked(named, _question(query, named.column), grid, sensitivity, records))
+            found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
         if not found:
             raise InvalidInputError("no question was asked; give at least one query")
         if len({each.question for each in found}) < len(found):
@@ -316,14 +337,34 @@ class Session:
                 f"{', '.join(map(repr, sorted(allowed)))}, or say public_filter=True if these columns are public"
             )
 
+    def _check_table(self, query: Query) -> None:
+        """Refuse what the table cannot answer, by its columns alone."""
+        wide = self._about_all(query)
+        table, subject = (unpivoted(self._table, self._spread), VALUE) if wide else (self._table, None)
+        check_question(table, query, subject=subject, rows=self._rows)
+
+    def _question(self, query: Query, column: str | None) -> str:
+        """Return the fingerprint of a question, the same for the same question in other words."""
+        condition = None if column is None or column in self._table else parse(column)
+        entries = {**query.to_dict(), "column": column if condition is None else str(condition)}
+        entries.pop("size", None)
+        if query.where is not None:
+            entries["where"] = str(parse(query.where))
+        if "equals" in entries:
+            entries["isin"] = [entries.pop("equals")]
+        plain = {name: [*map(_plain, value)] if isinstance(value, list) else value for name, value in entries.items()}
+        if "isin" in plain:
+            plain["isin"] = sorted(plain["isin"], key=repr)
+        return fingerprint(plain)
+
     def _averaged(self, query: Mean, records: int) -> int:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
-        if query.where is None and self._missing == "error":
-            return records
-        found = self._read([query], wide=self._about_all(query))[0].records
-        if found == 0:
-            raise QueryError("the mean is over no records at all; nothing can be said about it")
-        return found
+        if query.where is not None or self._missing == "drop":
+            records = self._read([query], wide=self._about_all(query))[0].records
+        if records == 0 or query.size not in (None, records):
+            size = "" if query.size is None else f", but size = {query.size} was given"
+            raise QueryError(f"the mean is over {records} records{size}; leave size= out to use what is there")
+        return records
 
     @property
     def _spread(self) -> tuple[str, ...]:
@@ -359,33 +400,39 @@ class Session:
             if places:
                 answers = self._read([asked[i].query for i in places], wide=wide)
                 found.update(zip(places, answers, strict=True))
-        exact = [found[i] for i in range(len(asked))]
-        for each, one in zip(asked, exact, strict=True):
-            if isinstance(each.query, Mean) and (one.records == 0 or each.query.size not in (None, one.records)):
-                size = "" if each.query.size is None else f", but size = {each.query.size} was given"
-                raise QueryError(f"the mean is over {one.records} records{size}; leave size= out to use what is there")
-        return exact
+        for i, each in enumerate(asked):
+            if isinstance(each.query, Mean) and found[i].records != each.records:
+                raise FrameError(f"{self._table.name} changed: a mean was over {each.records} records before")
+        return [found[i] for i in range(len(asked))]
 
     def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
         """Read, charge, commit, draw, store."""
-        made = plan(self._model, asked, target, self._account.state())
+        state = self._account.state()
+        made = plan(self._model, asked, target, state)
         if not made.fresh:
-            return tuple(made.stored[each.question] for each in asked)
+            total = leaked(self._model, spend_of(state.totals))
+            return tuple(_again(made.stored[each.question], state.budget, total, target) for each in asked)
         tallies = dict(zip((each.question for each in asked), self._tallies(asked), strict=True))
+        together = {"questions": sorted(tallies)} if len(asked) > 1 else {}
+        request = target.to_dict() | together
 
         def decide(state: State) -> tuple[Charge, ...]:
             nonlocal made
             if state.head != made.head:
                 made = plan(self._model, asked, target, state)
-            return tuple(_charge(each, made, target) for each in made.fresh)
+            return tuple(_charge(each, made, request) for each in made.fresh)
 
         receipts = self._account.charge(decide)
-        answers = dict(made.stored)
+        now = receipts[0].state if receipts else self._account.state()
+        total = leaked(self._model, spend_of(now.totals))
+        answers = {question: _again(answer, now.budget, total, target) for question, answer in made.stored.items()}
         for each, receipt in zip(made.fresh, receipts, strict=True):
-            answers[each.question] = self._drawn(each, tallies[each.question], made, receipt, target)
+            answers[each.question] = self._drawn(each, tallies[each.question], made, receipt, request, target.beta)
         return tuple(answers[each.question] for each in asked)
 
-    def _drawn(self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, target: Target) -> Answer:
+    def _drawn(
+        self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, request: dict[str, Any], beta: float
+    ) -> Answer:
         """Draw the noise of a charged release, and store the answer."""
         assert made.cost is not None
         mechanism = asked.mechanism(made.tau)
@@ -417,9 +464,9 @@ class Session:
             head=receipt.head,
             notes=(*dict.fromkeys((*leakage.notes, *([DROPPED] if self._missing == "drop" else []))), *together),
             worst_case=leakage.worst_case,
+            beta=beta,
         )
-        alone = len(made.fresh) + len(made.stored) == 1
-        self._account.answer(receipt, {**answer.to_dict(), **({"asked": target.to_dict()} if alone else {})})
+        self._account.answer(receipt, {**answer.to_dict(), "asked": request})
         return answer
 
     def _previewed(self, asked: Asked, found: Plan, target: Target, state: State) -> Preview:
@@ -427,14 +474,16 @@ class Session:
         tau = found.tau if cost is not None else found.stored[asked.question].tau
         mechanism = asked.mechanism(tau)
         worth = asked.worth(asked.records)
-        alpha = Fraction(mechanism.alpha(target.beta)) * worth + asked.rounding(asked.records)
+        units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
+        half = (Fraction(units) - 1) * worth + slack
         total = cost.total if cost is not None else leaked(self._model, spend_of(state.totals))
         return Preview(
             query=asked.query,
             tau=tau,
             scale=float_above(Fraction(mechanism.scale) * worth),
-            alpha=float_above(alpha),
+            alpha=float_above(Fraction(units) * worth + slack),
             beta=target.beta,
+            interval=(-float_above(half), float_above(half)),
             epsilon=cost.epsilon if cost is not None else 0.0,
             epsilon_total=total,
             epsilon_remaining=remaining(state.budget, total),
@@ -443,27 +492,28 @@ class Session:
         )
 
 
-def _question(query: Query, column: str | None) -> str:
-    """Return the fingerprint of a question, the same for the same question in other words."""
-    entries = {**query.to_dict(), "column": column}
-    entries.pop("size", None)
-    if "equals" in entries:
-        entries["isin"] = [entries.pop("equals")]
-    if "isin" in entries:
-        entries["isin"] = sorted(entries["isin"], key=repr)
-    return fingerprint(entries)
+def _plain(value: Any) -> Any:
+    """Return a number as itself, however it was written: 1 for 1.0 and for True."""
+    return int(value) if (isinstance(value, float) and value.is_integer()) or isinstance(value, bool) else value
 
 
-def _charge(asked: Asked, made: Plan, target: Target) -> Charge:
+def _again(answer: Answer, budget: float, total: float, target: Target) -> Answer:
+    """Return a stored answer as it is given again, with the account of now."""
+    left = remaining(budget, total)
+    return replace(answer, epsilon_total=total, epsilon_remaining=left, beta=target.beta, reused=True)
+
+
+def _charge(asked: Asked, made: Plan, request: dict[str, Any], **more: str | None) -> Charge:
     assert made.cost is not None
     details = {
-        "asked": target.to_dict(),
+        "asked": request,
         "epsilon": made.cost.epsilon,
         "epsilon_total": made.cost.total,
         "epsilon_remaining": made.cost.left,
         "theorem": made.cost.leakage.theorem,
         "sensitivity": asked.sensitivity,
         "query": asked.query.to_dict(),
+        **more,
     }
     standing = standing_for(asked.query).to_dict()
     return Charge(asked.question, fingerprint(standing), standing, made.tau, details)

@@ -30,7 +30,7 @@ def statement(answer: Answer) -> str:
 | Data set | {_cell(answer.dataset)} ({answer.records} records, a public number) |
 | Question | {_cell(answer.query.description)} |
 | Answer | {_cell(answer.shown())} |
-| Accuracy | off by less than {shown_above(answer.accuracy())} with probability 95 % |
+| Accuracy | off by less than {shown_above(answer.accuracy())} with probability {shown_below(100 * answer.level)} % |
 | Released | {answer.timestamp} |
 | Cost of this release | ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)}) |
 | All releases on this data set so far | ε = {shown_above(answer.epsilon_total)} |

@@ -47,7 +47,7 @@ def test_release_prints_the_contract(given: list[str], capsys: pytest.CaptureFix
     assert answer["epsilon_total"] + answer["epsilon_remaining"] == pytest.approx(2)
     assert {"tau", "theorem", "scope", "alpha", "beta"} <= set(answer)
     again = released(capsys, *given, "--epsilon", "1")
-    assert again == answer
+    assert again == {**answer, "reused": True}
 
 
 def test_the_budget_error_is_exit_3_with_its_figures(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,6 +92,33 @@ def test_budget_commands(given: list[str], capsys: pytest.CaptureFixture[str]) -
         database.execute("update bayesdp_entries set body = replace(body, '\"tau\"', '\"tua\"') where kind = 'charge'")
     database.close()
     assert "does not hold together" in printed(capsys, "budget", "verify", *ledger, status=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("value", 7), ("epsilon", 0.1), ("epsilon_total", 0.1), ("tau", 0.01), ("theorem", "general")),
+        *(("assumption", "nothing"), ("records", 7), ("scope", "all"), ("timestamp", "2020-01-01T00:00:00+00:00")),
+        *(("query", {"query": "count", "column": "s", "equals": 0}), ("notes", ["none"]), ("dataset", "other")),
+        *(("model_fingerprint", "0" * 64), ("entry", 1), ("head", "0" * 64)),
+    ],
+)
+def test_verify_finds_an_altered_answer(
+    given: list[str], name: str, value: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    derived = ("alpha", "scale", "interval")
+    edited = {key: entry for key, entry in {**answer, name: value}.items() if key not in derived}
+    assert edited[name] != answer[name]
+    Path("answer.json").write_text(json.dumps(edited))
+    message = printed(capsys, "budget", "verify", "--ledger", "budget.db", "--answer", "answer.json", status=2)
+    assert name in message or "entry" in message
+
+
+def test_another_budget_is_pointed_out(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    assert run([*given, "--epsilon", "1", "--budget", "5"]) == 0
+    assert "note: the budget of steps is 2, not 5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

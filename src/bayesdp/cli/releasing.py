@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ def session(
         aside = dry_run and not _knows(ledger, dataset)
         place = Path(folder) / "dry-run.db" if aside else ledger
         with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, missing=rule) as opened:
+            if budget not in (None, opened.budget):
+                said = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
+                print(f"note: {said}; bayesdp budget lower and raise change it", file=sys.stderr)
             yield opened
 
 
@@ -102,8 +106,13 @@ def _release(entry: dict[str, Any]) -> dict[str, Any]:
         "epsilon_total": details["epsilon_total"],
         "theorem": details["theorem"],
         "query": details["query"],
-        "description": query_from_dict(details["query"]).description,
+        "description": _asked(details),
     }
+
+
+def _asked(details: dict[str, Any]) -> str:
+    randomized = details.get("randomized")
+    return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 
 def lowered(url: str, dataset: str, budget: float, reason: str | None) -> str:
@@ -140,12 +149,20 @@ class Verified(Document):
 
 
 def verified(url: str, answers: Sequence[str]) -> Verified:
-    """Recompute the ledger; problems are an error."""
-    kept = [Answer.from_dict(read(path)) for path in answers]
+    """Recompute the ledger, and compare answers with what it stored of them; problems are an error."""
+    kept = {path: Answer.from_dict(read(path)) for path in answers}
     with Ledger(url, create=False) as ledger:
-        found = ledger.verify((answer.entry, answer.head) for answer in kept)
-    if not found.ok:
-        raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
+        found = ledger.verify((answer.entry, answer.head) for answer in kept.values())
+        if not found.ok:
+            raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
+        stored = {entry.charge: entry for entry in ledger.entries(kind="answer")} if kept else {}
+    for path, answer in kept.items():
+        entry = stored.get(answer.entry)
+        if entry is None:
+            raise LedgerError(f"{path} is not in the ledger: entry {answer.entry} has no answer there")
+        changed = answer.differences(Answer.from_dict(entry.to_dict()["body"]))
+        if changed:
+            raise LedgerError(f"{path} is not the answer that was released: its {', '.join(changed)} differ")
     return Verified(found.entries, found.head, len(kept))
 
 
