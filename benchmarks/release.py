@@ -63,10 +63,10 @@ def main() -> None:
             open_.enter_context(bdp.Session(frame, chain, epsilon=5.0, ledger=ledger, dataset="steps"))
             for ledger in (empty, full)
         ]
-        fill(full, "steps", ENTRIES)
-        os.sync()
         for session in sessions:
             session.release(bdp.Count("steps > 0", equals=True), epsilon=1e-3)
+        fill(full, "steps", ENTRIES)
+        os.sync()
         mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
         calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
         bare, few, many = medians(calls, *(releases(session) for session in sessions))
