@@ -131,6 +131,19 @@ def test_a_given_tau_is_refused_beyond_the_budget() -> None:
         cost_of(CHAIN, (ONES,), tau=0.5, spent=(), budget=1.0)
 
 
+@given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6))
+def test_the_figure_charged_is_not_below_what_the_totals_then_say(taus: list[float]) -> None:
+    """The ledger adds τ's exactly and rounds once: whatever it rounds to, a budget that was kept stays kept."""
+    model, count = ArbitraryGroups(3), Count(equals=1)
+    exact = Fraction(0)
+    spent: Spend = ()
+    for tau in taus:
+        cost = cost_of(model, (count,), tau=tau, spent=spent, budget=1e9)
+        exact += Fraction(tau)
+        spent = (Release(standing_for(count), float_above(exact)),)
+        assert leaked(model, spent) <= cost.total
+
+
 def test_refusals() -> None:
     paper_only = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(QueryError):

@@ -6,6 +6,7 @@ release asked for ε gets the largest τ that raises that figure by at most ε, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,7 +21,7 @@ from bayesdp.queries import Mean, Query, Sum, query_from_dict
 from bayesdp.rounding import float_above, float_below
 from bayesdp.spending import Release, Spend
 
-__all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of", "standing_for"]
+__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of", "standing_for"]
 
 
 class Total(Protocol):
@@ -101,18 +102,22 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
 
     Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
     """
+    model.check_queries(queries)
     before = leaked(model, spent)
     left = remaining(budget, before)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    taus = [_largest(member, queries, target, spent) for member in members(model)]
-    tau = min(taus)
-    if tau <= 0:
-        raise CalibrationError(
-            f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
-        )
-    return _checked(model, queries, tau, before, spent, budget)
+    tau = min(_largest(member, queries, target, spent) for member in members(model))
+    less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
+    while tau > 0:
+        found = report(model, charged(spent, queries, tau), composing=True)
+        if found.epsilon <= target:
+            return Cost(tau, before, found, budget)
+        tau, less = tau - less, 2 * less
+    raise CalibrationError(
+        f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
+    )
 
 
 def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spend, budget: float) -> Cost:
@@ -120,15 +125,27 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
 
     Raises BudgetError if that is more than what remains.
     """
-    return _checked(model, queries, tau, leaked(model, spent), spent, budget)
-
-
-def _checked(model: Model, queries: tuple[Query, ...], tau: float, before: float, spent: Spend, budget: float) -> Cost:
-    found = report(model, (*spent, *(Release(query, tau) for query in queries)), composing=True)
-    cost = Cost(tau, before, found, budget)
-    if found.epsilon > budget:
-        raise BudgetError(cost.epsilon, remaining(budget, before))
+    model.check_queries(queries)
+    found = report(model, charged(spent, queries, tau), composing=True)
+    cost = Cost(tau, leaked(model, spent), found, budget)
+    if cost.total > budget:
+        raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
+
+
+def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
+    """Return what a ledger's totals will be, or a little more: each is rounded up.
+
+    >>> from bayesdp import Count
+    >>> two = charged((), (Count(equals=1), Count(equals=2)), 0.25)
+    >>> [release.tau for release in charged(two, (Count(equals=3),), 0.5)]
+    [1.0]
+    """
+    totals: dict[Query, Fraction] = {}
+    for query, each in (*spent, *((query, tau) for query in queries)):
+        standing = standing_for(query)
+        totals[standing] = totals.get(standing, Fraction(0)) + Fraction(each)
+    return tuple(Release(query, float_above(total)) for query, total in totals.items())
 
 
 def _largest(model: Model, queries: tuple[Query, ...], target: float, spent: Spend) -> float:
