@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from bayesdp import Count, Histogram, MarkovChain, Mean, Sum
 from bayesdp.errors import BayesDPError, FrameError, QueryError
 from bayesdp.frames.aggregates import check_question, tally
+from bayesdp.frames.groups import group_moments
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import transitions
-from bayesdp.models.layout import ChainLayout
+from bayesdp.models.layout import ChainLayout, GroupLayout
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +165,12 @@ def test_duplicate_columns() -> None:
         ("x.csv", b"a\xff\n1\n", r"x\.csv has no column 'a'"),
         ("x.csv", b"a;b\n1;2\n", r"x\.csv has no column 'a'; it has 'a;b'"),
         ("x.csv", b"A\n1\n", r"x\.csv has no column 'a'; it has 'A'"),
-        ("x.csv", b'a,b\n1,"x\n2,y\n', r"x\.csv"),
+        ("x.csv", b'a,b\n1,"x\n2,y\n', r"cannot read x\.csv: is there a quotation mark .* never closed"),
+        ("x.csv", b'a,b\n1,x\n2,"y\n3,z\n', r"cannot read x\.csv: is there a quotation mark .* never closed"),
+        ("x.csv", b'a,"b\n1,x\n2,y\n', r"cannot read x\.csv: it has lines after the first, but no row; .*never closed"),
+        ("x.csv", b"a,b\n1,2\n3,4,5\n", r"cannot read x\.csv: some row has more fields than the first line has names"),
+        ("x.csv", b"a,b\n" + b"1,2\n" * 50_000 + b"1,2,3\n" + b"1,2\n" * 50_000, "some row has more fields"),
+        ("x.csv", b"a,b\nNA,1\n,2\nnan,3\n", r"column 'a' of x\.csv holds no values: every one of them is missing"),
         ("x.csv", b"a\n" + b"1\n" * 20_000 + b"x\n", "only a column of numbers can be added up, and 'a' is none"),
         ("x.csv", b"\x00\x01\x02\x89PNG\r\n", r"x\.csv"),
         ("x.parquet", b"", r"cannot read x\.parquet: parquet"),
@@ -203,6 +209,44 @@ def test_files_that_do_not_go_together(other: str) -> None:
     written("part/2.csv", other)
     with pytest.raises((FrameError, QueryError), match=r"part/\*\.csv|'a' is none"):
         total("part/*.csv")
+
+
+@pytest.mark.parametrize("state", ["steps", "steps > 0", "steps == 'x'", "steps < k"])
+def test_a_csv_column_without_values(state: str) -> None:
+    """No value says what such a column holds, so it is not called one of texts."""
+    name = written("one.csv", "k,steps\n1,NA\n2,\n")
+    ask: list[Any] = [
+        lambda: tally(name, [Count(state, equals=True)], missing="drop"),
+        lambda: tally(name, [Count("k", equals=1, where="steps > 0")], missing="drop"),
+        lambda: transitions(name, state, ChainLayout("k"), "drop"),
+        lambda: transitions(name, "k", ChainLayout("steps", step=1), "drop"),
+        lambda: group_moments(name, GroupLayout("steps", "k"), "drop"),
+    ]
+    for each in ask:
+        with pytest.raises(
+            FrameError, match=r"column 'steps' of one\.csv holds no values: every one of them is missing"
+        ):
+            each()
+    written("two.csv", "k,steps\n1,NA\n3,4\n")
+    assert total("t*.csv", "steps") == 4
+    written("more/1.csv", "k,steps\n1,NA\n")
+    written("more/2.csv", "k,steps\n1,\n")
+    with pytest.raises(FrameError, match=r"'steps' of more/\*\.csv holds no values"):
+        total("more/*.csv", "steps")
+
+
+def test_a_broken_csv_is_refused_whatever_is_asked() -> None:
+    """Polars notices only when it reads every column; a comma too many may have shifted what it does read."""
+    name = written("x.csv", "a,b,c\n1,2,3\n4,x,y,6\n")
+    for column in "abc":
+        with pytest.raises(FrameError, match="some row has more fields"):
+            tally(name, [Count(column, equals=1)], missing="drop")
+    with pytest.raises(FrameError, match="never closed") as refused:
+        total(written("x.csv", 'a,b\n1,"secret-4711\n2,y\n'))
+    assert "4711" not in str(refused.value)
+    with pytest.raises(FrameError, match="never closed") as refused:
+        total(written("x.csv", 'a,"b\n1,secret-4711\n2,y\n'))
+    assert "4711" not in str(refused.value)
 
 
 def test_refusals_do_not_quote_records() -> None:

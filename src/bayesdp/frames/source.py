@@ -8,7 +8,6 @@ present is masked, and nothing but aggregates is collected.
 from __future__ import annotations
 
 import datetime
-import glob
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,6 +22,7 @@ from typing import Any, Literal
 import narwhals as nw
 
 from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
+from bayesdp.frames.files import first_line, open_files
 from bayesdp.validation import Scalar, brief
 
 __all__ = ["Kind", "Missing", "Table", "checked_missing", "plain", "reading", "scan", "whole"]
@@ -38,9 +38,6 @@ _NAMES: dict[Kind, str] = {
     "time": "times",
 }
 
-MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""What a field of a CSV file says when its value is missing."""
-
 
 @dataclass(frozen=True)
 class Table:
@@ -50,6 +47,8 @@ class Table:
     schema: Mapping[str, nw.dtypes.DType]
     name: str = "the table"
     pending: tuple[Callable[[Any], Any], ...] = ()
+    void: frozenset[str] = frozenset()
+    """Columns of a CSV file that lack every value, and so have no type."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -69,6 +68,8 @@ class Table:
             if column not in self.schema:
                 known = ", ".join(map(brief, list(self.schema)[:12])) + (", …" if len(self.schema) > 12 else "")
                 raise FrameError(f"{self.name} has no column {brief(column)}; it has {known}")
+            if column in self.void:
+                raise FrameError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
             self._check_name(column)
         frame = self.frame.select(*dict.fromkeys(columns))
         native: Any = frame.to_native()
@@ -292,37 +293,17 @@ def scan(source: object) -> Table:
     except (TypeError, ValueError, AttributeError) as error:
         raise FrameError(
             f"expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not "
-            f"{brief(source) if isinstance(error, TypeError) else _first_line(error)}"
+            f"{brief(source) if isinstance(error, TypeError) else first_line(error)}"
         ) from None
     except Exception as error:
-        raise FrameError(f"the table cannot be opened: {_first_line(error)}") from None
+        raise FrameError(f"the table cannot be opened: {first_line(error)}") from None
     return Table(frame, schema)
 
 
 def _file(path: str) -> Table:
-    import polars
-
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".parquet", ".csv"):
-        raise FrameError(f"{path!r} is no kind of table we read; expected a .parquet or .csv file, or a glob of them")
-    try:
-        found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
-    except (OSError, ValueError) as error:
-        raise FrameError(f"cannot read {brief(path)}: {_first_line(error)}") from None
-    if not found:
-        raise FrameError(f"cannot read {path}: there is no such file")
-    if any(Path(each).is_dir() for each in found):
-        raise FrameError(f"{path} is a folder; name its files, for example {Path(path) / '*'}{suffix}")
-    try:
-        if suffix == ".parquet":
-            frame = polars.scan_parquet(found, glob=False)
-        else:
-            frame = polars.scan_csv(
-                found, glob=False, null_values=list(MISSING_TEXTS), infer_schema_length=None, try_parse_dates=True
-            )
-        return Table(nw.from_native(frame), nw.from_native(frame).collect_schema(), path)
-    except Exception as error:
-        raise FrameError(f"cannot read {path}: {_first_line(error)}") from None
+    frame, void = open_files(path)
+    opened = nw.from_native(frame)
+    return Table(opened, opened.collect_schema(), path, void=void)
 
 
 def _cleaned(table: Table) -> Iterator[nw.Expr]:
@@ -399,7 +380,7 @@ def reading(table: Table) -> Iterator[None]:
         raise
     except ImportError as error:
         raise MissingDependencyError(
-            f"reading from {table.engine.value} needs one more package ({_first_line(error)}); try: pip install pyarrow"
+            f"reading from {table.engine.value} needs one more package ({first_line(error)}); try: pip install pyarrow"
         ) from None
     except Exception as error:
         kind = type(error).__name__  # the engine's own words may quote records
@@ -447,8 +428,3 @@ def checked_missing(missing: object) -> Missing:
     if missing == "drop":
         return "drop"
     raise FrameError(f'missing must be "error" or "drop", not {brief(missing)}')
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]

@@ -1,0 +1,117 @@
+"""Parquet and CSV files as lazy tables. A CSV file says nothing about itself, so it is looked through when opened."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesdp.errors import BayesDPError, FrameError
+from bayesdp.validation import brief
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["MISSING_TEXTS", "first_line", "open_files"]
+
+MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+"""What a field of a CSV file says when its value is missing."""
+
+
+def open_files(path: str) -> tuple[polars.LazyFrame, frozenset[str]]:
+    """Return the table in a file, or in the files of a glob, and the columns known to lack every value.
+
+    Raises FrameError for what is no file of ours, cannot be read, or is a broken CSV file.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".parquet", ".csv"):
+        raise FrameError(f"{path!r} is no kind of table we read; expected a .parquet or .csv file, or a glob of them")
+    found = _found(path, suffix)
+    try:
+        return _parquet(found) if suffix == ".parquet" else _csv(found)
+    except BayesDPError:
+        raise
+    except Exception as error:
+        raise FrameError(f"cannot read {path}: {_safe(error, suffix)}") from None
+
+
+def _found(path: str, suffix: str) -> list[str]:
+    try:
+        found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
+    except (OSError, ValueError) as error:
+        raise FrameError(f"cannot read {brief(path)}: {first_line(error)}") from None
+    if not found:
+        raise FrameError(f"cannot read {path}: there is no such file")
+    if any(Path(each).is_dir() for each in found):
+        raise FrameError(f"{path} is a folder; name its files, for example {Path(path) / '*'}{suffix}")
+    return found
+
+
+def _parquet(found: Sequence[str]) -> tuple[polars.LazyFrame, frozenset[str]]:
+    import polars
+
+    frame = polars.scan_parquet(list(found), glob=False)
+    frame.collect_schema()
+    return frame, frozenset()
+
+
+def _csv(found: Sequence[str]) -> tuple[polars.LazyFrame, frozenset[str]]:
+    import polars
+
+    values = [each for each in map(_looked_through, found) if each]
+    frame = polars.scan_csv(
+        list(found), glob=False, null_values=list(MISSING_TEXTS), infer_schema_length=None, try_parse_dates=True
+    )
+    names = frame.collect_schema().names()
+    return frame, frozenset(name for name in names if values and all(each.get(name) == 0 for each in values))
+
+
+def _looked_through(name: str) -> dict[str, int]:
+    """Return how many values each column of a CSV file has; nothing for a file without rows.
+
+    Refuses rows with too many fields and quotes that are never closed. Polars sees these only if it reads every
+    column, which a question does not: so all fields are read once, as texts, before their types are found.
+    """
+    import polars
+
+    texts = polars.scan_csv(
+        name, glob=False, null_values=list(MISSING_TEXTS), infer_schema=False, encoding="utf8-lossy"
+    )
+    try:
+        counts = texts.select(polars.all().count()).collect(engine="streaming")
+        rows = texts.select(polars.len()).collect(engine="streaming").item()
+    except polars.exceptions.ComputeError as error:
+        if "more fields" in str(error):
+            raise FrameError(
+                f"cannot read {name}: some row has more fields than the first line has names; put texts that contain "
+                "commas in quotes"
+            ) from None
+        raise FrameError(f"cannot read {name}: {_UNCLOSED}") from None
+    if rows == 0 and _has_more_lines(name):
+        raise FrameError(f"cannot read {name}: it has lines after the first, but no row; {_UNCLOSED}")
+    return dict(zip(counts.columns, counts.row(0), strict=True)) if rows else {}
+
+
+_UNCLOSED = 'is there a quotation mark (") that is never closed?'
+
+
+def _has_more_lines(name: str) -> bool:
+    """Tell whether anything but blanks follows the first line."""
+    with Path(name).open("rb") as file:
+        file.readline()
+        return any(line.strip() for line in file)
+
+
+def _safe(error: Exception, suffix: str) -> str:
+    """Return what may be said of an error: the text of one about a CSV file may quote records."""
+    import polars
+
+    said = suffix == ".parquet" or isinstance(error, OSError | polars.exceptions.NoDataError)
+    return first_line(error) if said else type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an error says, or its name if it says nothing."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:300]
