@@ -21,7 +21,7 @@ from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import Moments
-from bayesdp.validation import Scalar, brief
+from bayesdp.validation import Scalar
 
 __all__ = ["diagnose_chain_of", "diagnose_groups_of"]
 
@@ -42,9 +42,10 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
     found = transitions(table, model.subject, layout, _rule(layout))
-    for state in found.states:
-        if state not in states:
-            raise FrameError(f"{table.name} holds {brief(state)}, which is not a state of the model; fit it again")
+    if not set(found.states) <= set(states):
+        raise FrameError(
+            f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
+        )
     with reading(table):
         chains = Sequences.of(table, model.subject, layout)
         counts, halves, triples = _chain_counts(chains, states, found.records + found.missing)
@@ -116,8 +117,7 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
         sample = _records_by_group(picked, layout) if exchangeable else _groups_by_role(picked, layout)
     if isinstance(model.moments, Moments) and model.moments.roles not in ((), sample.roles):
         raise FrameError(
-            f"{table.name} has the roles {', '.join(sample.roles)}, but the model {', '.join(model.moments.roles)}; "
-            "fit it again"
+            f"the roles in {table.name} are not those of the model, {', '.join(model.moments.roles)}; fit it again"
         )
     return diagnose_groups(sample, model)
 

@@ -270,7 +270,7 @@ def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid
         return Grid(low, high, low, 1.0, whole=True)
     step = (high - low) / 2.0**bits if high > low else 1.0
     if not 0 < step < float("inf"):
-        raise FrameError(f"values between {low:g} and {high:g} are too far apart for exact moments")
+        raise FrameError(f"the values of column {column!r} of {table.name} are too far apart for exact moments")
     return Grid(low, high, low, step)
 
 

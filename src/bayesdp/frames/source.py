@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -66,8 +67,7 @@ class Table:
         """
         for column in columns:
             if column not in self.schema:
-                known = ", ".join(map(brief, list(self.schema)[:12])) + (", …" if len(self.schema) > 12 else "")
-                raise FrameError(f"{self.name} has no column {brief(column)}; it has {known}")
+                raise FrameError(f"{self.name} has no column {brief(column)}; it has {_listed(list(self.schema))}")
             if column in self.void:
                 raise FrameError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
             self._check_name(column)
@@ -290,14 +290,45 @@ def scan(source: object) -> Table:
         frame = nw.from_native(source)  # type: ignore[call-overload]
         frame = frame.lazy(backend="polars") if frame.implementation.is_pyarrow() else frame.lazy()
         schema = frame.collect_schema()
-    except (TypeError, ValueError, AttributeError) as error:
-        raise FrameError(
-            f"expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not "
-            f"{brief(source) if isinstance(error, TypeError) else first_line(error)}"
-        ) from None
+    except ImportError as error:
+        raise _lacking(type(source).__name__, error) from None
+    except (TypeError, ValueError, AttributeError):
+        raise FrameError(_no_table(source)) from None
     except Exception as error:
-        raise FrameError(f"the table cannot be opened: {first_line(error)}") from None
+        raise FrameError(
+            f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_UNSAID}"
+        ) from None
+    odd = [name for name in schema if not isinstance(name, str)]
+    if odd:
+        raise FrameError(
+            f"the names of columns must be texts, but the table has {_listed(odd)}; rename them, for example with "
+            "frame.columns = frame.columns.map(str)"
+        )
     return Table(frame, schema)
+
+
+def _no_table(source: object) -> str:
+    """Return why something is no table of ours. Only its type is named: what it holds may be private."""
+    repeated = _repeated(source)
+    if repeated:
+        return f"the table has several columns called {_listed(repeated)}; rename them, so that each has its own name"
+    column = hasattr(type(source), "__array__") or hasattr(type(source), "to_numpy")
+    return (
+        "expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not something of "
+        f"type {type(source).__name__}" + ("; give the whole table, and name the column" if column else "")
+    )
+
+
+def _repeated(source: Any) -> list[Any]:
+    """Return the names that several columns have, if it has columns at all."""
+    with suppress(Exception):
+        names = source.column_names if hasattr(source, "column_names") else source.columns
+        return [name for name, count in Counter(names).items() if count > 1]
+    return []
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def _file(path: str) -> Table:
@@ -379,14 +410,20 @@ def reading(table: Table) -> Iterator[None]:
     except BayesDPError:
         raise
     except ImportError as error:
-        raise MissingDependencyError(
-            f"reading from {table.engine.value} needs one more package ({first_line(error)}); try: pip install pyarrow"
-        ) from None
+        raise _lacking(table.engine.value, error) from None
     except Exception as error:
-        kind = type(error).__name__  # the engine's own words may quote records
         raise FrameError(
-            f"{table.name} cannot be read; {table.engine.value} stopped with {kind}; is it what it should be?"
+            f"{table.name} cannot be read: {table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
         ) from None
+
+
+def _lacking(engine: str, error: ImportError) -> MissingDependencyError:
+    return MissingDependencyError(
+        f"reading from {engine} needs one more package ({first_line(error)}); try: pip install pyarrow"
+    )
+
+
+_UNSAID = "what it said is left out, for it may quote records: read the table there without us to see it"
 
 
 def whole(value: object) -> int:

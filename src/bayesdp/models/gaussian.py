@@ -143,7 +143,7 @@ class GaussianGroups(Model):
         """
         from bayesdp.frames.groups import group_moments
 
-        layout = GroupLayout(value, group or (), role, dropped=missing == "drop")
+        layout = GroupLayout(value, () if group is None else group, role, dropped=missing == "drop")
         moments = group_moments(frame, layout, missing)
         return cls(
             covariance=moments.covariance,

@@ -11,7 +11,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.validation import brief
 
-__all__ = ["ChainLayout", "GroupLayout"]
+__all__ = ["ChainLayout", "GroupLayout", "column_name"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class GroupLayout(_Layout):
         object.__setattr__(self, "value", _columns("value", self.value))
         object.__setattr__(self, "group", _columns("group", self.group))
         if self.role is not None:
-            validation.text("role", self.role, ModelError)
+            column_name("role", self.role)
         if not self.value:
             raise ModelError("value names no column; give the column whose values are correlated")
         if len(self.value) > 1 and (self.group or self.role):
@@ -101,13 +101,24 @@ class GroupLayout(_Layout):
         return len(self.value) > 1
 
 
-def _columns(name: str, value: object) -> tuple[str, ...]:
-    columns = (value,) if isinstance(value, str) else validation.items(name, () if value is None else value, ModelError)
-    for column in columns:
-        validation.text(name, column, ModelError)
+def _columns(name: str, value: Any) -> tuple[str, ...]:
+    listed = hasattr(value, "tolist") and not hasattr(value, "iloc") and not isinstance(value, type)
+    given = value.tolist() if listed else () if value is None else value
+    names = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
+    columns = tuple(column_name(name, each) for each in names)
     if len(set(columns)) < len(columns):
-        raise ModelError(f"{name} names a column twice: {', '.join(map(str, columns))}")
-    return tuple(map(str, columns))
+        raise ModelError(f"{name} names a column twice: {', '.join(columns)}")
+    return columns
+
+
+def column_name(name: str, value: object) -> str:
+    """Return the name of a column, or refuse what is no text without showing it: it may be the column itself."""
+    if not isinstance(value, str):
+        raise ModelError(
+            f"{name} must be a non-empty text such as the name of a column, not something of type "
+            f"{type(value).__name__}; columns with names of other types must be renamed"
+        )
+    return validation.text(name, value, ModelError)
 
 
 def _check_flag(dropped: object) -> None:

@@ -15,7 +15,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError, QueryError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
-from bayesdp.models.layout import ChainLayout
+from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.queries import Query
 from bayesdp.tables import table
 from bayesdp.validation import Matrix, Scalar, Values, brief
@@ -182,8 +182,8 @@ class MarkovChain(Model):
         """
         from bayesdp.frames.transitions import transitions
 
-        layout = ChainLayout(order_by, entity or (), step, dropped=missing == "drop")
-        found = transitions(frame, validation.text("state", state, ModelError), layout, missing)
+        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        found = transitions(frame, column_name("state", state), layout, missing)
         return cls.from_counts(
             found.counts,
             states=found.states,
