@@ -12,7 +12,9 @@ import pytest
 from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Sum
 from bayesdp.errors import BayesDPError, FrameError, QueryError
 from bayesdp.frames.aggregates import tally
+from bayesdp.frames.grid import Grid
 from bayesdp.frames.groups import group_moments
+from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import transitions
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
@@ -286,28 +288,80 @@ def test_categories_and_enumerations() -> None:
         check_categories(pl.LazyFrame(CATEGORIES).with_columns(pl.col("c", "w").cast(polars_kind)))
 
 
-def test_objects_of_pandas() -> None:
+def objects(*values: Any) -> Any:
     pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({"x": pandas.Series(values, dtype=object), "k": range(len(values))})
 
-    def column(*values: Any) -> Any:
-        return pandas.DataFrame({"x": pandas.Series(values, dtype=object), "k": range(len(values))})
 
-    big = 2**63 - 1
-    found = tally(column(big, None, 2**53 + 1), [Count("x", equals=big), Count("x", equals=2**53)], missing="drop")
-    assert [each.counts for each in found] == [(1,), (0,)]
-    assert tally(column(True, None, False), [Count("x", equals=True)], missing="drop")[0].counts == (1,)
-    assert tally(column(1.0, None, 2.5), [Sum("x", bounds=(0, 1))], missing="drop")[0].counts == (2 * 2**40,)
-    assert tally(column("é", None), [Count("x", equals="é")], missing="drop")[0].counts == (1,)
-    days = column(dt.date(2024, 2, 29), None, dt.date(2024, 3, 1))
-    assert tally(days, [Count("x > '2024-02-29'", equals=True)], missing="drop")[0].counts == (1,)
-    for odd in (column(1, "a"), column([1], [2]), column({"a": 1}, None), column(b"a", b"b"), column(Decimal(1), None)):
-        for ask in (
-            lambda odd=odd: tally(odd, [Count("x", equals=1)], missing="drop"),
-            lambda odd=odd: transitions(odd, "x", ChainLayout("k"), "drop"),
-            lambda odd=odd: group_moments(odd, GroupLayout("k", "x"), "drop"),
-        ):
-            with pytest.raises(BayesDPError, match=r"expected numbers, texts, times or truths|cannot be read"):
-                ask()
+def test_objects_of_pandas() -> None:
+    assert tally(objects(True, None, False), [Count("x", equals=True)], missing="drop")[0].counts == (1,)
+    assert tally(objects("é", None), [Count("x", equals="é")], missing="drop")[0].counts == (1,)
+    assert tally(objects(None, None), [Count("k", equals=1, where="x == 'é'")], missing="drop")[0].counts == (0,)
+    for days in (
+        objects(dt.date(2024, 2, 29), None, dt.date(2024, 3, 1)),
+        objects(dt.datetime(2024, 2, 29), None, dt.datetime(2024, 2, 29, 0, 1)),
+    ):
+        assert tally(days, [Count("x > '2024-02-29'", equals=True)], missing="drop")[0].counts == (1,)
+
+
+NUMBERS = [(1, 2), (1, None), (1.0, None), (1, 2.5), (2**63, None), (Decimal(1), None)]
+NO_VALUES = [(1, "a"), (True, 1), ([1], [2]), ({"a": 1}, None), (b"a", b"b"), (True, "a")]
+
+
+@pytest.mark.parametrize("values", [*NUMBERS, *NO_VALUES], ids=repr)
+def test_objects_that_are_refused(values: tuple[Any, ...]) -> None:
+    """Numbers too: the step of a sum must not depend on whether each of them happens to be whole."""
+    odd = objects(*values)
+    for ask in (
+        lambda: tally(odd, [Count("x", equals=1)], missing="drop"),
+        lambda: tally(odd, [Sum("x", bounds=(0, 3))], missing="drop"),
+        lambda: transitions(odd, "x", ChainLayout("k"), "drop"),
+        lambda: group_moments(odd, GroupLayout("k", "x"), "drop"),
+    ):
+        with pytest.raises(FrameError, match=r"^column 'x' of the table has pandas's type object, .*such as Int64"):
+            ask()
+
+
+@pytest.mark.parametrize("kind", ["dask", "dask of strings"])
+def test_objects_of_dask(kind: str) -> None:
+    """A partition is converted on its own, so its objects must not decide what the column holds."""
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    with dask.config.set({"dataframe.convert-string": kind == "dask of strings"}):
+        texts = frames.from_pandas(objects("a", None, "b", "a"), npartitions=2)
+        assert tally(texts, [Count("x", equals="a")], missing="drop")[0].counts == (2,)
+        assert transitions(texts, "x", ChainLayout("k"), "drop").counts == ((0, 0), (1, 0))
+        if kind == "dask of strings":
+            return
+        for values in ((True, False, None, True), (1, 2, 3, None), (dt.date(2024, 1, 1), None, None, None)):
+            odd = frames.from_pandas(objects(*values), npartitions=2)
+            with pytest.raises(FrameError, match="pandas's type object, of which only texts can be used"):
+                tally(odd, [Count("x", equals="2024-01-01")], missing="drop")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]"])
+def test_a_column_of_floats_is_real_whatever_it_holds(dtype: str) -> None:
+    """A step that changed with one value would tell that value."""
+    pandas = pytest.importorskip("pandas")
+    for values in ([1, 2, 3, 0], [1, 2, 3, 0.5], [1, None, 3, 0]):
+        frame = pandas.DataFrame({"k": pandas.Series(values, dtype=dtype)})
+        assert scan(frame).pick(["k"]).kind("k") == "number"
+        assert tally(frame, [Sum("k", bounds=(0, 3))], missing="drop")[0].grid == Grid(0.0, 3.0, 0.0, 3 / 2**40)
+
+
+@every_engine
+def test_whole_numbers_with_gaps(engine: str, frame_of: FrameOf) -> None:
+    """The same integers everywhere; plain pandas has made floats of them, and Int64 makes them whole again."""
+    question = Sum("k", bounds=(0, 3))
+    whole = frame_of(engine, {"k": ("int64", [1, None, 3, 0, 7])})
+    assert tally(whole, [question], missing="drop")[0].counts == (7,)
+    if engine == "pandas":
+        pandas = pytest.importorskip("pandas")
+        plain = pandas.DataFrame({"k": [1, None, 3, 0, 7]})
+        (found,) = tally(plain, [question], missing="drop")
+        assert found.grid is not None
+        assert not found.grid.whole
+        assert tally(plain.astype({"k": "Int64"}), [question], missing="drop")[0].counts == (7,)
 
 
 def test_labels_of_pandas_mean_nothing() -> None:

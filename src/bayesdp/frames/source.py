@@ -74,9 +74,10 @@ class Table:
         frame = self.frame.select(*dict.fromkeys(columns))
         native: Any = frame.to_native()
         if self.engine.is_pandas():
-            frame = nw.from_native(with_nulls(native)).lazy()
+            frame = nw.from_native(with_nulls(native, self.name)).lazy()
         elif self.engine.is_dask():
-            frame = nw.from_native(native.map_partitions(with_nulls)).lazy()
+            known = with_nulls(native._meta, self.name, _TEXTS)
+            frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
         frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name)))
         return Table(frame, frame.collect_schema(), self.name)
 
@@ -358,38 +359,49 @@ def _clock(dtype: nw.dtypes.DType) -> str:
     return "dates"
 
 
-def with_nulls(frame: Any) -> Any:
-    """Return a pandas frame with pandas's nullable types."""
-    return frame.assign(**{name: _with_nulls(frame[name]) for name in frame.columns})
+_TEXTS = {"string": "string", "empty": "string"}
+_OBJECTS = {**_TEXTS, "boolean": "boolean", "date": "datetime64[us]", "datetime": "datetime64[us]"}
+_NULLABLE = {"f": "Float64", "i": "Int64", "u": "Int64", "b": "boolean"}
 
 
-def _with_nulls(column: Any) -> Any:
+def with_nulls(frame: Any, name: str, objects: Mapping[str, str] = _OBJECTS) -> Any:
+    """Return a pandas frame with pandas's nullable types; which ones depends on its own types only.
+
+    objects: what columns of Python objects may hold, and the types for it. A partition of a Dask table must have the
+             type of all the others, which have not been seen: then texts only.
+    """
+    return frame.assign(**{column: _with_nulls(frame[column], column, name, objects) for column in frame.columns})
+
+
+def _with_nulls(column: Any, called: str, name: str, objects: Mapping[str, str]) -> Any:
     pandas: Any = import_module("pandas")
-    if column.dtype.kind == "O":
-        if isinstance(column.dtype, pandas.ArrowDtype):
-            return column.astype("double[pyarrow]").astype("Float64") if "decimal" in str(column.dtype) else column
-        held = pandas.api.types.infer_dtype(column, skipna=True)
-        if held in ("date", "datetime"):
-            column = pandas.to_datetime(column)
-        elif held in ("floating", "mixed-integer-float"):
-            column = column.astype("Float64")
-        else:
-            return _converted(column, held)
-    if column.dtype.kind == "f":
-        return column.astype("Float64")
-    if getattr(column.dtype, "tz", None) is not None:
-        return column.dt.tz_convert("UTC")
-    if column.dtype.kind in "iu" and column.dtype.itemsize < 8:
-        return column.astype("Int64")
-    return column.convert_dtypes() if column.dtype.kind in "iub" else column
+    if column.dtype == object:
+        column = _typed(column, called, name, objects)
+    kind = column.dtype.kind
+    if isinstance(column.dtype, pandas.ArrowDtype) and "decimal" in str(column.dtype):
+        return column.astype("double[pyarrow]").astype("Float64")
+    if kind == "u" and column.dtype.itemsize == 8:
+        return column.astype("UInt64")
+    if kind in _NULLABLE:
+        return column.astype(_NULLABLE[kind])
+    return column.dt.tz_convert("UTC") if getattr(column.dtype, "tz", None) is not None else column
 
 
-def _converted(column: Any, held: str) -> Any:
-    """Return a column of Python objects as pandas's best type; it makes floats of large integers with gaps."""
-    if held == "integer":
-        with suppress(OverflowError, ValueError, TypeError):
-            return column.astype("Int64")
-    return column.convert_dtypes()
+def _typed(column: Any, called: str, name: str, objects: Mapping[str, str]) -> Any:
+    """Return a column of Python objects as texts, truths or times; refuses all others.
+
+    What they are must be read off the values. For numbers that would be unsafe: the step of a sum depends on whether
+    they are whole, so one private value could change it. A refusal is the most that one value can bring about here.
+    """
+    pandas: Any = import_module("pandas")
+    held = pandas.api.types.infer_dtype(column, skipna=True)
+    if held not in objects:
+        raise FrameError(
+            f"column {called!r} of {name} has pandas's type object, of which only texts"
+            f"{', truths and times' if 'boolean' in objects else ''} can be used; give it a type of its own, such as "
+            'Int64, Float64, boolean or datetime64[us]: frame.astype({"column": "Int64"})'
+        )
+    return pandas.to_datetime(column) if objects[held] == "datetime64[us]" else column.astype(objects[held])
 
 
 def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple[Any, ...]]:
