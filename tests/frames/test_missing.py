@@ -1,5 +1,6 @@
 """What is missing, infinite, tied or not there at all, in every engine: dropped or refused in words that help."""
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
@@ -236,6 +237,29 @@ def test_records_closer_than_the_step(engine: str, kind: str, frame_of: FrameOf)
     assert chain([7, 5, 3, 1, 9, 127], 2).counts == ((0, 2), (1, 1))  # in order: a b b a b, a gap, a
     with pytest.raises(FrameError, match=r"^1 records .*less than the step"):
         chain([0, 2, 4, 6, 8, 9], 1.5)
+
+
+@every_engine
+def test_a_step_that_no_record_keeps(engine: str, frame_of: FrameOf) -> None:
+    """Every record is then a gap, and the message says so: it is not the states that are at fault."""
+    columns: Columns = {
+        "k": ("int64", [1, 2, 3, 4]),
+        "x": ("double", [1.0, 2.0, 3.0, 4.0]),
+        "day": ("timestamp[us]", [dt.datetime(2024, 1, day) for day in (1, 2, 3, 4)]),
+        "who": ("string", ["u", "u", "v", "v"]),
+        "lone": ("int64", [1, 2, 3, 4]),
+        "s": ("string", ["a", "b", "a", "a"]),
+    }
+    frame = frame_of(engine, columns)
+    for order, step in (("k", 0.5), ("x", 0.5), ("day", "12h")):
+        for layout in (ChainLayout(order, step=step), ChainLayout(order, entity="who", step=step)):
+            message = rf"^not one record of the table follows .* the step \({step}\) in '{order}': .*; give the spacing"
+            with pytest.raises(FrameError, match=message):
+                transitions(frame, "s", layout)
+            with pytest.raises(FrameError, match=message):
+                transitions(frame, "k > 1", layout)
+    assert transitions(frame, "s", ChainLayout("k", entity="lone", step=0.5)).counts == ((0, 0), (0, 0))
+    assert transitions(frame, "s", ChainLayout("k", entity="who", step=1)).counts == ((1, 1), (0, 0))
 
 
 @every_engine

@@ -227,6 +227,7 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
             if placed < rows:
                 chains.refuse_unplaced(rows - placed)
     check_relations(table, found, layout)
+    _check_steps(table, found, layout, sizes)
     pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
     states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
     counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
@@ -306,6 +307,18 @@ def check_relations(table: Table, found: Counter[tuple[Any, ...]], layout: Chain
             f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), or at "
             f"the same {order}; give the spacing of {order}, or leave step= out"
         )
+
+
+def _check_steps(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLayout, sizes: Sizes) -> None:
+    """Refuse a step that no record keeps: then there is not one transition."""
+    if layout.step is None or sizes.longest < 2 or any(relation == FOLLOWS for *_, relation in found):
+        return
+    (order,) = layout.order_by
+    raise FrameError(
+        f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
+        f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of {order!r} as "
+        "step= (--step), or leave step= out"
+    )
 
 
 def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:
