@@ -159,7 +159,13 @@ def distinct(name: str, value: object, refuse: Refuse = InvalidInputError) -> tu
 
 
 def brief(value: object) -> str:
-    """Return how a value is shown in a message: its repr, cut where it gets long."""
+    """Return how a value is shown in a message: its repr, cut where it gets long.
+
+    Of tables, columns and arrays only the type is shown: what they hold may be private.
+    """
+    kind = type(value)
+    if any(hasattr(kind, name) for name in _OF_DATA) and getattr(value, "shape", None) != ():
+        return f"something of type {kind.__name__}"
     try:
         shown = repr(value)
     except ValueError:
@@ -167,6 +173,7 @@ def brief(value: object) -> str:
     return shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}…"
 
 
+_OF_DATA = ("shape", "columns", "to_pandas", "to_pylist")
 _LONGEST_SHOWN = 80
 _LARGE_SQUARE = 32
 
