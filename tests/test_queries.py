@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bayesdp import Count, Histogram, Mean, Query, Sum
 from bayesdp.errors import QueryError
+from bayesdp.queries import query_from_dict
 
 
 class _Anything:
@@ -133,3 +134,11 @@ def test_queries_describe_themselves() -> None:
     assert Histogram("s", cells=[1, 2]).description == "the histogram of s over 2 cells"
     assert Count("s", equals=False).to_dict() == {"query": "count", "column": "s", "equals": False}
     assert Sum("x", bounds=(0, 9)).to_dict() == {"query": "sum", "column": "x", "bounds": [0.0, 9.0]}
+
+
+@pytest.mark.parametrize("name", ["kind", "sensitivity", "width", "__class__"])
+def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
+    with pytest.raises(
+        QueryError, match=f'a count has no "{name}"; it knows column, equals, isin, public_filter, where$'
+    ):
+        query_from_dict({"query": "count", "equals": 1, name: "x"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -143,7 +143,7 @@ class Model(Document):
     @classmethod
     def _keys(cls) -> frozenset[str]:
         """Return the names of the JSON entries this type knows."""
-        return frozenset(cls.__dataclass_fields__)
+        return frozenset(item.name for item in fields(cls))
 
     @classmethod
     def _required(cls) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,15 +174,16 @@ class AnovaMoments:
 
 def read_moments(document: object) -> Moments | AnovaMoments:
     """Read moments of either kind from their JSON object."""
+    anova = [item.name for item in fields(AnovaMoments)]
     for kind, required, optional in (
         (Moments, {"groups", "mean", "covariance"}, {"roles"}),
-        (AnovaMoments, set(AnovaMoments.__dataclass_fields__), set()),
+        (AnovaMoments, set(anova), set()),
     ):
         if isinstance(document, Mapping) and required <= set(document) <= required | optional:
             return kind(**document)
     raise ModelError(
         '"moments" must be an object with "groups", "mean" and "covariance" (and perhaps "roles"), or with '
-        + ", ".join(f'"{name}"' for name in AnovaMoments.__dataclass_fields__)
+        + ", ".join(f'"{name}"' for name in anova)
         + f", not {brief(document)}"
     )
 
