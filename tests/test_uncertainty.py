@@ -34,7 +34,14 @@ ACTIVE = Count("s", equals="active")
 PAIRS = GaussianGroups.from_moments([100.0, 100.0], [[225.0, 90.0], [90.0, 225.0]], groups=60, column="iq")
 SCORES = Sum("iq", bounds=(0, 100))
 LITTERS = AnovaMoments(
-    groups=30, records=90, mean=20.0, between=40.0, within=10.0, size=3.0, largest=3, sizes=((3, 30, 20.0, 386.7),)
+    groups=30,
+    records=90,
+    mean=20.0,
+    between=40.0,
+    within=10.0,
+    size=3.0,
+    largest=3,
+    sizes=((3, 30, 20.0, 40 * 29 / 3),),
 )
 MEMBERS = GaussianGroups(covariance=LITTERS.covariance, moments=LITTERS, column="w")
 ESTIMATED: list[tuple[Model, Any]] = [(CHAIN, ACTIVE), (PAIRS, SCORES), (MEMBERS, Sum("w", bounds=(0, 50)))]
@@ -153,7 +160,7 @@ def test_exchangeable_members_are_drawn_around_their_correlation() -> None:
         within=10.0,
         size=3.0,
         largest=3,
-        sizes=((3, 3000, 20.0, 39987.0),),
+        sizes=((3, 3000, 20.0, 40 * 2999 / 3),),
     )
     wide = GaussianGroups(covariance=many.covariance, moments=many)
     narrow = [each.largest_correlation for each in islice(wide.draws(np.random.default_rng(3)), 500)]

@@ -341,13 +341,20 @@ def edited(model: Model, **entries: Any) -> dict[str, Any]:
     return model.to_dict() | entries
 
 
+def inside(model: Model, **entries: Any) -> dict[str, Any]:
+    return edited(model, moments=model.to_dict()["moments"] | entries)
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
         (edited(FITTED[0], counts=[[1, 2]]), "counts must be square"),
         (edited(FITTED[0], counts=[[1, -2], [3, 4]]), "counts, row 0, column 1 must be a whole number"),
         (edited(FITTED[0], counts=[[1, 2.5], [3, 4]]), "counts, row 0, column 1 must be a whole number"),
-        (edited(FITTED[0], transition=[[1, 0], [0.5, 0.5]]), "no way from state False|row 0, column 1 was seen"),
+        (
+            edited(FITTED[0], transition=[[1, 0], [0.5, 0.5]]),
+            "disagree: row 0, column 0 has the probability 1, but 9713",
+        ),
         (edited(FITTED[0], transition=[[0.9, 0.2], [0.5, 0.5]]), "row 0 must sum to 1"),
         (edited(FITTED[0], states=[False, 0]), r"states\[1\] is 0, which stands there already"),
         (edited(FITTED[0], length=0), "length must be at least 1"),
@@ -359,6 +366,19 @@ def edited(model: Model, **entries: Any) -> dict[str, Any]:
         (edited(FITTED[0], layout={"order_by": ["t"], "dropped": 1}), "dropped must be true or false"),
         (edited(FITTED[0], layout={"order_by": ["t"], "step": -1}), "step must be greater than 0"),
         (edited(FITTED[0], layout={"value": ["v"]}), '"layout" must be an object with some of'),
+        (edited(FITTED[0], counts=[[1, 2], [3, 4]]), "counts and transition disagree: row 0, column 0"),
+        (edited(FITTED[0], counts=[[9713, 1295], [1296, 2955]]), "counts and transition disagree: row 1, column 0"),
+        (edited(FITTED[2], counts=[[0, 0], [0, 0]]), "counts and transition disagree"),
+        (inside(FITTED[3], between=10.0), "the moments disagree: between is 10, but"),
+        (inside(FITTED[3], mean=0.0), "the moments disagree: mean is 0, but"),
+        (inside(FITTED[3], size=4.0), "the moments disagree: size is 4, but"),
+        (inside(FITTED[3], within=1000.0), "covariance and moments disagree: row 0, column 0"),
+        (
+            edited(FITTED[3], covariance=np.eye(6).tolist()),
+            "covariance and moments disagree: row 0, column 0 is 1, but",
+        ),
+        (edited(FITTED[5], covariance=[[400, 0], [0, 225]]), "covariance and moments disagree: row 0, column 0"),
+        (edited(FITTED[6], models=[edited(FITTED[1], counts=[[9, 1], [1, 9]])]), "counts and transition disagree"),
         (edited(FITTED[3], moments={}), '"moments" must be an object'),
         (edited(FITTED[3], moments=None, layout={"value": ["v"]}), "needs group="),
         (edited(FITTED[4], moments={"groups": 1, "mean": [0], "covariance": [[1]]}), "groups must be at least 2"),
@@ -370,6 +390,100 @@ def edited(model: Model, **entries: Any) -> dict[str, Any]:
 def test_models_edited_into_nonsense_are_refused_with_the_reason(document: dict[str, Any], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         Model.from_json(json.dumps(document))
+
+
+# --- counts and moments agree with the parameters, or the model is refused --------------------------------------------
+
+
+def reads_back(model: Model) -> None:
+    assert Model.from_json(model.to_json()) == model
+
+
+@st.composite
+def tallies(draw: st.DrawFn) -> Any:
+    """Draw transition counts: empty rows, unseen transitions and counts up to the largest."""
+    size = draw(st.integers(1, 4))
+    count = st.just(0) | st.integers(0, 20) | st.sampled_from([10**9, 2**53 - 1, 2**53])
+    return draw(st.lists(st.lists(count, min_size=size, max_size=size), min_size=size, max_size=size))
+
+
+@given(tallies(), st.sampled_from([0.0, 5e-324, 1e-310, 1e-12, 0.25, 1, 1000, 1e12, 1e300]) | st.floats(0, 1e6))
+def test_chains_estimated_from_counts_agree_with_them(counts: Any, smoothing: float) -> None:
+    if smoothing == 0 and not all(map(any, counts)):
+        return
+    reads_back(MarkovChain.from_counts(counts, smoothing=smoothing, start="any"))
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 1000), min_size=3, max_size=3), min_size=3, max_size=3),
+    st.sampled_from([0.0, 0.5, 3.0]),
+    st.integers(0, 2),
+    st.sampled_from([1e-6, 1e-3, 0.5]),
+)
+def test_a_probability_that_was_moved_contradicts_the_counts(
+    counts: Any, smoothing: float, row: int, share: float
+) -> None:
+    counts[(row + 1) % 3] = [1, 2, 3]  # a row that tells the smoothing
+    document = MarkovChain.from_counts(counts, smoothing=smoothing).to_dict()
+    moved = share * document["transition"][row][0]
+    document["transition"][row][0] -= moved
+    document["transition"][row][2] += moved
+    with pytest.raises(ModelError, match="counts and transition disagree"):
+        Model.from_dict(document)
+
+
+def test_probabilities_rounded_by_hand_are_not_those_of_the_counts() -> None:
+    counts = [[9713, 1295], [1295, 2955]]
+    with pytest.raises(ModelError, match=r"row 1, column 0 has the probability 0\.3, but 1295 of 4250 counts"):
+        MarkovChain([[0.88, 0.12], [0.3, 0.7]], counts=counts)
+    exact = MarkovChain.from_counts(counts)
+    assert MarkovChain(exact.transition, counts=counts) == exact
+    smoothed = MarkovChain.from_counts([[1, 2], [2, 1]], smoothing=1)
+    assert MarkovChain([[0.4, 0.6], [0.6, 0.4]], counts=[[1, 2], [2, 1]]) == smoothed
+    with pytest.raises(ModelError, match="disagree"):  # one row would take a smoothing of 1, the other of 0
+        MarkovChain([[0.4, 0.6], [2 / 3, 1 / 3]], counts=[[1, 2], [2, 1]])
+    with pytest.raises(ModelError, match="disagree: row 1, column 0"):  # never left: any smoothing makes it even
+        MarkovChain([[1 / 3, 2 / 3], [0.6, 0.4]], counts=[[1, 2], [0, 0]])
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 1.0, 1e9, -1e15]),
+    st.sampled_from([1e-150, 1e-6, 1.0, 1e6, 1e100]),
+    st.floats(0, 0.95),
+    st.sampled_from([0.0, 0.3]),
+)
+def test_groups_that_were_fitted_agree_with_their_moments(
+    seed: int, centre: float, scale: float, alike: float, lost: float
+) -> None:
+    draw = np.random.default_rng(seed)
+    groups = int(draw.integers(5, 30))
+    rows = [
+        {"g": group, "role": str(member), "v": scale * (centre + math.sqrt(alike) * common + own)}
+        for group in range(groups)
+        for common in [draw.normal()]
+        for member, own in enumerate(math.sqrt(1 - alike) * draw.normal(size=int(draw.integers(1, 4))))
+    ]
+    frame = pl.DataFrame(rows).with_columns(
+        v=pl.when(pl.Series(draw.random(len(rows)) >= lost)).then(pl.col("v")),
+    )
+    wide = frame.pivot("role", index="g", values="v")
+    columns = [name for name in wide.columns if name != "g"]
+    refused = []
+    tables: list[tuple[pl.DataFrame, dict[str, Any]]] = [
+        (frame, {"value": "v", "group": "g"}),
+        (frame, {"value": "v", "group": "g", "role": "role"}),
+        (wide, {"value": columns}),
+    ]
+    for table, options in tables:
+        try:
+            model = GaussianGroups.fit(table, missing="drop", **options)
+        except BayesDPError as refusal:
+            refused.append(str(refusal))
+            continue
+        reads_back(model)
+        reads_back(AnyOf(model, ArbitraryGroups(3)))
+    assert "disagree" not in "".join(refused)
 
 
 SCALARS = st.one_of(

@@ -174,7 +174,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: AnyOf(Independent(record="a"), Independent(record="b")), "different records: a, b"),
         (lambda: MarkovChain.from_counts([[1.5, 2], [1, 1]]), "row 0, column 0 must be a whole number"),
         (lambda: MarkovChain.from_counts([[1, 2], [1, 1]], smoothing=-1), "smoothing"),
-        (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 1"),
+        (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 0"),
         (lambda: AnyOf(), "at least one"),
         (lambda: AnyOf(Independent(column="a"), Independent(column="b")), "different columns: a, b"),
         (lambda: AnyOf(NOW), "not a model"),
@@ -267,7 +267,7 @@ def test_estimated_models_keep_their_counts() -> None:
     assert chain.estimated
     assert AnyOf(Independent(), chain).estimated
     assert not CHAIN.estimated
-    assert chain.reversal().estimated
+    assert not chain.reversal().estimated
 
 
 def test_scales_of_any_size_are_fine() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class GaussianGroups(Model):
 
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
-    moments:  the sample moments the covariance was estimated from, if it was.
+    moments:  the sample moments the covariance was estimated from, if it was; another than theirs is refused.
     layout:   the columns of the table it was fitted on.
 
     >>> GaussianGroups(correlation=0.275, size=3).group_size
@@ -80,9 +81,20 @@ class GaussianGroups(Model):
                     f"the moments are those of groups of {self.moments.members}, but the covariance is one of "
                     f"{self.group_size}; they belong to different models"
                 )
-
+            self._check_moments(self.moments)
         if self.layout is not None and not isinstance(self.layout, GroupLayout):
             raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")
+
+    def _check_moments(self, moments: Moments | AnovaMoments) -> None:
+        given, estimated = self.matrices[0], np.array(moments.covariance)
+        deviations = np.sqrt(np.diag(given))
+        with np.errstate(all="ignore"):
+            off = np.abs(given - estimated) / deviations[:, None] / deviations[None, :]
+        for i, j in np.argwhere(~(off <= _ROUNDING)):
+            raise ModelError(
+                f"covariance and moments disagree: row {i}, column {j} is {given[i, j]:g}, but {estimated[i, j]:g} by "
+                "the moments; leave the moments out, or give their covariance"
+            )
 
     def _check_bound(self) -> None:
         correlation = validation.number("correlation", self.correlation, ModelError)
@@ -255,7 +267,7 @@ class GaussianGroups(Model):
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         if self.moments is None:
             return super().draws(generator)
-        return (replace(self, covariance=covariance) for covariance in self.moments.draws(generator))
+        return (replace(self, covariance=covariance, moments=None) for covariance in self.moments.draws(generator))
 
     @property
     def dropped(self) -> bool:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["MarkovChain"]
 
 _ROW_SUM = 1e-9
+_ROUNDING = 1e-9
+_UNDERFLOW = 1e-300
 _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
 _MOST_SHOWN = 12
@@ -42,7 +44,8 @@ class MarkovChain(Model):
     length:     an upper bound on the number of records in one chain; None means any length.
     start:      "stationary" if the chain begins in its stationary law, "any" if that is not assumed.
     state:      the expression that defines the states, if they are not a column as it stands ("steps > 0").
-    counts:     the transition counts the probabilities were estimated from, if they were.
+    counts:     the transition counts the probabilities were estimated from, if they were; from_counts builds a chain
+                from them. Probabilities that are not those of the counts, with any smoothing, are refused.
     gaps:       whether records are missing inside the chain.
     layout:     the columns of the table it was fitted on.
 
@@ -90,12 +93,14 @@ class MarkovChain(Model):
         counts = _counts(self.counts)
         if len(counts) != len(self.transition):
             raise ModelError(f"counts must have {len(self.transition)} rows like transition, not {len(counts)}")
-        for i, row in enumerate(counts):
-            for j, count in enumerate(row):
-                if count > 0 and self.transition[i][j] == 0:
-                    raise ModelError(
-                        f"counts and transition disagree: row {i}, column {j} was seen, but has probability 0"
-                    )
+        place = _disagreement(np.array(counts, dtype=np.float64), np.array(self.transition))
+        if place is not None:
+            i, j = place
+            raise ModelError(
+                f"counts and transition disagree: row {i}, column {j} has the probability {self.transition[i][j]:g}, "
+                f"but {counts[i][j]} of {sum(counts[i])} counts, and no smoothing of all counts makes up for it; leave "
+                "the counts out, or build the chain from them (from_counts)"
+            )
         object.__setattr__(self, "counts", counts)
 
     @classmethod
@@ -288,6 +293,7 @@ class MarkovChain(Model):
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).
 
+        Counts are left behind: those read backwards estimate a chain close to this one, but not this one.
         Raises ModelError for a chain that is not assumed stationary: read backwards, it has no fixed probabilities.
         """
         if self.start != "stationary":
@@ -301,7 +307,6 @@ class MarkovChain(Model):
             length=self.length,
             start=self.start,
             state=self.state,
-            counts=None if self.counts is None else tuple(zip(*self.counts, strict=True)),
             gaps=self.gaps,
             column=self.column,
             record=self.record,
@@ -387,6 +392,30 @@ def _counts(value: object) -> tuple[tuple[int, ...], ...]:
             if not (0 <= count <= _LARGEST_COUNT and count.is_integer()):
                 raise ModelError(f"counts, row {i}, column {j} must be a whole number from 0 to 2^53, not {count:g}")
     return tuple(tuple(int(count) for count in row) for row in table)
+
+
+def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) -> tuple[int, int] | None:
+    """Return a row and column at which no smoothing makes these probabilities of these counts, or None.
+
+    The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take what floats are off by,
+    bounds s from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
+    """
+    size, totals = len(counts), counts.sum(axis=1, keepdims=True)
+    most, least = transition + _UNDERFLOW, transition - _UNDERFLOW
+    lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
+    for slope, room in (
+        ((1 - _ROUNDING) - size * most, totals * most - (1 - _ROUNDING) * counts),
+        (size * least - (1 + _ROUNDING), (1 + _ROUNDING) * counts - totals * least),
+    ):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = room / slope
+        lower = np.where(slope < 0, np.maximum(lower, bound), lower)
+        upper = np.where(slope > 0, np.minimum(upper, bound), upper)
+        upper = np.where((slope == 0) & (room < 0), -np.inf, upper)
+    upper[(totals == 0) & (np.abs(size * transition - 1) > _ROUNDING)] = -np.inf
+    alone, highest = lower > upper, lower.max()
+    wrong = np.argwhere(alone if alone.any() else upper < highest)
+    return (int(wrong[0][0]), int(wrong[0][1])) if len(wrong) else None
 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +24,9 @@ _CONDITION = 1e-12
 _LARGEST_GROUP = 2000
 _CORRELATIONS = 20_000
 _INSIDE = 0.999
+_ROUNDING = 1e-9
+_ULP = 2.0**-48
+_SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -89,8 +94,10 @@ class AnovaMoments:
     sizes:           for each group size: the size, how many groups have it, the mean of the groups' means, and the sum
                      of squares of these means around it. The posterior needs them.
 
-    >>> sizes = [(3, 50, 170.0, 1306.0)]
-    >>> AnovaMoments(50, 150, 170.0, between=80.0, within=20.0, size=3.0, largest=3, sizes=sizes).correlation
+    mean, between and size follow from sizes; where they do not, ModelError says so.
+
+    >>> sizes = [(3, 50, 170.0, 1470.0)]
+    >>> AnovaMoments(50, 150, 170.0, between=90.0, within=22.5, size=3.0, largest=3, sizes=sizes).correlation
     0.5
     """
 
@@ -122,6 +129,30 @@ class AnovaMoments:
                 f"the largest group has {self.largest} records; normal groups of more than {_LARGEST_GROUP} are not "
                 "supported: use role=, or ArbitraryGroups"
             )
+        self._check_sums()
+
+    def _check_sums(self) -> None:
+        """Refuse a mean, a mean square or a typical size that is not that of the groups listed by size.
+
+        The means of the sizes are rounded, and what their differences are off by for it is allowed for.
+        """
+        rows = [(size, groups, Fraction(mean), Fraction(squares)) for size, groups, mean, squares in self.sizes]
+        centre = sum(size * groups * mean for size, groups, mean, _ in rows) / Fraction(self.records)
+        between, slack = Fraction(0), Fraction(_SMALLEST)
+        largest = max(abs(mean) for _, _, mean, _ in rows)
+        ulp = Fraction(_ULP) * largest
+        for size, groups, mean, squares in rows:
+            between += size * (squares + groups * (mean - centre) ** 2) / (self.groups - 1)
+            slack += size * groups * (2 * abs(mean - centre) + ulp) * ulp / (self.groups - 1)
+        typical = (self.records - Fraction(sum(m * m * g for m, g, _, _ in rows), self.records)) / (self.groups - 1)
+        for name, found, off in (
+            ("mean", centre, Fraction(_ROUNDING) * largest + Fraction(_SMALLEST)),
+            ("between", between, slack + Fraction(_ROUNDING) * between),
+            ("size", typical, Fraction(_ROUNDING) * typical),
+        ):
+            if abs(Fraction(getattr(self, name)) - found) > off:
+                by_sizes = float(min(found, Fraction(sys.float_info.max)))
+                raise ModelError(f"the moments disagree: {name} is {getattr(self, name):g}, but {by_sizes:g} by sizes")
 
     @property
     def correlation(self) -> float:
