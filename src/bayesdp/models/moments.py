@@ -174,12 +174,13 @@ class AnovaMoments:
         """The size of the covariance."""
         return self.largest
 
-    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
-        """Yield covariances from the posterior of the correlation: flat on what can be one, all else integrated out.
+    def posterior(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return correlations, evenly spaced between the lowest that the largest group allows and 1, and their shares.
 
-        Given θ = ρ/(1−ρ), a group of m has a mean of variance σ²(θ + 1/m) around μ. With μ flat and σ² ∝ 1/σ²
-        integrated out, the likelihood of θ is Π(θ+1/m)^(−1/2) · (Σw)^(−1/2) · (W + Q(θ))^(−(N−1)/2), with
-        w = 1/(θ+1/m), W the squares within groups and Q those of the groups' means around their weighted mean.
+        The prior is 1/(1−ρ). Given θ = ρ/(1−ρ), a group of m has a mean of variance σ²(θ + 1/m) around μ. With μ flat
+        and σ² ∝ 1/σ² integrated out, the likelihood of θ is Π(θ+1/m)^(−1/2) · (Σw)^(−1/2) · (W + Q(θ))^(−(N−1)/2), with
+        w = 1/(θ+1/m), W the squares within groups and Q those of the groups' means around their weighted mean
+        (docs/uncertainty.md).
         """
         lowest = -1 / (self.largest - 1)
         points = lowest + (1 - lowest) * (np.arange(_CORRELATIONS) + 0.5) / _CORRELATIONS
@@ -193,8 +194,14 @@ class AnovaMoments:
         around = (weight * (spread + groups * (mean - centre) ** 2)).sum(axis=0)
         squares = self.within * (self.records - self.groups) + around
         logs = ((groups * np.log(weight)).sum(axis=0) - np.log(total) - (self.records - 1) * np.log(squares)) / 2
+        logs -= np.log1p(-points)
         shares = np.exp(logs - logs.max())
-        cumulative = np.cumsum(shares / shares.sum())
+        return points, shares / shares.sum()
+
+    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+        """Yield covariances from the posterior of the correlation. The variance is the estimate: no ε depends on it."""
+        points, shares = self.posterior()
+        cumulative = np.cumsum(shares)
         variance = sum(_components(self.between, self.within, self.size))
         width = points[1] - points[0]
         while True:
