@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import islice
 from typing import Any
 
@@ -27,6 +28,7 @@ from bayesdp import (
 from bayesdp.errors import BayesDPError, InvalidInputError, ModelError
 from bayesdp.leakage.registry import theorem_named
 from bayesdp.models.moments import AnovaMoments
+from bayesdp.rounding import shown_above, shown_below
 from bayesdp.uncertainty import MONTE_CARLO_RISK, chosen_rank, draws_needed, posterior
 
 CHAIN = MarkovChain.from_counts([[90, 10], [12, 28]], states=["idle", "active"], length=12, column="s")
@@ -271,6 +273,27 @@ def test_the_promise_is_kept_for_the_share_asked(model: Model, query: Any, credi
     document = json.loads(found.to_json())
     assert document["uncertainty"]["credibility"] == credibility
     assert all(map(math.isfinite, document["uncertainty"]["epsilon_spread"].values()))
+
+
+@each_estimated
+@pytest.mark.parametrize("target", [{"epsilon": 1.0}, {"alpha": 700.0}], ids=["epsilon", "alpha"])
+def test_one_row_is_chosen_and_it_is_the_promise(model: Model, query: Any, target: dict[str, float]) -> None:
+    plain = calibrate(model, query, **target)  # type: ignore[call-overload]
+    found = calibrate(model, query, **target, credibility=0.95)  # type: ignore[call-overload]
+    *rows, last = [re.split("  +", line) for line in found.table().splitlines()]
+    promise = [shown_above(found.epsilon), shown_below(found.tau), shown_above(found.accuracy())]
+    assert last == ["credibility 95 %", *promise, "chosen"]
+    best = [row for row in rows if row[-1] == "best for the estimates"]
+    usual = [re.split("  +", line) for line in plain.table().splitlines() if line.endswith("best")]
+    assert [row[:-1] for row in best] == [row[:-1] for row in usual]
+    assert len(best) == 1
+    document = found.to_dict()
+    chosen = {name: document[name] for name in ("epsilon", "tau", "alpha")}
+    assert document["uncertainty"]["chosen"] == chosen
+    assert document["theorems"] == plain.to_dict()["theorems"]
+    estimates = document["uncertainty"]["best_for_the_estimates"]
+    assert estimates in document["theorems"]
+    assert (estimates["theorem"], estimates["tau"]) == (plain.theorem, plain.tau)
 
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95, 1.0]

@@ -112,15 +112,32 @@ class Calibration(Document):
         ) + (f" {self.uncertainty}" if self.uncertainty is not None else "")
 
     def table(self) -> str:
-        """Return what every theorem allows, as a text table."""
-        rows = [
-            [*row_of(each), "best" if each.theorem == self.leakage.headline else each.reason or ""]
-            for each in self.options
-        ]
+        """Return what every theorem allows, as a text table.
+
+        With credibility= that is what they allow for the estimated parameters; a last row has what was chosen.
+        """
+        best = "best" if self.uncertainty is None else "best for the estimates"
+        rows = [[*row_of(each), best if each == self._best else each.reason or ""] for each in self.options]
+        if self.uncertainty is not None:
+            credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
+            chosen = Option(credibility, self.epsilon, self.tau, self.accuracy(self.beta))
+            rows.append([*row_of(chosen), "chosen"])
         return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
+    @property
+    def _best(self) -> Option:
+        """The option that would be chosen for the parameters as they are estimated."""
+        proven = [each for each in self.options if each.tau is not None]
+        named = [each for each in proven if each.theorem == self.leakage.headline]
+        if named and (self.uncertainty is None or self.leakage.parts):
+            return named[0]
+        return max(proven, key=lambda each: (each.tau or 0.0, -each.epsilon))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that `bayesdp calibrate --json` prints."""
+        """Return the JSON object that `bayesdp calibrate --json` prints.
+
+        "theorems" is about the parameters as estimated; with credibility=, "uncertainty" says which τ that gave, too.
+        """
         return (
             self.leakage.to_dict()
             | {
@@ -133,8 +150,12 @@ class Calibration(Document):
                 "beta": self.beta,
                 "theorems": [option.to_dict() for option in self.options],
             }
-            | ({} if self.uncertainty is None else {"uncertainty": self.uncertainty.to_dict()})
+            | ({} if self.uncertainty is None else {"uncertainty": self._uncertain(self.uncertainty)})
         )
+
+    def _uncertain(self, uncertainty: Uncertainty) -> dict[str, Any]:
+        chosen = {"epsilon": self.epsilon, "tau": self.tau, "alpha": self.accuracy(self.beta)}
+        return uncertainty.to_dict() | {"chosen": chosen, "best_for_the_estimates": self._best.to_dict()}
 
 
 def row_of(option: Option) -> list[str]:
