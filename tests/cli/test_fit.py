@@ -118,13 +118,37 @@ def test_mistakes_get_one_line_and_exit_2(
     assert printed.err.count("\n") == 1
 
 
+def test_a_model_written_by_hand_is_diagnosed_in_the_columns_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, chain, groups = tmp_path / "t.csv", tmp_path / "chain.json", tmp_path / "groups.json"
+    values = [0, 1, 0, 0, 1, 1, 0, 1] * 10
+    columns = {"t": range(80), "s": values, "v": [(7 * i) % 13 for i in range(80)], "g": [i // 2 for i in range(80)]}
+    polars.DataFrame(columns).write_csv(table)
+    chain.write_text('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}')
+    groups.write_text('{"type": "gaussian", "correlation": 0.2, "size": 2}')
+    assert run(["diagnose", str(chain), str(table), "--state", "s", "--order-by", "t", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["records"] == 80
+    assert run(["diagnose", str(groups), str(table), "--value", "v", "--group", "g", "--missing", "drop"]) == 0
+    assert "80 records in 40 groups" in capsys.readouterr().out
+    for path, options, said in (
+        (chain, ["--value", "v"], "--value does not go with a markov model"),
+        (groups, ["--order-by", "t"], "--order-by does not go with a gaussian model"),
+        (chain, ["--state", "s"], "order_by= (--order-by)"),
+        (groups, ["--value", "v"], "one value column needs group="),
+        (groups, ["--value", "v", "--group", "g", "--missing", "maybe"], '"error" or "drop"'),
+    ):
+        assert run(["diagnose", str(path), str(table), *options]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     polars.DataFrame({"s": [0, 1]}).write_csv(table)
     for text, said in (
         ('{"type": "arbitrary", "size": 3}', "assumes nothing"),
-        ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "made by fit"),
-        ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "made by fit"),
+        ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "state= (--state)"),
+        ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "value= (--value)"),
     ):
         model.write_text(text)
         assert run(["diagnose", str(model), str(table)]) == 2

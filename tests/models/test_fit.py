@@ -304,6 +304,34 @@ def test_diagnoses_refuse_what_the_fit_would_refuse() -> None:
             bare.diagnose(frame)
 
 
+def test_a_model_built_by_hand_is_diagnosed_in_the_columns_named() -> None:
+    steps = load("activity").frame
+    fitted = activity()
+    by_hand = MarkovChain(fitted.transition, states=[False, True], length=15_264, gaps=True)
+    options: dict[str, Any] = {"state": "steps > 0", "order_by": ["date", "interval"], "missing": "drop"}
+    found, expected = by_hand.diagnose(steps, **options), fitted.diagnose(steps)
+    assert [each.name for each in found.findings] == [each.name for each in expected.findings]
+    assert found.findings[:-1] == expected.findings[:-1]
+    assert fitted.diagnose(steps, **options) == expected
+    assert fitted.diagnose(steps.drop_nulls(), missing="error").records == 15_264
+    with pytest.raises(ModelError, match="speaks about 'steps > 0', not about 'steps > 1'"):
+        fitted.diagnose(steps, state="steps > 1", order_by="date")
+    with pytest.raises(ModelError, match="does not say which columns"):
+        by_hand.diagnose(steps, state="steps > 0")
+    with pytest.raises(FrameError, match="2304 records have no"):
+        by_hand.diagnose(steps, state="steps > 0", order_by=["date", "interval"])
+    bound = GaussianGroups(correlation=0.2, size=2)
+    scores = load("familyiq").frame
+    verdicts = {each.name: each.verdict for each in bound.diagnose(scores, value=["kid_score", "mom_iq"]).findings}
+    assert verdicts["correlations"] == "violated"
+    weights = GaussianGroups(correlation=0.9, size=6, column="weight")
+    assert weights.diagnose(litters(), group="litter").records == litters().height
+    with pytest.raises(ModelError, match="speaks about 'weight', not about litter"):
+        weights.diagnose(litters(), value="litter", group="litter")
+    with pytest.raises(ModelError, match="one value column needs group="):
+        weights.diagnose(litters())
+
+
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 

@@ -44,6 +44,23 @@ Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column ask
 Where = Annotated[str | None, typer.Option(metavar="EXPRESSION", help="Ask only about records that pass this filter.")]
 PublicFilter = Annotated[bool, typer.Option("--public-filter", help="The filter uses public attributes only.")]
 Size = Annotated[str | None, typer.Option(metavar="N", help="The public number of records, for the noise on a mean.")]
+State = Annotated[
+    str | None, typer.Option(metavar="EXPRESSION", help="markov: a column, or a condition such as 'steps > 0'.")
+]
+OrderBy = Annotated[
+    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that put records in order.")
+]
+Entity = Annotated[
+    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that tell independent chains apart.")
+]
+Step = Annotated[str | None, typer.Option(metavar="STEP", help="markov: the spacing of the order column: 5, 5m, 1d.")]
+ValueColumns = Annotated[
+    list[str] | None, typer.Option("--value", metavar="A,B", help="gaussian: the column; several: one row a group.")
+]
+GroupColumns = Annotated[
+    list[str] | None, typer.Option("--group", metavar="A,B", help="gaussian: the columns that tell groups apart.")
+]
+Role = Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -141,26 +158,14 @@ def compare(
 def fit(
     data: Data,
     model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
-    state: Annotated[
-        str | None, typer.Option(metavar="EXPRESSION", help="markov: a column, or a condition such as 'steps > 0'.")
-    ] = None,
-    order_by: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that put records in order.")
-    ] = None,
-    entity: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that tell independent chains apart.")
-    ] = None,
-    step: Annotated[
-        str | None, typer.Option(metavar="STEP", help="markov: the spacing of the order column: 5, 5m, 1d.")
-    ] = None,
+    state: State = None,
+    order_by: OrderBy = None,
+    entity: Entity = None,
+    step: Step = None,
     smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
-    value: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="gaussian: the column; several: one row a group.")
-    ] = None,
-    group: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="gaussian: the columns that tell groups apart.")
-    ] = None,
-    role: Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")] = None,
+    value: ValueColumns = None,
+    group: GroupColumns = None,
+    role: Role = None,
     missing: Annotated[
         str, typer.Option(metavar="RULE", help="error, or drop: leave records with missing values out.")
     ] = "error",
@@ -204,14 +209,31 @@ def fit(
 
 @app.command()
 def diagnose(
-    model: Annotated[str, typer.Argument(metavar="MODEL.json", help="A model that was fitted.")],
+    model: ModelPath,
     data: Data,
+    state: State = None,
+    order_by: OrderBy = None,
+    entity: Entity = None,
+    step: Step = None,
+    value: ValueColumns = None,
+    group: GroupColumns = None,
+    role: Role = None,
+    missing: Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Does a table look as a fitted model assumes?"""
+    """Does a table look as a model assumes? One that was fitted knows its columns; name them for another."""
     from bayesdp.cli import fitting
 
-    print(_text(fitting.diagnosis(options.model(model), data), as_json))
+    named = {
+        "state": state,
+        "order_by": options.columns("--order-by", order_by),
+        "entity": options.columns("--entity", entity),
+        "step": step,
+        "value": options.columns("--value", value),
+        "group": options.columns("--group", group),
+        "role": role,
+    }
+    print(_text(fitting.diagnosis(options.model(model), data, missing, named), as_json))
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +63,16 @@ def fitted(data: str, kind: str, chosen: Choice) -> MarkovChain | GaussianGroups
     raise InvalidInputError(f"--model must be markov or gaussian, not {brief(kind)}; other models are written by hand")
 
 
-def diagnosis(model: Model, data: str) -> Diagnosis:
-    """Diagnose a model on a table."""
+_CHAIN, _GROUPS = ("state", "order_by", "entity", "step"), ("value", "group", "role")
+
+
+def diagnosis(model: Model, data: str, missing: str | None, named: Mapping[str, Any]) -> Diagnosis:
+    """Diagnose a model on a table, in the columns it was fitted on or in those named."""
     if not isinstance(model, MarkovChain | GaussianGroups):
         raise InvalidInputError(f'a model of type "{model.kind}" assumes nothing that a table could contradict')
-    return model.diagnose(data)
+    known = _CHAIN if isinstance(model, MarkovChain) else _GROUPS
+    given: dict[str, Any] = {name: value for name, value in named.items() if value}
+    for name in given:
+        if name not in known:
+            raise InvalidInputError(f"--{name.replace('_', '-')} does not go with a {model.kind} model")
+    return model.diagnose(data, missing=missing, **given)  # type: ignore[arg-type]

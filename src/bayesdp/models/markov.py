@@ -202,14 +202,39 @@ class MarkovChain(Model):
             layout=layout,
         )
 
-    def diagnose(self, frame: object) -> Diagnosis:
+    def diagnose(
+        self,
+        frame: object,
+        *,
+        state: str | None = None,
+        order_by: str | Sequence[str] | None = None,
+        entity: str | Sequence[str] | None = None,
+        step: float | str | datetime.timedelta | None = None,
+        missing: Literal["error", "drop"] | None = None,
+    ) -> Diagnosis:
         """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
 
-        Raises ModelError if the model does not know its columns (it was not fitted), FrameError for the table.
+        A model that was fitted knows its columns and what to do with missing values; else name them as in fit.
+
+        Raises ModelError if the columns are not known, FrameError for the table.
         """
         from bayesdp.frames.checks import diagnose_chain_of
+        from bayesdp.frames.source import checked_missing
 
-        return diagnose_chain_of(self, frame)
+        subject = self.subject if state is None else validation.text("state", state, ModelError)
+        if self.subject not in (None, subject):
+            raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
+        layout = self.layout
+        if order_by is not None or layout is None or entity or step is not None:
+            if subject is None or not order_by:
+                raise ModelError(
+                    "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
+                    "order_by= (--order-by)"
+                )
+            layout = ChainLayout(order_by, entity or (), step)
+        if missing is not None:
+            layout = replace(layout, dropped=checked_missing(missing) == "drop")
+        return diagnose_chain_of(replace(self, column=subject, state=None, layout=layout), frame)
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield chains from the posterior: each row Dirichlet, its counts plus 1/2 (Jeffreys's prior).
