@@ -1,3 +1,5 @@
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,8 @@ from hypothesis import strategies as st
 
 from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, Independent, MarkovChain, Model
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
+from bayesdp.models.layout import ChainLayout, GroupLayout
+from bayesdp.models.moments import read_moments
 from bayesdp.testing import chain_cases, every_case
 from bayesdp.testing.cases import Case
 
@@ -277,3 +281,30 @@ def test_scales_of_any_size_are_fine() -> None:
         GaussianGroups(
             covariance=[[float("nan") if (i, j) == (3, 5) else 1.0 * (i == j) for j in range(40)] for i in range(40)]
         )
+
+
+def documented() -> list[dict[str, Any]]:
+    """Return every JSON object of docs/models.md, in the text, in the table and in the examples."""
+    text = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    decoder, found, place = json.JSONDecoder(), [], 0
+    while (place := text.find('{"', place)) >= 0:
+        document, place = decoder.raw_decode(text, place)
+        found.append(document)
+    return found
+
+
+def test_every_json_object_of_the_documentation_is_read() -> None:
+    documents = documented()
+    assert {each["type"] for each in documents if "type" in each} == set(Model._types)
+    for each in documents:
+        if "type" in each:
+            assert Model.from_dict(each).kind == each["type"]
+        elif "groups" in each:
+            moments = read_moments(each)
+            model = GaussianGroups(covariance=moments.covariance, moments=moments)
+            assert Model.from_json(model.to_json()) == model
+            assert model.to_dict()["moments"] == each
+        else:
+            layout: type[ChainLayout | GroupLayout] = ChainLayout if "order_by" in each else GroupLayout
+            assert layout.from_dict(each).to_dict() == each
+    assert len(documents) == 11
