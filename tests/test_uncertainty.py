@@ -184,9 +184,9 @@ def test_the_correlation_of_equal_groups_has_the_textbook_posterior() -> None:
         assert np.mean(drawn < point) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / len(drawn)))
 
 
-@pytest.mark.parametrize("sizes", [{2: 20}, {1: 40, 20: 5}], ids=["pairs", "unlike sizes"])
+@pytest.mark.parametrize("sizes", [{2: 8}, {1: 5, 2: 5, 6: 3}], ids=["pairs", "unlike sizes"])
 def test_the_95_percent_point_is_seldom_below_a_strong_correlation(sizes: dict[int, int]) -> None:
-    """It is in 6 to 7 % of data sets, and was in 10 to 13 % with a flat prior (benchmarks/coverage.py)."""
+    """It is in about 5 % of data sets; with a flat prior it was in more than 10 % (benchmarks/coverage.py)."""
     generator, truth, sets = np.random.default_rng(9), 0.9, 500
     covered = 0
     for _ in range(sets):
@@ -213,7 +213,7 @@ def test_the_95_percent_point_is_seldom_below_a_strong_correlation(sizes: dict[i
         )
         points, shares = moments.posterior()
         covered += shares[points < truth].sum() < 0.95
-    assert covered >= 0.91 * sets
+    assert covered >= 0.92 * sets
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
