@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp.errors import InvalidInputError
+from bayesdp.files import write_private
 
 __all__ = ["Document", "parse", "read", "write"]
 
@@ -28,9 +29,12 @@ class Document(ABC):
 
 
 def write(path: str | Path, document: Document) -> None:
-    """Write a document to a file; InvalidInputError names the file if that fails."""
+    """Write a document to a file only its owner can read: models hold exact counts, and are kept like the data.
+
+    Raises InvalidInputError, which names the file, if that fails; then no half of it is left behind.
+    """
     try:
-        Path(path).write_text(document.to_json(indent=2) + "\n", encoding="utf-8")
+        write_private(path, document.to_json(indent=2) + "\n")
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
 

@@ -100,6 +100,14 @@ def test_compare(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert picture.exists()
 
 
+def test_a_picture_does_not_overwrite_the_model(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    disguised = models / "model.svg"
+    disguised.write_text(json.dumps(MARKOV))
+    asked = ("--query", "count", "--states", "active", "--epsilon", "1", "--plot", str(disguised))
+    assert "is an input" in refused(capsys, "compare", str(disguised), *asked)
+    assert json.loads(disguised.read_text()) == MARKOV
+
+
 def test_other_queries(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     groups = str(models / "groups.json")
     mean = ("--query", "mean", "--bounds", "-5", "5", "--size", "100", "--epsilon", "3", "--json")

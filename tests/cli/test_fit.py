@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -153,3 +154,69 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
         model.write_text(text)
         assert run(["diagnose", str(model), str(table)]) == 2
         assert said in capsys.readouterr().err
+
+
+CHAIN = ("--model", "markov", "--state", "s", "--order-by", "t")
+
+
+@pytest.fixture
+def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table in two files, with a symbolic and a hard link to the first."""
+    monkeypatch.chdir(tmp_path)
+    for part in (0, 1):
+        frame = polars.DataFrame({"t": range(40 * part, 40 * part + 40), "s": [0, 0, 1, 0, 1] * 8})
+        frame.write_csv(f"part{part}.csv")
+    (tmp_path / "soft.json").symlink_to("part0.csv")
+    (tmp_path / "hard.json").hardlink_to("part0.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("data", ["part0.csv", "part?.csv", "{folder}/part*.csv"])
+@pytest.mark.parametrize("output", ["part0.csv", "./part0.csv", "{folder}/part0.csv", "soft.json", "hard.json"])
+def test_the_data_are_never_overwritten(
+    parts: Path, data: str, output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_bytes() for path in parts.iterdir()}
+    assert run(["fit", data.format(folder=parts), *CHAIN, "-o", output.format(folder=parts)]) == 2
+    assert "is an input" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in parts.iterdir()} == before
+
+
+def test_a_model_in_the_pattern_of_the_data_is_not_read_back(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", "*.csv", *CHAIN, "-o", "model.csv"]) == 0
+    assert json.loads((parts / "model.csv").read_text())["length"] == 80
+    assert "80 records" in capsys.readouterr().out
+
+
+def test_a_model_file_is_readable_by_its_owner_only(parts: Path) -> None:
+    old = os.umask(0)
+    try:
+        assert run(["fit", "part0.csv", *CHAIN, "-o", "model.json"]) == 0
+        assert (parts / "model.json").stat().st_mode & 0o777 == 0o600
+        (parts / "model.json").chmod(0o644)
+        (parts / "link.json").symlink_to("model.json")
+        assert run(["fit", "part0.csv", *CHAIN, "-o", "link.json"]) == 0
+        assert (parts / "model.json").stat().st_mode & 0o777 == 0o600
+        assert (parts / "link.json").is_symlink()
+    finally:
+        os.umask(old)
+
+
+def test_a_model_that_cannot_be_written_leaves_the_old_one(
+    parts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    (parts / "model.json").write_text("the old one")
+    before = sorted(path.name for path in parts.iterdir())
+    monkeypatch.setattr(os, "fsync", full)
+    assert run(["fit", "part0.csv", *CHAIN, "-o", "model.json"]) == 2
+    assert "cannot write model.json: No space left" in capsys.readouterr().err
+    assert (parts / "model.json").read_text() == "the old one"
+    assert sorted(path.name for path in parts.iterdir()) == before
+
+
+def test_a_device_is_written_to_and_stays_a_device(parts: Path) -> None:
+    assert run(["fit", "part0.csv", *CHAIN, "-o", os.devnull]) == 0
+    assert Path(os.devnull).is_char_device()

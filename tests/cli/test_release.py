@@ -186,3 +186,13 @@ def test_one_row_is_a_table(given: list[str], capsys: pytest.CaptureFixture[str]
     Path("one.csv").write_text("s\n1\n")
     given[1] = "one.csv"
     assert released(capsys, *given, "--epsilon", "1", "--budget", "2")["records"] == 1
+
+
+@pytest.mark.parametrize("ledger", ["data.csv", "sqlite:///data.csv", "model.json"])
+def test_a_ledger_does_not_overwrite_data_or_model(
+    given: list[str], ledger: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = Path("data.csv").read_bytes(), Path("model.json").read_bytes()
+    message = printed(capsys, *given, "--epsilon", "1", "--budget", "2", "--ledger", ledger, status=2)
+    assert "not a database" in message
+    assert (Path("data.csv").read_bytes(), Path("model.json").read_bytes()) == before

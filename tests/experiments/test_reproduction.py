@@ -158,6 +158,22 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path) -> None:
         reproduce(["galton"], out=tmp_path, data=tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("link", ["folder", "symbolic", "hard"])
+def test_original_files_are_never_overwritten(tmp_path: Path, link: str) -> None:
+    originals = tmp_path / ("out/numbers" if link == "folder" else "data")
+    originals.mkdir(parents=True)
+    original = originals / "activity.csv"
+    original.write_text("steps,date,interval\n")
+    if link != "folder":
+        (tmp_path / "out/numbers").mkdir(parents=True)
+        written = tmp_path / "out/numbers/activity.csv"
+        written.symlink_to(original) if link == "symbolic" else written.hardlink_to(original)
+    with pytest.raises(InvalidInputError, match="is an input"):
+        reproduce(["electricity-70"], out=tmp_path / "out", data=originals, runs=2, progress=False)
+    assert original.read_text() == "steps,date,interval\n"
+    assert not (tmp_path / "out/figures").exists()
+
+
 def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingDependencyError, match=r"bayesdp\[plot\]"):

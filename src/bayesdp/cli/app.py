@@ -8,6 +8,7 @@ import typer
 
 from bayesdp import __version__
 from bayesdp.cli import options
+from bayesdp.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from bayesdp.calibration import Calibration
@@ -145,6 +146,8 @@ def compare(
     """Every theorem side by side."""
     from bayesdp.comparison import compare as all_theorems
 
+    if plot is not None:
+        refuse_overwriting(plot, [model])
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
     epsilons = options.numbers("--epsilon", epsilon)
@@ -193,18 +196,16 @@ def fit(
         missing=missing,
         record=record,
     )
+    if output is not None:
+        refuse_overwriting(output, options.files(data))
     fitted = fitting.fitted(data, model, chosen)
+    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{fitted.diagnose(data)}\n"
     if output is not None:
         write(output, fitted)
-    if as_json:
-        print(fitted.to_json(indent=2))
-        return
-    print(f"{fitted.summary()}\n\n{fitted.diagnose(data)}")
-    print(
-        f"\nThe model is in {output}."
-        if output is not None
-        else "\nThe model was not written; -o MODEL.json does that."
-    )
+    print(said)
+    if not as_json:
+        place = f"is in {output}" if output is not None else "was not written; -o MODEL.json does that"
+        print(f"The model {place}.")
 
 
 @app.command()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import glob
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesdp.errors import InvalidInputError, QueryError
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from bayesdp.models import Model
     from bayesdp.queries import Query
 
-__all__ = ["columns", "model", "number", "numbers", "one_of", "only_for", "query", "whole"]
+__all__ = ["columns", "files", "model", "number", "numbers", "one_of", "only_for", "query", "whole"]
 
 KINDS = ("count", "sum", "mean", "histogram")
 
@@ -24,6 +26,14 @@ def model(path: str) -> Model:
     from bayesdp.models import Model
 
     return Model.load(path)
+
+
+def files(data: str) -> list[str]:
+    """Return the files a path or a pattern names; none for what cannot be read as either."""
+    try:
+        return [data] if Path(data).exists() else glob.glob(data, recursive=True)  # noqa: PTH207 (absolute patterns)
+    except (OSError, ValueError):
+        return []
 
 
 def query(

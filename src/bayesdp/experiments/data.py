@@ -17,7 +17,7 @@ from bayesdp.validation import brief
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FOLDER_VARIABLE", "NAMES", "Dataset", "activity_chain", "galton_families", "load"]
+__all__ = ["FOLDER_VARIABLE", "NAMES", "Dataset", "activity_chain", "galton_families", "load", "originals"]
 
 FOLDER_VARIABLE = "BAYESDP_DATA"
 """The environment variable that names the folder of the original files."""
@@ -69,6 +69,12 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         return Dataset(name, recipe.twin(), "twin", None, said)
     said = f"{recipe.about}: the original data, read from {path.name}."
     return Dataset(name, original.read(path), "file", path, said)
+
+
+def originals(folder: str | Path | None = None) -> tuple[Path, ...]:
+    """Return the original files that `load` would read from `folder`, or from that of BAYESDP_DATA."""
+    wanted = {recipe.original.file for recipe in _RECIPES.values() if recipe.original is not None}
+    return tuple(path for name, path in _files(folder).items() if name in wanted)
 
 
 def activity_chain() -> MarkovChain:

@@ -11,12 +11,14 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.experiments import report
 from bayesdp.experiments.charts import Chart
 from bayesdp.experiments.curves import CURVES
+from bayesdp.experiments.data import originals
 from bayesdp.experiments.drawing import draw
 from bayesdp.experiments.errata import errata_table
 from bayesdp.experiments.figures import error_chart, mape_chart
 from bayesdp.experiments.simulate import Result, run
 from bayesdp.experiments.studies import STUDIES, Study, study
 from bayesdp.experiments.tables import Runs, Table, data_table, least_table, multiples_table, paper_table
+from bayesdp.files import refuse_overwriting
 from bayesdp.progress import tracked
 from bayesdp.validation import brief
 
@@ -99,7 +101,7 @@ def reproduce(
     done: dict[str, tuple[Study, Result]] = {}
     pictures: dict[str, bytes] = {}
     charts: list[Chart] = []
-    writer = _Writer(_folder(out))
+    writer = _Writer(_folder(out, originals(data) if set(chosen) - set(CURVES) else ()))
     for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
         for chart in _charts(name, done, data, runs, seed):
             charts.append(chart)
@@ -154,11 +156,15 @@ def _chosen(names: Iterable[str]) -> list[str]:
     return [name for name in known if not asked or name in asked]
 
 
-def _folder(out: str | Path) -> Path:
+def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:
+    """Return the folder, made where it is missing; refuses one in which a file to be written is an original."""
     if not isinstance(out, str | Path):
         raise InvalidInputError(f"out must be a folder, not {brief(out)}")
     folder = Path(out)
     try:
+        for pattern in ("report.*", f"{_FIGURES}/*", f"{_NUMBERS}/*"):
+            for written in folder.glob(pattern):
+                refuse_overwriting(written, inputs)
         for each in (_FIGURES, _NUMBERS):
             (folder / each).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,0 +1,56 @@
+"""Writing files: complete or not at all, and never over what was read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from bayesdp.errors import InvalidInputError
+
+__all__ = ["refuse_overwriting", "write_private"]
+
+_DEVICES = ("/dev/", "/proc/")
+
+
+def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is one of the inputs, under whatever name: also through a symbolic or a hard link.
+
+    Raises InvalidInputError. What does not exist or cannot be looked at is no file that could be overwritten.
+    """
+    for each in inputs:
+        if _same(output, each):
+            same = "" if str(output) == str(each) else f" (it is the file {each})"
+            raise InvalidInputError(f"{output} is an input{same} and would be overwritten; write to another file")
+
+
+def write_private(path: str | Path, content: str) -> None:
+    """Write a text file that only its owner can read: complete or, if that fails, not at all.
+
+    It is built under another name and then put in place; a symbolic link goes on pointing to it. A device such as
+    /dev/stdout is written to as it is. Raises OSError and ValueError as the file system does.
+    """
+    place = Path(os.path.realpath(path))
+    if str(path).startswith(_DEVICES) or (place.exists() and not place.is_file()):
+        Path(path).write_text(content, encoding="utf-8")
+        return
+    handle, name = tempfile.mkstemp(prefix=".bayesdp-", suffix=".new", dir=place.parent)
+    fresh = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            fresh.chmod(0o600)  # whatever the umask took away
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(place)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def _same(first: str | Path, second: str | Path) -> bool:
+    try:
+        return Path(first).samefile(second)
+    except (OSError, ValueError):
+        return False
