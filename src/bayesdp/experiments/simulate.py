@@ -1,15 +1,15 @@
 """One experiment: a data set, a model, a query, a grid of ε — how large the error is, in theory and in simulation.
 
-The data are aggregated once, every theorem is asked for the whole grid of ε at once, and noise is drawn in bulk.
+The data are aggregated once, every theorem is asked for the whole grid of ε at once, and noise is drawn an ε at a time.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
@@ -19,18 +19,23 @@ from bayesdp import validation
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.calibration import largest_taus
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError, TooLargeError
+from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.leakage.markov_count import MarkovCount
 from bayesdp.leakage.markov_mixing import MarkovMixing
 from bayesdp.leakage.registry import theorem_named, theorems
+from bayesdp.leakage.report import ANY_OF, members
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.mechanisms.simulation import SimulatedLaplace
-from bayesdp.models import AnyOf, Model
+from bayesdp.models import GaussianGroups, Model
 from bayesdp.plotting import EPSILONS
 from bayesdp.prior_art import PlainDP
 from bayesdp.queries import Mean, Query
 from bayesdp.spending import Spend
 from bayesdp.tables import table
+from bayesdp.validation import brief
+
+if TYPE_CHECKING:
+    from bayesdp.frames.aggregates import Tally
 
 __all__ = ["PLAIN", "Assumption", "Experiment", "Result", "Row", "run", "taus"]
 
@@ -51,12 +56,15 @@ class Assumption:
 class Experiment:
     """What to compute: the error of one query under every theorem, over a grid of ε.
 
-    model, query: how records are correlated, and the question; its answer must be one number.
+    model, query: how records are correlated (of several models under AnyOf, all must keep the promise), and the
+                  question. A mean takes its size from the frame.
     frame:        the data, a table of any engine — or give `truth`, the exact answer, instead.
-    truth:        several exact answers mean several data sets; results are then averaged over them.
+    truth:        several exact answers mean several data sets; results are then averaged over them. For a histogram,
+                  the numbers in its cells.
     theorems:     names of the theorems to ask; None means all that apply.
     assumptions:  what theorems would allow under other models, for comparison.
-    missing:      "drop" leaves out records with missing values; their pattern is then treated as public.
+    missing:      "drop" leaves out records with missing values; their pattern is then treated as public. By default as
+                  the model was fitted.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> households = Experiment(name="ill", model=ArbitraryGroups(4), query=Count("ill", equals=True), truth=90)
@@ -75,14 +83,14 @@ class Experiment:
     runs: int = 1000
     beta: float = 0.05
     seed: int = 0
-    missing: Literal["error", "drop"] = "error"
+    missing: Literal["error", "drop"] | None = None
 
     def __post_init__(self) -> None:
         validation.text("name", self.name)
-        if not isinstance(self.model, Model) or isinstance(self.model, AnyOf):
-            raise InvalidInputError("an experiment needs one model such as MarkovChain(...); run one for each of AnyOf")
-        if not isinstance(self.query, Query) or self.query.dimension != 1:
-            raise InvalidInputError("an experiment needs a query whose answer is one number: Count, Sum or Mean")
+        if not isinstance(self.model, Model):
+            raise InvalidInputError(f"an experiment needs a model such as MarkovChain(...), not {brief(self.model)}")
+        if not isinstance(self.query, Query):
+            raise InvalidInputError(f"an experiment needs a query such as Count(...), not {brief(self.query)}")
         if (self.frame is None) == (self.truth is None):
             raise InvalidInputError("give either frame= (the data) or truth= (the exact answer)")
         object.__setattr__(self, "epsilons", validation.positives("epsilons", self.epsilons))
@@ -94,21 +102,19 @@ class Experiment:
 
     @property
     def answers(self) -> tuple[float, ...]:
-        """The exact answers, one for each data set."""
-        if self.truth is None:
-            return (_answer(self.frame, self.query, self.model.subject, self.missing),)
-        several = self.truth if isinstance(self.truth, Iterable) else (self.truth,)
-        return tuple(validation.number("truth", value) for value in several)
+        """The exact answers, one for each data set; for a histogram, the numbers in its cells."""
+        return _exact(self)[1]
 
 
 @dataclass(frozen=True)
 class Row:
     """One mechanism at one ε. Without a τ the theorem does not reach that ε.
 
-    mechanism: a theorem, the label of an assumption, or "plain-dp".
-    alpha:     the error that theory says is reached with probability β.
-    quantile:  the 1 − β quantile of the absolute error over the simulated releases.
-    mape:      their mean absolute error in percent of the exact answer; None where that is 0.
+    mechanism: a theorem, the label of an assumption, "plain-dp", or "any-of": the best theorem of each model.
+    alpha:     the error that theory says is reached with probability β, in any cell of a histogram.
+    quantile:  the 1 − β quantile of the absolute error over the simulated releases; of a histogram's largest error.
+    mape:      their mean absolute error in percent of the exact answer; over the cells or data sets where that is not
+               0, None if there are none.
     factor:    α over that of plain DP at the same ε.
     proven:    whether the release is proven to leak at most ε.
     """
@@ -195,33 +201,66 @@ def run(spec: Experiment) -> Result:
     """
     if not isinstance(spec, Experiment):
         raise InvalidInputError("run needs an Experiment(name=..., model=..., query=..., frame=...)")
-    answers = spec.answers
-    spec.model.check_queries((spec.query,))
+    query, answers = _exact(spec)
+    spec.model.check_queries((query,))
     asked = theorems() if spec.theorems is None else tuple(map(theorem_named, spec.theorems))
-    found: dict[str, list[float | None]] = {}
-    reasons = []
-    for theorem in asked:
-        allowed = taus(theorem, spec.model, spec.query, spec.epsilons)
-        if isinstance(allowed, str):
-            reasons.append((theorem.name, allowed))
-        else:
-            found[theorem.name] = allowed
+    allowed = _allowed(asked, spec.model, query, spec.epsilons)
+    found = {name: each for name, each in allowed.items() if not isinstance(each, str)}
+    reasons = tuple((name, each) for name, each in allowed.items() if isinstance(each, str))
     guaranteed = set(found)
     for each in spec.assumptions:
-        allowed = taus(theorem_named(each.theorem), each.model, spec.query, spec.epsilons)
-        if isinstance(allowed, str):
-            raise InvalidInputError(f"{each.label}: {each.theorem} does not apply: {allowed}")
-        found[each.label] = allowed
-    plain: list[float | None] = list(spec.epsilons)
+        under = _allowed([theorem_named(each.theorem)], each.model, query, spec.epsilons)[each.theorem]
+        if isinstance(under, str):
+            raise InvalidInputError(f"{each.label}: {each.theorem} does not apply: {under}")
+        found[each.label] = under
+    plain: Taus = list(spec.epsilons)
     rows = [
         row
-        for mechanism, allowed in {PLAIN: plain, **found}.items()
-        for row in _simulated(spec, answers, mechanism, allowed, proven=mechanism in guaranteed)
+        for mechanism, each in {PLAIN: plain, **found}.items()
+        for row in _simulated(spec, query, answers, mechanism, each, proven=mechanism in guaranteed)
     ]
-    return Result(spec.name, spec.query, answers, spec.beta, tuple(rows), tuple(reasons))
+    return Result(spec.name, query, answers, spec.beta, tuple(rows), reasons)
 
 
-def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> list[float | None] | str:
+Taus = list[float | None]
+
+
+def _allowed(
+    asked: Sequence[Theorem], model: Model, query: Query, epsilons: Sequence[float]
+) -> Mapping[str, Taus | str]:
+    """Return what every theorem allows at each ε under all the models that may hold, or why it does not apply.
+
+    With several models a last entry takes the best theorem of each, as `compare` does.
+    """
+    under = [{theorem.name: taus(theorem, member, query, epsilons) for theorem in asked} for member in members(model)]
+    if len(under) == 1:
+        return under[0]
+    together = {theorem.name: _least([found[theorem.name] for found in under]) for theorem in asked}
+    best = [_largest([each for each in found.values() if not isinstance(each, str)]) for found in under]
+    return {**together, ANY_OF: _least(best)}
+
+
+def _least(found: Sequence[Taus | str]) -> Taus | str:
+    """Return the smallest τ of several models at each ε, None where one has none, or the first reason of a refusal."""
+    proven = []
+    for number, each in enumerate(found, 1):
+        if isinstance(each, str):
+            return f"under model {number}: {each}"
+        proven.append(each)
+    return [
+        None if None in column else min(tau for tau in column if tau is not None)
+        for column in zip(*proven, strict=True)
+    ]
+
+
+def _largest(found: Sequence[Taus]) -> Taus | str:
+    """Return the largest τ of several theorems at each ε, None where none has one, or that none applies."""
+    if not found:
+        return "nothing is proven"
+    return [max((tau for tau in column if tau is not None), default=None) for column in zip(*found, strict=True)]
+
+
+def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> Taus | str:
     """Return the largest τ a theorem allows at each ε (None where it reaches none), or why it does not apply."""
     reason = theorem.refusal(model, (query,))
     if reason is not None:
@@ -244,43 +283,69 @@ class _Count(MarkovCount):
 
 
 def _simulated(
-    spec: Experiment, answers: Sequence[float], mechanism: str, allowed: Sequence[float | None], *, proven: bool
+    spec: Experiment,
+    query: Query,
+    answers: Sequence[float],
+    mechanism: str,
+    allowed: Sequence[float | None],
+    *,
+    proven: bool,
 ) -> list[Row]:
-    """Return the rows of one mechanism, every ε simulated in one draw."""
-    reached = [(epsilon, tau) for epsilon, tau in zip(spec.epsilons, allowed, strict=True) if tau is not None]
-    scales = [laplace_scale(spec.query, tau) for _, tau in reached]
+    """Return the rows of one mechanism; all that it draws comes from one stream."""
     generator = np.random.default_rng([spec.seed, crc32(f"{spec.name}/{mechanism}".encode())])
-    noise = SimulatedLaplace(1.0, generator).draw((len(reached), len(answers), spec.runs))
-    truths = np.array(answers)[:, None]
-    errors = np.abs((truths + noise * np.array(scales)[:, None, None]) - truths)
-    quantiles = np.quantile(errors, 1 - spec.beta, axis=2).mean(axis=1)
-    percentages = _percentages(errors, np.array(answers))
-    drawn = {}
-    for index, ((epsilon, tau), scale) in enumerate(zip(reached, scales, strict=True)):
-        alpha = Laplace(scale).alpha(spec.beta)
-        factor = alpha / Laplace(laplace_scale(spec.query, epsilon)).alpha(spec.beta)
-        mape = None if percentages is None else float(percentages[index])
-        drawn[epsilon] = Row(mechanism, epsilon, tau, alpha, float(quantiles[index]), mape, factor, proven)
-    return [drawn.get(epsilon, Row(mechanism, epsilon, proven=proven)) for epsilon in spec.epsilons]
+    truths = np.array(answers).reshape(-1, query.dimension)
+    rows = []
+    for epsilon, tau in zip(spec.epsilons, allowed, strict=True):
+        if tau is None:
+            rows.append(Row(mechanism, epsilon, proven=proven))
+            continue
+        scale = laplace_scale(query, tau)
+        noise = scale * SimulatedLaplace(1.0, generator).draw((len(truths), spec.runs, query.dimension))
+        errors = np.abs((truths[:, None] + noise) - truths[:, None])
+        quantile = float(np.quantile(errors.max(axis=2), 1 - spec.beta, axis=1).mean())
+        alpha = Laplace(scale).alpha(spec.beta, cells=query.dimension)
+        factor = alpha / Laplace(laplace_scale(query, epsilon)).alpha(spec.beta, cells=query.dimension)
+        rows.append(Row(mechanism, epsilon, tau, alpha, quantile, _percentage(errors, truths), factor, proven))
+    return rows
 
 
-def _percentages(errors: NDArray[np.float64], truths: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return the mean error in percent of the answer for each ε, over the data sets whose answer is not 0."""
+def _percentage(errors: NDArray[np.float64], truths: NDArray[np.float64]) -> float | None:
+    """Return the mean error in percent of the answer, over the data sets and cells whose answer is not 0."""
     some = truths != 0
-    if not some.any():
-        return None
-    return np.asarray(100 * (errors[:, some].mean(axis=2) / np.abs(truths[some])).mean(axis=1))
+    return float(100 * (errors.mean(axis=1)[some] / np.abs(truths[some])).mean()) if some.any() else None
 
 
-def _answer(frame: object, query: Query, subject: str | None, missing: Literal["error", "drop"]) -> float:
-    """Return the exact answer, computed in one scan of the table."""
-    from bayesdp.frames.aggregates import tally
-
-    (found,) = tally(frame, [query], subject=subject, missing=missing)
+def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
+    """Return the query, a mean with its size, and the exact answers, computed in one scan of the table."""
+    if spec.truth is not None:
+        several = spec.truth if isinstance(spec.truth, Iterable) else (spec.truth,)
+        given = tuple(validation.number("truth", value) for value in several)
+        if not given or (spec.query.dimension > 1 and len(given) != spec.query.dimension):
+            raise InvalidInputError(f"truth must have {spec.query.dimension} numbers, not {len(given)}")
+        return spec.query, given
+    found = _tallied(spec)
     if found.grid is None:
-        return float(found.counts[0])
+        return spec.query, tuple(map(float, found.counts))
     total = found.grid.total(found.counts[0], found.records)
-    return float(total / (query.size or found.records) if isinstance(query, Mean) else total)
+    if not isinstance(spec.query, Mean):
+        return spec.query, (float(total),)
+    if found.records == 0 or spec.query.size not in (None, found.records):
+        raise QueryError(f"the mean is over {found.records} records; leave size= out to use what is there")
+    return replace(spec.query, size=found.records), (float(total / found.records),)
+
+
+def _tallied(spec: Experiment) -> Tally:
+    """Return the exact answer as whole numbers; missing values are left out if the model was fitted without them."""
+    from bayesdp.frames.aggregates import tally
+    from bayesdp.frames.source import scan
+    from bayesdp.frames.wide import VALUE, unpivoted
+
+    model, frame, subject = spec.model, spec.frame, spec.model.subject
+    if isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide and not spec.query.column:
+        frame, subject = unpivoted(scan(frame), model.columns), VALUE
+    rule = spec.missing if spec.missing is not None else "drop" if model.dropped else "error"
+    (found,) = tally(frame, [spec.query], subject=subject, missing=rule)
+    return found
 
 
 def _numbers(row: Row) -> tuple[float | None, ...]:

@@ -70,7 +70,6 @@ def study(
         frame=made.frame,
         truth=made.truth,
         assumptions=made.assumptions,
-        missing="drop" if made.frame is not None and recipe.dataset == "activity" else "error",
         epsilons=epsilons,
         runs=runs,
         seed=seed,
