@@ -218,6 +218,43 @@ def test_verdicts_on_the_papers_numbers(full: Report) -> None:
     assert all(row[-1] not in ("", "differs") for row in full.table("paper-vs-ours").rows)
 
 
+def test_a_smallest_epsilon_that_nothing_gives_is_explained_as_far_as_it_can_be(full: Report) -> None:
+    equation, text = verdict(full, "Electricity, days above 80", "smallest")
+    assert "printed γ = 4.49 gives 6.0074" in equation
+    assert "between 5.9980 and 6.0249" in equation
+    assert "rounded up, 6.0213 would be 6.03" in equation
+    assert "the equation has 4.7 for “Electricity, days above 70 kWh”" in text
+    equation, text, results = verdict(full, "Electricity, days above 90", "smallest")
+    assert equation.startswith("match")
+    assert "8.54 with two digits swapped" in text
+    assert results == text
+    equation, text, results = verdict(full, "Electricity, days above 70", "smallest")
+    assert equation.startswith("wrong, as its γ is")
+    assert text.startswith("match, cut off")
+    assert "γ would have to be 3.40" in results
+
+
+def test_every_verdict_is_a_match_or_gives_a_reason(full: Report) -> None:
+    for row in full.table("paper-vs-ours").rows:
+        word, _, reason = (
+            re.split("(:|, but )", row[-1], maxsplit=1) if re.search(":|, but ", row[-1]) else (row[-1], "", "")
+        )
+        assert word.split(",")[0] in ("match", "holds", "holds for every ε tried") or len(reason) > 20, row
+
+
+def test_what_the_paper_takes_for_granted_is_not_called_published(full: Report) -> None:
+    for name in ("galton", "familyiq"):
+        (chart,) = [chart for chart in full.charts if chart.name == f"{name}-error"]
+        dotted = [line for line in chart.panels[0].lines if line.style == ":"]
+        assert dotted
+        assert all("if variances were equal" in line.label for line in dotted)
+        assert "gaussian-tight is ours" in chart.note
+        assert not any("published" in line.label for line in chart.panels[0].lines)
+    labels = [row[2] for row in full.table("multiples").rows]
+    assert not any("published" in label for label in labels)
+    assert labels.count("gaussian-tight, if variances were equal") == 2
+
+
 def test_errata_come_with_their_evidence(full: Report) -> None:
     evidence = {row[0]: row[2] for row in full.table("errata").rows}
     known = {"1": "1.845", "2": "1.610", "3": "5.70", "5": "53 days", "7": "1.998", "8": "2.000", "9": "1.618"}

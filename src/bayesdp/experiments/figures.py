@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bayesdp.experiments.charts import Chart, Line, Panel, line
 from bayesdp.experiments.simulate import PLAIN, Result, Row
-from bayesdp.experiments.studies import AS_PUBLISHED, Study
+from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
 from bayesdp.models import MarkovChain
 
@@ -93,9 +93,9 @@ def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> 
 def _label(name: str) -> str:
     if name == PLAIN:
         return "plain DP,\nunprotected"
-    if AS_PUBLISHED in name:
-        return name.replace(", ", ",\n")
-    return f"{name} (ours)" if name != "general" and not name.endswith("-paper") else name
+    theorem, _, supposed = name.partition(", ")
+    ours = "" if theorem == "general" or theorem.endswith("-paper") else " (ours)"
+    return theorem + ours + (f",\n{supposed}" if supposed else "")
 
 
 def _best(result: Result) -> str:
@@ -143,8 +143,11 @@ def _note(study: Study, result: Result) -> str:
     joined = [" = ".join(name for name in names) for names in _distinct(result) if len(names) > 1]
     if joined:
         said.append(f"Lines that coincide are drawn once: {'; '.join(joined)}.")
-    if any(AS_PUBLISHED in name for name in result.mechanisms):
-        said.append("Dotted: no guarantee, since the theorem's hypothesis of equal variances does not hold.")
+    if any(IF_EQUAL in name for name in result.mechanisms):
+        said.append(
+            "Dotted: no guarantee, since both theorems need equal variances, which these data do not have. "
+            "gaussian-paper is what the paper published, from its printed ρ; gaussian-tight is ours, from the same ρ."
+        )
     return " ".join(said)
 
 

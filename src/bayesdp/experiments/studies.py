@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["STUDIES", "Study", "study"]
 
-AS_PUBLISHED = "as published"
+IF_EQUAL = "if variances were equal"
+"""What the paper takes for granted where it does not hold; what a theorem then allows is no guarantee."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +97,10 @@ def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.D
     model = replace(fitted, layout=None, column="value", record="family member")
     query, long = Sum("value", bounds=printed.bounds), groups.unpivot(on=list(roles), value_name="value")
     equal = GaussianGroups(correlation=float(printed.correlation or 0), size=len(roles), column="value")
-    published = tuple(
-        Assumption(f"{theorem}, {AS_PUBLISHED}", equal, theorem) for theorem in ("gaussian-paper", "gaussian-tight")
+    supposed = tuple(
+        Assumption(f"{theorem}, {IF_EQUAL}", equal, theorem) for theorem in ("gaussian-paper", "gaussian-tight")
     )
-    return _Made(model, query, long.height, frame=long, assumptions=published)
+    return _Made(model, query, long.height, frame=long, assumptions=supposed)
 
 
 def _galton(frame: pl.DataFrame) -> _Made:
