@@ -140,3 +140,10 @@ def test_queries_describe_themselves() -> None:
 def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
     with pytest.raises(QueryError, match=f'has no "{name}"; it knows column, equals, isin, public_filter, where$'):
         query_from_dict({"query": "count", "equals": 1, name: "x"})
+
+
+def test_bounds_are_described_so_that_they_differ() -> None:
+    assert Sum("x", bounds=(0, 0.1 + 0.2)).description == "the sum of x, clipped to 0–0.3"
+    assert Sum("x", bounds=(1e16, 1e16 + 2)).description == "the sum of x, clipped to 1e+16–1.0000000000000002e+16"
+    with pytest.raises(QueryError, match=r"not \(1\.0000000000000002e\+16, 1e\+16\)"):
+        Sum("x", bounds=(1e16 + 2, 1e16))

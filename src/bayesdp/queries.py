@@ -173,14 +173,15 @@ class _Clipped(Query):
             raise QueryError(f"bounds must be a pair (low, high), not {brief(self.bounds)}") from None
         low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
         if low >= high:
-            raise QueryError(f"bounds must be in order, low < high, not ({low:g}, {high:g})")
+            raise QueryError(f"bounds must be in order, low < high, not ({', '.join(_told_apart(low, high))})")
         object.__setattr__(self, "bounds", (low, high))
         if self.step is not None:
             step = validation.positive("step", self.step, QueryError)
             steps = (high - low) / step
             if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
+                ends = ", ".join(_told_apart(low, high))
                 raise QueryError(
-                    f"bounds must be a whole number of steps apart, up to 2^60, but ({low:g}, {high:g}) are {steps:g}"
+                    f"bounds must be a whole number of steps apart, up to 2^60, but ({ends}) are {steps:g}"
                 )
             object.__setattr__(self, "step", step)
 
@@ -212,9 +213,9 @@ class _Clipped(Query):
 
     @property
     def description(self) -> str:
-        low, high = self._ends
+        assert self.bounds is not None
         name = self.column or "the values"
-        return self._about(f"the {self.kind} of {name}, clipped to {float(low):.15g}–{float(high):.15g}")
+        return self._about(f"the {self.kind} of {name}, clipped to {'–'.join(_told_apart(*self.bounds))}")
 
 
 @dataclass(frozen=True)
@@ -305,6 +306,16 @@ class Histogram(Query):
     @property
     def description(self) -> str:
         return self._about(f"the histogram of {self.column or 'the state'} over {self.dimension} cells")
+
+
+def _told_apart(low: float, high: float) -> tuple[str, str]:
+    """Return two numbers as texts: rounded to 15 digits, or in full where they would look the same.
+
+    >>> _told_apart(0.0, 0.1 + 0.2), _told_apart(1e16, 1e16 + 2)
+    (('0', '0.3'), ('1e+16', '1.0000000000000002e+16'))
+    """
+    short = f"{low:.15g}", f"{high:.15g}"
+    return short if short[0] != short[1] or low == high else (repr(low), repr(high))
 
 
 def _distinct(name: str, values: object) -> tuple[Scalar, ...]:

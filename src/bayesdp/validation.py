@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
@@ -15,8 +16,10 @@ __all__ = [
     "Values",
     "brief",
     "distinct",
+    "escaped",
     "is_scalar",
     "items",
+    "line",
     "natural",
     "number",
     "positive",
@@ -36,6 +39,11 @@ Matrix = Sequence[Sequence[float]] | Any
 
 _LARGEST_NATURAL = 10**18
 _LONGEST_INTEGER = 10**300
+
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_CONTROL = re.compile(f"[{_UNPRINTABLE}]")
+_CONTROL_IN_TEXT = re.compile(f"(?![\\n\\t])[{_UNPRINTABLE}]")
+"""What steers a terminal, ends a line or turns its direction; in a text, line breaks and tabs are as they should be."""
 
 Refuse = Callable[[str], InvalidInputError]
 
@@ -102,6 +110,29 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     if not isinstance(value, str) or not value.strip():
         raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
     return value
+
+
+def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
+    """Return `value` if it is a non-empty string that can be printed on one line.
+
+    >>> line("dataset", "steps\\n2012")
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: dataset must not hold line breaks or control characters: 'steps\\n2012'
+    """
+    found = text(name, value, refuse)
+    if _CONTROL.search(found):
+        raise refuse(f"{name} must not hold line breaks or control characters: {brief(found)}")
+    return found
+
+
+def escaped(printed: str) -> str:
+    """Return a text with its control characters, but for line breaks and tabs, written as in JSON.
+
+    >>> escaped("a\\x1b[2Jb")
+    'a\\\\u001b[2Jb'
+    """
+    return _CONTROL_IN_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", printed)
 
 
 def is_scalar(value: object) -> TypeGuard[Scalar]:

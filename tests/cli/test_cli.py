@@ -1,13 +1,16 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from bayesdp import __version__
 from bayesdp.cli import run
+from bayesdp.cli.app import app
 
 MARKOV = {
     "type": "markov",
@@ -165,6 +168,9 @@ def test_states_are_found_whatever_their_type(
         ("calibrate {gaussian} --query sum --bounds 0 1", "give either --epsilon or --alpha"),
         ("calibrate {gaussian} --query sum --bounds 0 1 --epsilon 1 --alpha 2", "give either --epsilon or --alpha"),
         ("calibrate {gaussian} --query sum --bounds 0 1 --epsilon -1", "epsilon must be greater than 0"),
+        ("calibrate {gaussian} --query sum --bounds 0 --epsilon 1", "--bounds needs two numbers, LOW HIGH"),
+        ("calibrate {gaussian} --query sum --bounds --epsilon 1", "--bounds needs two numbers, LOW HIGH"),
+        ("calibrate {gaussian} --query sum --epsilon 1 --bounds 0", "'--bounds' requires 2 arguments"),
         ("calibrate {gaussian} --query mean --bounds 0 1 --size 1.5 --epsilon 1", "--size must be a whole number"),
         ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "size=n"),
         ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
@@ -203,6 +209,26 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "What does a τ-DP release leak?" in answered(capsys, "--help")
     for command in ("leakage", "calibrate", "compare"):
         assert "--query" in answered(capsys, command, "--help")
+
+
+def commands(group: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *names, name)
+        else:
+            yield (*names, name), command
+
+
+EVERY = dict(commands(typer.main.get_command(app)))
+
+
+def test_there_are_all_commands() -> None:
+    assert {("release",), ("statement",), ("reproduce",), ("budget", "export"), ("budget", "raise")} <= set(EVERY)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_command_takes_json(name: tuple[str, ...]) -> None:
+    assert any("--json" in parameter.opts for parameter in EVERY[name].params)
 
 
 def test_help_imports_nothing_heavy() -> None:

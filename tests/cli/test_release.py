@@ -78,16 +78,23 @@ def test_budget_commands(given: list[str], capsys: pytest.CaptureFixture[str]) -
     assert "1 remaining" in printed(capsys, "budget", "show", *ledger, "--dataset", "steps")
     assert "1 answers checked" in printed(capsys, "budget", "verify", *ledger, "--answer", "answer.json")
     assert "is now 1.5" in printed(capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.5")
+    lowered = json.loads(printed(capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.25", "--json"))
+    assert (lowered["dataset"], lowered["budget"], lowered["charges"], lowered["entry"]) == ("steps", 1.25, 1, 5)
     assert "does not lower" in printed(
         capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.8", status=2
     )
     assert "--reason" in printed(capsys, "budget", "raise", *ledger, "--dataset", "steps", "--to", "3", status=2)
-    printed(capsys, "budget", "raise", *ledger, "--dataset", "steps", "--to", "3", "--reason", "the board agreed")
+    to_three = ("--dataset", "steps", "--to", "3", "--reason", "the board agreed", "--json")
+    raised = json.loads(printed(capsys, "budget", "raise", *ledger, *to_three))
+    assert raised["budget"] == 3
     exported = json.loads(printed(capsys, "budget", "export", *ledger))
-    assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer", "lower", "raise"]
+    assert exported["head"] == raised["head"] != lowered["head"]
+    assert json.loads(printed(capsys, "budget", "export", *ledger, "--json")) == exported
+    assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer", "lower", "lower", "raise"]
     assert "the board agreed" in json.dumps(exported)
     page = printed(capsys, "statement", "answer.json")
     assert answer["head"] in page
+    assert json.loads(printed(capsys, "statement", "answer.json", "--json")) == {**answer, "statement": page[:-1]}
     with sqlite3.connect("budget.db") as database:
         database.execute("update bayesdp_entries set body = replace(body, '\"tau\"', '\"tua\"') where kind = 'charge'")
     database.close()
@@ -128,7 +135,12 @@ def test_another_budget_is_pointed_out(given: list[str], capsys: pytest.CaptureF
         (["--epsilon", "0", "--budget", "2"], "greater than 0"),
         (["--epsilon", "nan", "--budget", "2"], "finite"),
         (["--budget", "2"], "--epsilon or --alpha"),
-        (["--epsilon", "1", "--budget", "-2"], "greater than 0"),
+        (["--epsilon", "1", "--budget", "-2"], "--budget must be greater than 0"),
+        (["--epsilon", "1", "--budget", "0"], "--budget must be greater than 0"),
+        (["--epsilon", "1", "--budget", "nan"], "--budget must be a finite number"),
+        (["--epsilon", "1", "--budget", "inf"], "--budget must be a finite number"),
+        (["--epsilon", "1", "--budget", "much"], "--budget must be a number"),
+        (["--epsilon", "1", "--budget", "2", "--bounds", "0", "--ledger", "x.db"], "--bounds needs two numbers"),
         (["--epsilon", "1", "--budget", "2", "--states", "7"], "not a state"),
         (["--epsilon", "1", "--budget", "2", "--column", "t"], "speaks about"),
         (["--epsilon", "1", "--budget", "2", "--where", "s >"], "cannot read"),
@@ -196,3 +208,34 @@ def test_a_ledger_does_not_overwrite_data_or_model(
     message = printed(capsys, *given, "--epsilon", "1", "--budget", "2", "--ledger", ledger, status=2)
     assert "not a database" in message
     assert (Path("data.csv").read_bytes(), Path("model.json").read_bytes()) == before
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\x9b2J", "a\u2028b", "a\u202eb", "tab\there", "\x7f"])
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_name_that_steers_the_terminal_is_refused(
+    given: list[str], name: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = printed(capsys, *given, "--dataset", name, "--epsilon", "1", "--budget", "2", *more, status=2)
+    assert "must not hold line breaks or control characters" in message
+    assert message[:-1].isprintable()
+    if Path("budget.db").exists():
+        assert json.loads(printed(capsys, "budget", "show", "--ledger", "budget.db", "--json")) == {"datasets": []}
+
+
+def test_what_an_older_ledger_or_an_edited_answer_holds_does_not_steer_the_terminal(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = released(capsys, *given, "--epsilon", "1", "--budget", "2")
+    Path("answer.json").write_text(json.dumps({**answer, "dataset": "a\x1b[2Jb"}))
+    page = printed(capsys, "statement", "answer.json")
+    assert "a\\u001b[2Jb" in page
+    assert "\x1b" not in page
+    Path("answer.json").write_text(json.dumps({**answer, "dataset": "a\x9bb"}))
+    assert json.loads(printed(capsys, "statement", "answer.json", "--json"))["dataset"] == "a\x9bb"
+
+
+def test_bounds_that_differ_look_different(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("model.json").write_text('{"type": "arbitrary", "size": 2}')
+    asked = (*given[:4], "--query", "sum", "--column", "s", "--bounds", "1e16", "10000000000000002", *given[10:])
+    text = printed(capsys, *asked, "--epsilon", "1", "--budget", "2", "--dry-run")
+    assert "clipped to 1e+16–1.0000000000000002e+16" in text

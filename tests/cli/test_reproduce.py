@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,21 @@ def test_one_figure_and_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "report.html" in capsys.readouterr().out
     for name in ("report.html", "report.md", "figures/tightness.svg", "figures/tightness.png", "numbers/tightness.csv"):
         assert (tmp_path / "out" / name).stat().st_size > 200
+
+
+def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert run(["reproduce", "electricity-80", "--out", str(out), "--runs", "10", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert set(map(Path, summary["files"])) == {path for path in out.rglob("*") if path.is_file()}
+    assert Path(summary["html"]) == out / "report.html"
+    assert "twin" in summary["sources"]["electricity-80"]
+    rows = {(row["mechanism"], row["epsilon"]): row for row in summary["results"]["electricity-80"]}
+    assert rows["markov-mixing", 1]["factor"] == pytest.approx(2.727, abs=1e-3)
+    assert rows["markov-paper", 5]["factor"] is None
+    assert {row["data set"] for row in summary["tables"]["least-epsilon"]} == {"Electricity, days above 80 kWh"}
+    assert run(["reproduce", "--list", "--json"]) == 0
+    assert "galton" in json.loads(capsys.readouterr().out)["names"]
 
 
 def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import typer
 
 from bayesdp.cli.app import app
 from bayesdp.errors import BayesDPError, BudgetError
+from bayesdp.validation import escaped
 
 __all__ = ["main", "run"]
 
@@ -61,5 +62,5 @@ def _without_output(status: int) -> int:
 
 
 def _refused(message: str, status: int = WRONG_INPUT) -> int:
-    print("bayesdp: " + " ".join(message.split()), file=sys.stderr)
+    print("bayesdp: " + escaped(" ".join(message.split())), file=sys.stderr)
     return status

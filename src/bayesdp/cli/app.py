@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from bayesdp import __version__
 from bayesdp.cli import options
 from bayesdp.files import refuse_overwriting
+from bayesdp.validation import escaped
 
 if TYPE_CHECKING:
     from bayesdp.calibration import Calibration
@@ -39,7 +41,8 @@ States = Annotated[
     typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram; comma-separated."),
 ]
 Bounds = Annotated[
-    tuple[str, str] | None, typer.Option(metavar="LOW HIGH", help="What the values of a sum or mean are clipped to.")
+    tuple[str, str] | None,
+    typer.Option(metavar="LOW HIGH", help="What the values of a sum or mean are clipped to.", callback=options.pair),
 ]
 Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column asked about; by default the model's.")]
 Where = Annotated[str | None, typer.Option(metavar="EXPRESSION", help="Ask only about records that pass this filter.")]
@@ -154,7 +157,7 @@ def compare(
     found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         found.plot(plot)
-    print(found.to_json(indent=2) if as_json else found.table())
+    print(_text(found, as_json))
 
 
 @app.command()
@@ -202,10 +205,10 @@ def fit(
     said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{fitted.diagnose(data)}\n"
     if output is not None:
         write(output, fitted)
-    print(said)
+    print(escaped(said))
     if not as_json:
         place = f"is in {output}" if output is not None else "was not written; -o MODEL.json does that"
-        print(f"The model {place}.")
+        print(escaped(f"The model {place}."))
 
 
 @app.command()
@@ -266,7 +269,7 @@ def release(
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
     target = options.one_of("--epsilon", epsilon, "--alpha", alpha) | {"beta": options.number("--beta", beta)}
-    limit = None if budget is None else options.number("--budget", budget)
+    limit = None if budget is None else options.positive("--budget", budget)
     with releasing.session(data, assumed, ledger, dataset, limit, missing, dry_run) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
@@ -277,12 +280,12 @@ def release(
 @app.command()
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
+    as_json: AsJson = False,
 ) -> None:
     """One page about a release that a data-protection officer can file."""
-    from bayesdp.answer import Answer
-    from bayesdp.documents import read
+    from bayesdp.cli import releasing
 
-    print(Answer.from_dict(read(answer)).statement())
+    print(_text(releasing.filed(answer), as_json))
 
 
 @app.command()
@@ -297,15 +300,18 @@ def reproduce(
     runs: Annotated[str, typer.Option(metavar="N", help="Simulated releases for each ε and mechanism.")] = "1000",
     seed: Annotated[str, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = "0",
     listed: Annotated[bool, typer.Option("--list", help="Show the names.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """The paper's tables and figures, rerun, with our bounds beside them."""
     from bayesdp import experiments
 
     if listed:
-        print("\n".join(f"{name:22} {line}" for name, line in experiments.catalogue().items()))
+        known = experiments.catalogue()
+        lines = (f"{name:22} {line}" for name, line in known.items())
+        print(json.dumps({"names": known}, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
         return
     number, start = options.whole("--runs", runs), options.whole("--seed", seed)
-    print(experiments.reproduce(names or (), out=out, data=data, runs=number, seed=start))
+    print(_text(experiments.reproduce(names or (), out=out, data=data, runs=number, seed=start), as_json))
 
 
 @budget_app.command()
@@ -322,11 +328,12 @@ def lower(
     dataset: Dataset,
     to: NewBudget,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Lower a budget."""
     from bayesdp.cli import releasing
 
-    print(releasing.lowered(ledger, dataset, options.number("--to", to), reason))
+    print(_text(releasing.lowered(ledger, dataset, options.positive("--to", to), reason), as_json))
 
 
 @budget_app.command("raise")
@@ -335,11 +342,12 @@ def raise_budget(
     dataset: Dataset,
     to: NewBudget,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    as_json: AsJson = False,
 ) -> None:
     """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
     from bayesdp.cli import releasing
 
-    print(releasing.raised(ledger, dataset, options.number("--to", to), reason))
+    print(_text(releasing.raised(ledger, dataset, options.positive("--to", to), reason), as_json))
 
 
 @budget_app.command()
@@ -357,16 +365,20 @@ def verify(
 
 
 @budget_app.command()
-def export(ledger: LedgerUrl, dataset: SomeDataset = None) -> None:
+def export(
+    ledger: LedgerUrl,
+    dataset: SomeDataset = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it always does.")] = True,
+) -> None:
     """Print every entry as JSON."""
     from bayesdp.cli import releasing
 
-    print(releasing.exported(ledger, dataset))
+    print(escaped(releasing.exported(ledger, dataset)))
 
 
 def _text(found: Document, as_json: bool) -> str:
-    return found.to_json(indent=2) if as_json else str(found)
+    return escaped(found.to_json(indent=2) if as_json else str(found))
 
 
 def _print(found: Leakage | Calibration, as_json: bool) -> None:
-    print(found.to_json(indent=2) if as_json else f"{found}\n\n{found.table()}")
+    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{found.table()}"))

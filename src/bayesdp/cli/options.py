@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.validation import Scalar, brief, is_scalar
+from bayesdp.validation import positive as above_zero
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
     from bayesdp.queries import Query
 
-__all__ = ["columns", "files", "model", "number", "numbers", "one_of", "only_for", "query", "whole"]
+__all__ = ["columns", "files", "model", "number", "numbers", "one_of", "only_for", "pair", "positive", "query", "whole"]
 
 KINDS = ("count", "sum", "mean", "histogram")
 
@@ -84,6 +85,21 @@ def number(option: str, text: str) -> float:
         raise InvalidInputError(f"{option} must be a number, not {brief(text)}") from None
 
 
+def positive(option: str, text: str) -> float:
+    """Read one number above zero."""
+    return above_zero(option, number(option, text))
+
+
+def pair(given: tuple[str, str] | None) -> tuple[str, str] | None:
+    """Refuse bounds of which one is another option: --bounds was given one number, or none."""
+    for value in given or ():
+        if value.startswith("-") and not _is_number(value):
+            raise InvalidInputError(
+                f"--bounds needs two numbers, LOW HIGH, such as --bounds 0 100, but {value} came early"
+            )
+    return given
+
+
 def numbers(option: str, text: str) -> list[float]:
     """Read comma-separated numbers."""
     return [number(option, part) for part in _split(option, text)]
@@ -107,6 +123,14 @@ def one_of(first: str, first_text: str | None, second: str, second_text: str | N
     if len(given) != 1:
         raise InvalidInputError(f"give either {first} or {second}")
     return {option.removeprefix("--"): number(option, text) for option, text in given.items()}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def whole(option: str, text: str) -> int:

@@ -22,7 +22,7 @@ from bayesdp.rounding import shown_above, shown_below
 from bayesdp.session import Session
 from bayesdp.tables import table
 
-__all__ = ["Overview", "exported", "lowered", "overview", "raised", "session", "verified"]
+__all__ = ["Changed", "Filed", "Overview", "exported", "filed", "lowered", "overview", "raised", "session", "verified"]
 
 
 @contextmanager
@@ -115,20 +115,55 @@ def _asked(details: dict[str, Any]) -> str:
     return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 
-def lowered(url: str, dataset: str, budget: float, reason: str | None) -> str:
+@dataclass(frozen=True)
+class Changed(Document):
+    """What `bayesdp budget lower` and `raise` print: the budget now in force, and the entry that says so."""
+
+    dataset: str
+    budget: float
+    charges: int
+    entry: int
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        return f"The budget of {self.dataset} is now {self.budget:g} (entry {self.entry})."
+
+
+def lowered(url: str, dataset: str, budget: float, reason: str | None) -> Changed:
     """Lower a budget and say so."""
     with Ledger(url, create=False) as ledger:
         return _changed(ledger.lower(dataset, budget, reason=reason))
 
 
-def raised(url: str, dataset: str, budget: float, reason: str) -> str:
+def raised(url: str, dataset: str, budget: float, reason: str) -> Changed:
     """Raise a budget and say so."""
     with Ledger(url, create=False) as ledger:
         return _changed(ledger.raise_budget(dataset, budget, reason=reason))
 
 
-def _changed(state: State) -> str:
-    return f"The budget of {state.dataset} is now {state.budget:g} (entry {state.entries})."
+def _changed(state: State) -> Changed:
+    return Changed(state.dataset, state.budget, state.charges, state.entries, state.head)
+
+
+@dataclass(frozen=True)
+class Filed(Document):
+    """What `bayesdp statement` prints: the page, or the answer's document with the page in it."""
+
+    answer: Answer
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.answer.to_dict(), "statement": self.answer.statement()}
+
+    def __str__(self) -> str:
+        return self.answer.statement()
+
+
+def filed(path: str) -> Filed:
+    """Read an answer to be filed."""
+    return Filed(Answer.from_dict(read(path)))
 
 
 @dataclass(frozen=True)

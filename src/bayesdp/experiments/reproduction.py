@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bayesdp import validation
+from bayesdp.documents import Document
 from bayesdp.errors import InvalidInputError
 from bayesdp.experiments import report
 from bayesdp.experiments.charts import Chart
@@ -17,7 +19,7 @@ from bayesdp.experiments.errata import errata_table
 from bayesdp.experiments.figures import error_chart, mape_chart
 from bayesdp.experiments.simulate import Result, run
 from bayesdp.experiments.studies import STUDIES, Study, study
-from bayesdp.experiments.tables import Runs, Table, data_table, least_table, multiples_table, paper_table
+from bayesdp.experiments.tables import SHOWN, Runs, Table, data_table, least_table, multiples_table, paper_table
 from bayesdp.files import refuse_overwriting
 from bayesdp.progress import tracked
 from bayesdp.validation import brief
@@ -29,7 +31,7 @@ _FIGURES, _NUMBERS = "figures", "numbers"
 
 
 @dataclass(frozen=True, eq=False)
-class Report:
+class Report(Document):
     """What was reproduced, and the files it was written to.
 
     results: one result a data set. sources: for each, whether the original file or a twin was used.
@@ -56,10 +58,30 @@ class Report:
         """Return one of the tables by name."""
         return next(each for each in self.tables if each.name == name)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary that `bayesdp reproduce --json` prints: the files, the sources and the key numbers."""
+        return {
+            "out": str(self.out),
+            "html": str(self.html),
+            "markdown": str(self.markdown),
+            "files": [str(path) for path in self.files],
+            "sources": dict(self.sources),
+            "results": {name: _key_numbers(result) for name, result in self.results.items()},
+            "tables": {
+                each.name: [dict(zip(each.header, row, strict=True)) for row in each.rows] for each in self.tables
+            },
+        }
+
     def __str__(self) -> str:
         lines = [f"{name}: {source}" for name, source in self.sources.items()]
         counted = f"{len(self.charts)} figures and {len(self.tables)} tables"
         return "\n".join([*lines, f"{counted} in {self.out}; open {self.html}"])
+
+
+def _key_numbers(result: Result) -> list[dict[str, Any]]:
+    """Return what every mechanism costs at the ε of the tables."""
+    shown = ("mechanism", "epsilon", "tau", "alpha", "factor", "proven")
+    return [{name: getattr(row, name) for name in shown} for row in result.rows if row.epsilon in SHOWN]
 
 
 def catalogue() -> dict[str, str]:

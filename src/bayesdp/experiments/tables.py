@@ -18,9 +18,21 @@ from bayesdp.leakage.registry import theorem_named
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.spending import as_spend
 
-__all__ = ["Runs", "Table", "agrees", "data_table", "least_epsilon", "least_table", "multiples_table", "paper_table"]
+__all__ = [
+    "SHOWN",
+    "Runs",
+    "Table",
+    "agrees",
+    "data_table",
+    "least_epsilon",
+    "least_table",
+    "multiples_table",
+    "paper_table",
+]
 
-_SHOWN = (1.0, 5.0, 10.0, 20.0)
+SHOWN = (1.0, 5.0, 10.0, 20.0)
+"""The ε of the tables."""
+
 _NEXT_TO_NOTHING = 1e-9
 _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "general")
 
@@ -101,12 +113,12 @@ def multiples_table(runs: Runs) -> Table:
     rows = []
     for study, result in runs.values():
         for name in result.mechanisms[1:]:
-            found = [row for epsilon in _SHOWN for row in result.at(name, epsilon)]
+            found = [row for epsilon in SHOWN for row in result.at(name, epsilon)]
             rows.append((study.title, study.source, name, *(_multiple(row.factor) for row in found)))
         for name, reason in result.reasons:
             if "it is about" not in reason and name != "independent":
-                rows.append((study.title, study.source, name, *("does not apply" for _ in _SHOWN)))
-    header = ("data set", "used here", "theorem", *(f"ε = {epsilon:g}" for epsilon in _SHOWN))
+                rows.append((study.title, study.source, name, *("does not apply" for _ in SHOWN)))
+    header = ("data set", "used here", "theorem", *(f"ε = {epsilon:g}" for epsilon in SHOWN))
     note = (
         f"“{IF_EQUAL}”: from the paper's printed ρ, and no guarantee for these data, whose variances differ. "
         f"gaussian-paper is then what the paper published; gaussian-tight is ours. {_refusals(runs)}"

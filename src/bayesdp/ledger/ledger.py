@@ -74,13 +74,13 @@ class Ledger:
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
-        Needs a name of at most 200 characters, and the model and a description of the data as JSON objects. A data set
-        that was opened before keeps its budget, and is refused with `LedgerError` if the model or the description is
-        another one. Opening for the first time without a budget raises `InvalidInputError`.
+        Needs a printable name of at most 200 characters, and the model and a description of the data as JSON objects. A
+        data set that was opened before keeps its budget, and is refused with `LedgerError` if the model or the
+        description is another one. Opening for the first time without a budget raises `InvalidInputError`.
 
         at_once: False leaves the ledger alone until the first charge, which then opens the account as well.
         """
-        label("dataset", dataset)
+        validation.line("dataset", label("dataset", dataset))
         canonical("model", model)
         canonical("description", description)
         with self._books() as books:
