@@ -122,6 +122,22 @@ def test_plain_dp_is_dashed_and_called_unprotected(full: Report) -> None:
             assert any("unprotected" in line.label for line in dashed)
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_sentence_about_percentages_does_not_hang_on_the_seed(full: Report, name: str) -> None:
+    (chart,) = [chart for chart in full.charts if chart.name == f"{name}-mape"]
+    ours, general, plain = (float(text.replace(",", "")) for text in re.findall(r"([\d.,]+) %", chart.says))
+    assert plain < ours < general
+    for each in chart.panels[0].lines:
+        if each.style != "o":
+            falling = [y for _, y in each.points]
+            assert falling == sorted(falling, reverse=True)
+    markers = {line.name: line.points for line in chart.panels[0].lines if line.style == "o"}
+    lines = {line.name: line.points for line in chart.panels[0].lines if line.style != "o"}
+    for mechanism, points in markers.items():
+        shares = [y / expected for (_, y), (_, expected) in zip(points, lines[mechanism], strict=True)]
+        assert sum(shares) / len(shares) == pytest.approx(1, abs=0.15)
+
+
 def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "numbers").iterdir()}
 
@@ -307,6 +323,15 @@ def test_the_tightness_example_is_the_papers(r: int, tau: float) -> None:
 
 def test_the_oracle_on_randomized_response() -> None:
     assert oracle_leak(0.2, 13, 5) == pytest.approx(14.06, abs=0.005)
+
+
+def test_a_short_range_has_more_ticks_than_powers_of_ten() -> None:
+    def ticks(top: float) -> int:
+        chart = Chart("x", "x", "x", "x", (Panel((Line("a", ((1, 1), (2, top)), "#000000"),)),), log="y")
+        return draw(chart)[0].count(b'id="ytick_')
+
+    assert ticks(90) >= 5
+    assert 4 <= ticks(9e5) <= 8
 
 
 def test_no_two_names_overlap() -> None:

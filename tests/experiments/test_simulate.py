@@ -40,11 +40,13 @@ def test_rows_are_what_compare_says() -> None:
 
 
 def test_simulated_errors_agree_with_theory() -> None:
-    for row in run(households(runs=20_000, epsilons=[0.1, 1, 7])).rows:
+    found = run(households(runs=20_000, epsilons=[0.1, 1, 7]))
+    for row in found.rows:
         assert row.alpha is not None
         assert row.quantile == pytest.approx(row.alpha, rel=0.05)
         assert row.tau is not None
         assert row.mape == pytest.approx(100 / row.tau / 90, rel=0.05)
+        assert found.expected(row) == pytest.approx(100 / row.tau / 90)
         assert row.factor == pytest.approx(row.epsilon / row.tau)
 
 
@@ -156,7 +158,9 @@ def test_several_answers_are_averaged_and_zeros_have_no_percentage() -> None:
     for first, second in zip(one.rows, several.rows, strict=True):
         assert first.mape == pytest.approx(second.mape, rel=0.1)
         assert first.quantile == pytest.approx(second.quantile, rel=0.15)
-    assert all(row.mape is None for row in run(households(truth=0)).rows)
+    nothing = run(households(truth=0))
+    assert all(row.mape is None for row in nothing.rows)
+    assert all(nothing.expected(row) is None for row in nothing.rows)
 
 
 def test_results_read_back() -> None:

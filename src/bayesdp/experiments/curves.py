@@ -52,7 +52,7 @@ def gaussian_bound() -> Chart:
         panels.append(Panel(lines, f"groups of m = {size}", "right" if size == 7 else ""))
     return Chart(
         "gaussian-bound",
-        "The paper's Gaussian bound overtakes the general one well before ρ = 1/(m − 2); the tight form of the same "
+        "The paper's Gaussian bound exceeds the general one well before ρ = 1/(m − 2); the tight form of the same "
         "theorem never does.",
         "largest correlation ρ in a group",
         "leakage ε of a 1-DP sum",
@@ -198,18 +198,18 @@ def response_alpha() -> Chart:
                 if tau is not None and (name != "markov-paper" or epsilon >= least)
             )
             lines.append(_laplace_line(name, points))
-        panels.append(Panel(tuple(lines), f"r = {switch:g}", "right" if switch == 0.4 else ""))
+        panels.append(Panel(tuple(lines), f"P(switch) = {switch:g}", "right" if switch == 0.4 else ""))
         first = {each.name: each.points[0][1] for each in lines}
         worst = max(worst, first["markov-mixing"])
         response = min(response, first["chakrabarti-2022"])
     return Chart(
         "response-alpha",
-        f"At ε = 1 markov-mixing is off by {math.ceil(worst)} records at most, randomized response by "
-        f"{math.floor(response)} or more, and markov-paper proves nothing.",
+        f"At ε = 1 the error α is {math.ceil(worst)} records or less with markov-mixing, {math.floor(response)} or "
+        "more with randomized response; markov-paper proves nothing.",
         "promised leakage ε",
         "error α at β = 5 % (records, of n = 700)",
         tuple(panels),
-        note=f"{_oracle_note()} markov-paper is drawn from ⌈4 ln γ⌉ as in the paper. r is the probability to switch. "
+        note=f"{_oracle_note()} markov-paper is drawn from ⌈4 ln γ⌉ as in the paper, which calls P(switch) r. "
         "markov-count and markov-mixing coincide here.",
         columns=3,
         log="y",
@@ -256,6 +256,7 @@ def tightness_example() -> Chart:
         note="Leakage enumerated over all adversaries and outputs, for randomized response on each record.",
         log="x",
         limits=(0, 1.05),
+        ticks=(2, 10, 100, 1000, 10000),
     )
 
 
@@ -281,7 +282,7 @@ def oracle_leak(switch: float, epsilon: float, records: int) -> float:
 
 def _oracle_note() -> str:
     return (
-        "Chakrabarti's mechanism as published is no guarantee: at r = 0.2, ε = 13 and 5 records it leaks "
+        "Chakrabarti's mechanism as published is no guarantee: at P(switch) = 0.2, ε = 13 and 5 records it leaks "
         f"{oracle_leak(0.2, 13, 5):.2f}, at ε = 5 and 7 records {oracle_leak(0.2, 5, 7):.2f}."
     )
 

@@ -19,6 +19,10 @@ _NAMES = 1.95
 _APART = 0.155
 """Inches between the middles of two names of one row of text."""
 
+_FEW_DECADES = 3.2
+_MOST_TICKS = 12
+"""Fewer powers of ten than the first are marked between them, too."""
+
 _SMALL = 8.5
 """Points: the size of names."""
 
@@ -78,7 +82,7 @@ def draw(chart: Chart) -> tuple[bytes, bytes]:
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     for scale in chart.log:
         (axes.set_xscale if scale == "x" else axes.set_yscale)("log")
@@ -96,11 +100,19 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
     for axis, scale in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         if scale in chart.log or (scale == "x" and chart.ticks):
             axis.set_minor_locator(NullLocator())
+            if scale == "y" and _few_decades(axes):
+                axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=_MOST_TICKS))
             axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     if panel.labels == "right":
         _name_right(axes, panel)
     elif panel.labels == "above":
         _name_above(axes, panel)
+
+
+def _few_decades(axes: Any) -> bool:
+    """Whether powers of ten alone would be too few ticks on the vertical axis."""
+    low, high = axes.get_ylim()
+    return bool(axes.get_yscale() == "log" and math.log10(high / low) < _FEW_DECADES)
 
 
 def _tick(value: float) -> str:

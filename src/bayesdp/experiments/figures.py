@@ -28,7 +28,7 @@ def error_chart(study: Study, result: Result) -> Chart:
         "promised leakage ε",
         f"error α at β = {100 * result.beta:g} % ({study.unit})",
         (Panel(tuple(lines)),),
-        source=_source(study),
+        source=_source(study, result),
         note=f"Lines: theory. Markers: {100 * (1 - result.beta):g} % quantile over {study.experiment.runs} simulated "
         f"releases. {_note(study, result)}",
         log="xy",
@@ -37,23 +37,22 @@ def error_chart(study: Study, result: Result) -> Chart:
 
 
 def mape_chart(study: Study, result: Result) -> Chart:
-    """Return the figure of the mean absolute percentage error over the simulated releases."""
+    """Return the figure of the mean absolute percentage error: in theory, that of the simulated releases as markers."""
     lines: list[Line] = []
     for names in _distinct(result):
-        lines.append(_drawn(result, names, lambda row: row.mape))
+        lines.append(_drawn(result, names, result.expected))
         lines.append(line(names[0], _points(result, names[0], lambda row: row.mape), style="o"))
-    (plain,), (general,) = result.at(PLAIN, 1), result.at("general", 1)
     best = _best(result)
-    (ours,) = result.at(best, 1)
+    ours, general, plain = (_percent(result, name) for name in (best, "general", PLAIN))
     return Chart(
         f"{study.name}-mape",
-        f"At ε = 1 the answer is off by {_percent(ours)} on average with {best}, {_percent(general)} with general, "
-        f"{_percent(plain)} without protection.",
+        f"At ε = 1 the answer is off by {ours} on average with {best}, {general} with general, {plain} without "
+        "protection.",
         "promised leakage ε",
         "mean absolute error (% of the answer)",
         (Panel(tuple(lines)),),
-        source=_source(study),
-        note=f"Mean over {study.experiment.runs} simulated releases. {_note(study, result)}",
+        source=_source(study, result),
+        note=f"Lines: theory. Markers: mean over {study.experiment.runs} simulated releases. {_note(study, result)}",
         log="xy",
         ticks=_TICKS,
     )
@@ -81,7 +80,7 @@ def _coincide(first: tuple[Row, ...], second: tuple[Row, ...]) -> bool:
 
 def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None]) -> Line:
     proven = all(row.proven for name in names for row in result.at(name)) or names == [PLAIN]
-    label = "\n= ".join(_label(name) for name in names)
+    label = _label(names)
     return line(names[0], _points(result, names[0], value), label, None if proven else ":")
 
 
@@ -90,12 +89,22 @@ def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> 
     return tuple((epsilon, number) for epsilon, number in found if number is not None)
 
 
-def _label(name: str) -> str:
-    if name == PLAIN:
+def _label(names: list[str]) -> str:
+    """Return the name of a line: of several theorems that coincide all names, and what they suppose once.
+
+    >>> print(_label(["gaussian-paper, if variances were equal", "gaussian-tight, if variances were equal"]))
+    gaussian-paper
+    = gaussian-tight (ours),
+    if variances were equal
+    """
+    if names == [PLAIN]:
         return "plain DP,\nunprotected"
-    theorem, _, supposed = name.partition(", ")
-    ours = "" if theorem == "general" or theorem.endswith("-paper") else " (ours)"
-    return theorem + ours + (f",\n{supposed}" if supposed else "")
+    supposed = {name.partition(", ")[2] for name in names}
+    if len(supposed) > 1:
+        return "\n= ".join(_label([name]) for name in names)
+    theorems = [name.partition(", ")[0] for name in names]
+    ours = {name: "" if name == "general" or name.endswith("-paper") else " (ours)" for name in theorems}
+    return ",\n".join(filter(None, ["\n= ".join(name + ours[name] for name in theorems), *supposed]))
 
 
 def _best(result: Result) -> str:
@@ -104,8 +113,10 @@ def _best(result: Result) -> str:
     return min(proven, key=lambda rows: round(rows[0].factor or 0.0, 6))[0].mechanism
 
 
-def _percent(row: Row) -> str:
-    return "an unknown share" if row.mape is None else f"{row.mape:.2g} %" if row.mape < 100 else f"{row.mape:,.0f} %"
+def _percent(result: Result, mechanism: str) -> str:
+    (row,) = result.at(mechanism, 1)
+    share = result.expected(row)
+    return "an unknown share" if share is None else f"{share:.2g} %" if share < 100 else f"{share:,.0f} %"
 
 
 def _error_sentence(study: Study, result: Result) -> str:
@@ -151,6 +162,7 @@ def _note(study: Study, result: Result) -> str:
     return " ".join(said)
 
 
-def _source(study: Study) -> str:
+def _source(study: Study, result: Result) -> str:
     size = f"n = {study.records:,}" + (f", m = {study.size}" if study.size < study.records else "")
+    size += f", mean over {len(result.answers)} days" if len(result.answers) > 1 else ""
     return f"{study.title}, {size} · {study.source}"

@@ -24,16 +24,17 @@ td { min-width: 4rem; } td:last-child { min-width: 12rem; } th { background: #f5
 """
 
 
-def introduction(sources: Sequence[str], runs: int, seed: int) -> list[str]:
+def introduction(sources: Mapping[str, str], runs: int, seed: int) -> list[str]:
     """Return the first paragraphs: what this is, from which data, how often simulated."""
-    used = "; ".join(sources) or "no data, theory only"
+    kinds = {kind: [name for name, source in sources.items() if source == kind] for kind in sources.values()}
+    used = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items()) or "no data, theory only"
     return [
         f"Every figure and table of “{TITLE}” that can be recomputed, by bayesdp, with this library's stronger bounds "
         "beside the paper's.",
         f"Data: {used}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
         "Plain DP is what ordinary differential privacy would do at τ = ε: unprotected, since records are correlated. "
-        "“(ours)” marks theorems that are not in the paper. Models were estimated from the data where there are any; "
-        "the guarantees take them as public.",
+        "In figures “(ours)” marks theorems that are not in the paper, which are all but general, gaussian-paper and "
+        "markov-paper. Models were estimated from the data where there are any; the guarantees take them as public.",
     ]
 
 

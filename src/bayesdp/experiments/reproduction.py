@@ -137,7 +137,7 @@ def reproduce(
     for each in made:
         writer.write(f"{_NUMBERS}/table-{each.name}.csv", each.csv())
     sources = {name: found.source for name, (found, _) in done.items()}
-    intro = report.introduction([f"{name}: {source}" for name, source in sources.items()], runs, seed)
+    intro = report.introduction(sources, runs, seed)
     writer.write("report.html", report.html(intro, charts, pictures, made))
     writer.write("report.md", report.markdown(intro, charts, made, _FIGURES))
     results = {name: result for name, (_, result) in done.items()}

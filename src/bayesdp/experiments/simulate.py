@@ -152,6 +152,13 @@ class Result(Document):
         found = [row for row in self.rows if row.mechanism == mechanism and epsilon in (None, row.epsilon)]
         return tuple(sorted(found, key=lambda row: row.epsilon))
 
+    def expected(self, row: Row) -> float | None:
+        """Return the MAPE that theory expects of a row: the mean absolute value of Laplace noise is its scale."""
+        some = [abs(answer) for answer in self.answers if answer != 0]
+        if row.tau is None or not some:
+            return None
+        return 100 * laplace_scale(self.query, row.tau) * sum(1 / answer for answer in some) / len(some)
+
     def table(self) -> str:
         """Return everything as a text table."""
         header = ["mechanism", "ε", "τ", f"α (β = {self.beta:g})", "simulated", "MAPE %", "× plain DP", ""]

@@ -83,12 +83,17 @@ def data_table(runs: Runs) -> Table:
                 f"{symbol} = {value:.4f}",
                 printed.sensitivity,
                 f"{study.experiment.query.sensitivity:g} ({study.unit})",
-                f"{sum(answers) / len(answers):,.1f} {study.unit}",
+                f"{_answer(answers)} {study.unit}" + (" a day" if len(answers) > 1 else ""),
             )
         )
     header = ("data set", "used here", "n (paper)", "n", "m (paper)", "m", "parameter (paper)", "parameter")
     more = ("sensitivity (paper)", "sensitivity", "exact answer")
     return Table("data-sets", "Data sets, the paper's values and ours", (*header, *more), tuple(rows))
+
+
+def _answer(answers: Sequence[float]) -> str:
+    mean = sum(answers) / len(answers)
+    return f"{mean:,.0f}" if mean.is_integer() else f"{mean:,.1f}"
 
 
 def least_table(runs: Runs) -> Table:
@@ -119,10 +124,12 @@ def multiples_table(runs: Runs) -> Table:
             if "it is about" not in reason and name != "independent":
                 rows.append((study.title, study.source, name, *("does not apply" for _ in SHOWN)))
     header = ("data set", "used here", "theorem", *(f"ε = {epsilon:g}" for epsilon in SHOWN))
-    note = (
+    supposed = any(IF_EQUAL in name for _, result in runs.values() for name in result.mechanisms)
+    equal = (
         f"“{IF_EQUAL}”: from the paper's printed ρ, and no guarantee for these data, whose variances differ. "
-        f"gaussian-paper is then what the paper published; gaussian-tight is ours. {_refusals(runs)}"
+        "gaussian-paper is then what the paper published; gaussian-tight is ours."
     )
+    note = f"{equal if supposed else ''} {_refusals(runs)}".strip()
     return Table("multiples", "Error as a multiple of plain DP's", header, tuple(rows), note)
 
 
@@ -288,8 +295,8 @@ def _claims(name: str, study: Study, result: Result) -> Iterator[Cells]:
         ratio = f"cannot be: n(ε − 4 ln γ)/ε is below n = {study.records:,}"
         yield "error of general over that of markov-paper", CLAIMS.activity_ratio, "–", f"{max(ratios):,.0f}", ratio
     claim = CLAIMS.day_mape if len(result.answers) > 1 else CLAIMS.mape
-    above = [row for row in rows if (row.mape or 0) >= float(claim)]
-    largest = max(row.mape or 0 for row in rows)
+    above = [row for row in rows if (result.expected(row) or 0) >= float(claim)]
+    largest = max(result.expected(row) or 0 for row in rows)
     verdict = "holds for every ε tried"
     if above:
         last = max(row.epsilon for row in above)
@@ -320,13 +327,18 @@ def _multiple(factor: float | None) -> str:
 
 
 def _refusals(runs: Runs) -> str:
-    """Return why our theorems do not apply where they do not, one sentence a theorem and data set."""
-    return " ".join(
-        f"{study.title}: {name} does not apply, since {reason}."
-        for study, result in runs.values()
-        for name, reason in result.reasons
-        if "it is about" not in reason and name != "independent"
-    )
+    """Return why theorems do not apply where they do not, one sentence a data set and reason."""
+    sentences = []
+    for study, result in runs.values():
+        reasons: dict[str, list[str]] = {}
+        for name, reason in result.reasons:
+            if "it is about" not in reason and name != "independent":
+                reasons.setdefault(reason, []).append(name)
+        for reason, names in reasons.items():
+            apply = "does not apply" if len(names) == 1 else "do not apply"
+            why = reason if len(names) == 1 else reason.replace("it needs", "they need", 1)
+            sentences.append(f"{study.title}: {' and '.join(names)} {apply}: {why}.")
+    return " ".join(sentences)
 
 
 def _correlation(study: Study) -> float:
