@@ -254,7 +254,8 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
 def _unexplained(name: str, least: str, found: float) -> str:
     """Return what the paper's own numbers say about a smallest ε that its γ does not give, and how it may have come."""
     printed = DATA[name]
-    low, high = _printed_range(printed.matrix or ("0", "0", "0", "0"))
+    assert printed.matrix is not None
+    low, high = _printed_range(printed.matrix)
     said = f"every matrix that is printed like this one between {low:.4f} and {high:.4f}"
     place = len(least.partition(".")[2])
     others = [other for other, each in DATA.items() if other != name and each.least[:1] == (least,)]
