@@ -240,6 +240,23 @@ def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
     assert public.scale == pytest.approx(20, rel=1e-6)
 
 
+def test_the_step_of_a_sum_from_a_csv_file_does_not_depend_on_its_values(tmp_path: Path) -> None:
+    """Whether all values are whole is private: a step of 1 would tell the neighbouring table with one 3.5 apart."""
+    steps, slacks = set(), set()
+    for name, values in {"whole": [3, 4, 5], "one": [3.5, 4, 5], "gap": [3, None, 5]}.items():
+        path = tmp_path / f"{name}.csv"
+        polars.DataFrame({"k": values}, strict=False).write_csv(path)
+        with Session(
+            path, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset=name, missing="drop"
+        ) as session:
+            answer = session.release(bdp.Sum("k", bounds=(0, 8)), epsilon=1.0)
+            unit = session.release(bdp.Sum("k", bounds=(0, 8), step=1), epsilon=1.0)
+        assert isinstance(answer.query, bdp.Sum)
+        steps.add((answer.query.step, answer.unit, unit.unit))
+        slacks |= {(answer.rounding / answer.records, unit.rounding / unit.records)}
+    assert len(steps) == len(slacks) == 1
+
+
 def test_a_small_epsilon_gets_a_coarser_grid(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": np.linspace(0, 1, 1000)})
     with Session(table, bdp.ArbitraryGroups(1000), epsilon=10.0, ledger=tmp_path / "b.db", dataset="d") as session:

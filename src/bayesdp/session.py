@@ -377,7 +377,10 @@ class Session:
         return query.column is None and bool(self._spread)
 
     def _whole(self, query: Query) -> bool:
+        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
         column = query.column
+        if self._table.guessed:
+            return False
         with reading(self._table):
             return column is not None and column in self._table and self._table.pick([column]).kind(column) == "whole"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,11 +60,21 @@ def _csv(found: Sequence[str]) -> tuple[polars.LazyFrame, frozenset[str]]:
     import polars
 
     values = [each for each in map(_looked_through, found) if each]
-    frame = polars.scan_csv(
-        list(found), glob=False, null_values=list(MISSING_TEXTS), infer_schema_length=None, try_parse_dates=True
-    )
-    names = frame.collect_schema().names()
-    return frame, frozenset(name for name in names if values and all(each.get(name) == 0 for each in values))
+
+    def scan(types: Mapping[str, polars.DataType] | None, rows: int | None) -> polars.LazyFrame:
+        nulls = list(MISSING_TEXTS)
+        return polars.scan_csv(
+            list(found),
+            glob=False,
+            null_values=nulls,
+            schema_overrides=types,
+            infer_schema_length=rows,
+            try_parse_dates=True,
+        )
+
+    types = scan(None, None).collect_schema()  # takes longer than any question; every question would do it again
+    void = frozenset(name for name in types if values and all(each.get(name) == 0 for each in values))
+    return scan(types, 1), void
 
 
 def _looked_through(name: str) -> dict[str, int]:

@@ -50,6 +50,8 @@ class Table:
     pending: tuple[Callable[[Any], Any], ...] = ()
     void: frozenset[str] = frozenset()
     """Columns of a CSV file that lack every value, and so have no type."""
+    guessed: bool = False
+    """Whether the types of columns were read off the values, as those of a CSV file are."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -335,7 +337,7 @@ def _listed(names: Sequence[Any]) -> str:
 def _file(path: str) -> Table:
     frame, void = open_files(path)
     opened = nw.from_native(frame)
-    return Table(opened, opened.collect_schema(), path, void=void)
+    return Table(opened, opened.collect_schema(), path, void=void, guessed=path.lower().endswith(".csv"))
 
 
 def _cleaned(table: Table) -> Iterator[nw.Expr]:
