@@ -116,14 +116,15 @@ def _few_decades(axes: Any) -> bool:
 
 
 def _tick(value: float) -> str:
-    """Return a number on an axis: as it is, or as a power of ten where that is long.
+    """Return a number on an axis: as it is, or with a power of ten where that is long.
 
-    >>> _tick(0.01), _tick(10_000), _tick(1e-8)
-    ('0.01', '10,000', '10⁻⁸')
+    >>> _tick(0.0005), _tick(100_000), _tick(1e-8), _tick(2e-8)
+    ('0.0005', '100,000', '10⁻⁸', '2·10⁻⁸')
     """
-    if value == 0 or 1e-3 <= value < 1e5:
+    if value == 0 or 1e-4 <= value < 1e6:
         return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
-    return "10" + str(round(math.log10(value))).translate(_RAISED)
+    first, power = f"{value:.0e}".split("e")
+    return ("" if first == "1" else f"{first}·") + "10" + str(int(power)).translate(_RAISED)
 
 
 def _line(axes: Any, line: Line) -> None:
