@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
-_ROUNDING = 1e-9
+_AGREEMENT = 0.005
+"""Covariances this close to those of the moments, in standard deviations, still agree with them: they were rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,7 @@ class GaussianGroups(Model):
         deviations = np.sqrt(np.diag(given))
         with np.errstate(all="ignore"):
             off = np.abs(given - estimated) / deviations[:, None] / deviations[None, :]
-        for i, j in np.argwhere(~(off <= _ROUNDING)):
+        for i, j in np.argwhere(~(off <= _AGREEMENT)):
             raise ModelError(
                 f"covariance and moments disagree: row {i}, column {j} is {given[i, j]:g}, but {estimated[i, j]:g} by "
                 "the moments; leave the moments out, or give their covariance"

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["MarkovChain"]
 
 _ROW_SUM = 1e-9
-_ROUNDING = 1e-9
-_UNDERFLOW = 1e-300
+_AGREEMENT = 0.005
+"""Probabilities written with two digits still agree with the counts they were estimated from."""
+
 _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
 _MOST_SHOWN = 12
@@ -422,22 +423,22 @@ def _counts(value: object) -> tuple[tuple[int, ...], ...]:
 def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) -> tuple[int, int] | None:
     """Return a row and column at which no smoothing makes these probabilities of these counts, or None.
 
-    The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take what floats are off by,
-    bounds s from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
+    The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take half a digit, bounds s
+    from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
     """
     size, totals = len(counts), counts.sum(axis=1, keepdims=True)
-    most, least = transition + _UNDERFLOW, transition - _UNDERFLOW
+    most, least = transition + _AGREEMENT, transition - _AGREEMENT
     lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
     for slope, room in (
-        ((1 - _ROUNDING) - size * most, totals * most - (1 - _ROUNDING) * counts),
-        (size * least - (1 + _ROUNDING), (1 + _ROUNDING) * counts - totals * least),
+        (1 - size * most, totals * most - counts),
+        (size * least - 1, counts - totals * least),
     ):
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = room / slope
         lower = np.where(slope < 0, np.maximum(lower, bound), lower)
         upper = np.where(slope > 0, np.minimum(upper, bound), upper)
         upper = np.where((slope == 0) & (room < 0), -np.inf, upper)
-    upper[(totals == 0) & (np.abs(size * transition - 1) > _ROUNDING)] = -np.inf
+    upper[(totals == 0) & (np.abs(transition - 1 / size) > _AGREEMENT)] = -np.inf
     alone, highest = lower > upper, lower.max()
     wrong = np.argwhere(alone if alone.any() else upper < highest)
     return (int(wrong[0][0]), int(wrong[0][1])) if len(wrong) else None
