@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -459,7 +460,7 @@ def test_the_same_question_in_other_words_is_free(tmp_path: Path) -> None:
             assert session.release(bdp.Count("b", equals=value), epsilon=1.0) == first
         assert session.release(bdp.Count("b", isin=[1]), epsilon=1.0) == first
         filtered = session.release(bdp.Count("b", equals=True, where="g > 0"), epsilon=1.0)
-        for where in ("g>0", " (g > 0 ) ", "`g` > 0"):
+        for where in ("g>0", " (g > 0 ) ", "`g` > 0", "0 < g", "g > 0.0"):
             assert session.release(bdp.Count("b", equals=True, where=where), epsilon=1.0) == filtered
         condition = session.release(bdp.Count("g > 0", equals=True), epsilon=1.0)
         assert session.release(bdp.Count("g>0", equals=True), epsilon=1.0) == condition
@@ -546,6 +547,64 @@ def test_a_failure_after_the_charge_leaves_it(session: Session, monkeypatch: pyt
             session.release(ACTIVE, epsilon=0.5)
     assert session.leaked == pytest.approx(0.5)
     assert session.history == ()
+
+
+def test_the_same_question_at_the_same_moment_is_charged_once(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [0, 1] * 50})
+
+    def ask(_: int) -> Answer:
+        with Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as session:
+            return session.release(bdp.Count("x", equals=1), epsilon=0.3)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(16)))
+    assert len({answer.entry for answer in answers}) == 1
+    with Ledger(tmp_path / "b.db") as ledger:
+        assert ledger.state("d").charges == 1
+
+
+def test_an_answer_lost_in_a_crash_is_not_waited_for_forever(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bayesdp.mechanisms import DiscreteLaplaceMechanism
+
+    monkeypatch.setattr("bayesdp.session._PATIENCE", 0.2)
+    with monkeypatch.context() as patched:
+        patched.setattr(DiscreteLaplaceMechanism, "release", lambda self, values: None)
+        with pytest.raises(TypeError):
+            session.release(ACTIVE, epsilon=0.5)
+    state = session._account.state()
+    assert state.charges == 1
+    answer = session.release(ACTIVE, epsilon=0.5)
+    assert not answer.reused
+    assert session._account.state().unanswered(answer.query_fingerprint) is not None
+    assert session._account.state().unanswered("another") is None
+
+
+def test_randomized_response_on_a_table_that_grew_is_refused(tmp_path: Path) -> None:
+    frame = polars.DataFrame({"x": [0, 1] * 200}).to_pandas()
+    chain = bdp.MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="x", length=400)
+    with Session(frame, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        frame.loc[0, "x"] = 7
+        with pytest.raises(FrameError, match="has changed"):
+            session.randomize(epsilon=0.5)
+        frame.loc[0, "x"] = 0
+        for i in range(400, 420):
+            frame.loc[i] = [1]
+        with pytest.raises(FrameError, match="420 rows now"):
+            session.randomize(epsilon=0.5)
+        assert session.leaked == 0
+
+
+def test_a_preview_of_what_is_stored_on_a_coarser_grid(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [0.5, 1.0, 0.25]})
+    query = bdp.Sum("x", bounds=(0, 1))
+    with Session(table, bdp.Independent(), epsilon=2.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answer = session.release(query, epsilon=1e-10)
+        foretold = session.preview(query, epsilon=1e-10)
+        assert foretold.stored
+        assert (foretold.scale, foretold.alpha) == (answer.scale, answer.accuracy())
+        for alpha in (1e100, 1e308):
+            with pytest.raises(CalibrationError, match="smaller alpha"):
+                session.release(bdp.Sum("x", bounds=(0, 2)), alpha=alpha)
 
 
 def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path) -> None:

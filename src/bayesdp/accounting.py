@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from bayesdp.calibration import largest_taus
-from bayesdp.errors import BudgetError, CalibrationError, NoTheoremAppliesError
+from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError, NoTheoremAppliesError
 from bayesdp.leakage.registry import theorems
 from bayesdp.leakage.report import Leakage, members, report
 from bayesdp.models import Model
@@ -83,8 +83,11 @@ def standing_for(query: Query) -> Query:
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:
-    """Return a ledger's totals as a spend."""
-    return tuple(Release(query_from_dict(total.query), total.tau) for total in totals)
+    """Return a ledger's totals as a spend; LedgerError if they are damaged."""
+    try:
+        return tuple(Release(query_from_dict(total.query), total.tau) for total in totals)
+    except (InvalidInputError, TypeError) as error:
+        raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
 
 def leaked(model: Model, spent: Spend) -> float:

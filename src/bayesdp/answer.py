@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bayesdp import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.leakage.report import BETA
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below, shown_above, shown_below
@@ -89,6 +89,10 @@ class Answer(Document):
             validation.natural(name, getattr(self, name))
         for name in _TEXTS:
             validation.text(name, getattr(self, name))
+        if self.worst_case is not None:
+            validation.text("worst_case", self.worst_case)
+        if self.epsilon_total < self.epsilon:
+            raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         validation.probability("beta", self.beta)
         if not isinstance(self.reused, bool):
             raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
@@ -111,11 +115,14 @@ class Answer(Document):
 
         The rounding of the grid is included. The interval may reach below zero: nothing is clamped.
         """
-        beta = None if level is None else 1 - validation.probability("level", level)
-        half = Fraction(self._units(beta) - 1) * Fraction(self.unit) + self._slack
+        half = Fraction(self.reach(None if level is None else 1 - validation.probability("level", level)))
         cells = self.value if isinstance(self.value, tuple) else (self.value,)
         found = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in cells)
         return found if isinstance(self.value, tuple) else found[0]
+
+    def reach(self, beta: float | None = None) -> float:
+        """Return how far the interval of level 1 − β reaches to either side."""
+        return float_above(Fraction(self._units(beta) - 1) * Fraction(self.unit) + self._slack)
 
     def _units(self, beta: float | None) -> float:
         """Return the α of the noise, in units."""
@@ -201,6 +208,14 @@ class Answer(Document):
         if wrong:
             raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
         return answer
+
+    @classmethod
+    def stored(cls, body: object) -> Answer:
+        """Read an answer from what a ledger stored of it; LedgerError if that is damaged."""
+        try:
+            return cls.from_dict(body)
+        except (BayesDPError, TypeError, KeyError) as error:
+            raise LedgerError(f"the ledger is damaged: an answer cannot be read ({error}); verify it") from None
 
     def differences(self, stored: Answer) -> tuple[str, ...]:
         """Return the names of the entries in which this is not the answer that was stored when it was released.

@@ -185,11 +185,8 @@ def _good_enough(
     bodies: Iterable[Mapping[str, Any]], tau: float, target: Target, questions: Iterable[str]
 ) -> Answer | None:
     """Return the best stored answer that has at least this τ, or was asked for in words that ask for as much."""
-    good = [
-        Answer.from_dict(body)
-        for body in bodies
-        if body["tau"] >= tau or target.covered_by(body.get("asked"), questions)
-    ]
+    stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
+    good = [answer for answer, asked in stored if answer.tau >= tau or target.covered_by(asked, questions)]
     return max(good, key=lambda answer: answer.tau, default=None)
 
 
@@ -200,7 +197,7 @@ def tau_for(asked: Asked, target: Target) -> float:
     """
     assert target.alpha is not None
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
-    units = math.floor((Fraction(target.alpha) - slack) / worth)
+    units = min(math.floor((Fraction(target.alpha) - slack) / worth), _MOST_NOISE)
     if units < 1:
         least = float(worth + slack)
         raise InvalidInputError(

@@ -7,8 +7,9 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ from bayesdp.answer import Answer, Value
 from bayesdp.documents import Document
 from bayesdp.errors import CalibrationError, FrameError, InvalidInputError, QueryError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
-from bayesdp.frames.expressions import parse
+from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.limits import check_sizes
 from bayesdp.frames.source import Missing, checked_missing, reading, scan
@@ -43,7 +44,11 @@ DEFAULT_LEDGER = "bayesdp-ledger.db"
 _GRIDS = (FINEST_BITS, 32, 24, 16, 8)
 """How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
 
-_TOO_SMALL = "so small an epsilon needs more noise than fits into 64 bits; ask for more"
+_TOO_SMALL = "that takes more noise than fits into 64 bits; ask for a larger epsilon or a smaller alpha"
+
+_PATIENCE = 3.0
+_PAUSE = 0.02
+"""How many seconds to wait for the answer to the same question by another process, and between looks at the ledger."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +202,7 @@ class Session:
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Answer.from_dict(body) if "value" in body else Randomized(**body) for body in bodies)
+        return tuple(_randomized(body) or Answer.stored(body) for body in bodies)
 
     def release(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
@@ -265,7 +270,10 @@ class Session:
         if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
             raise QueryError("randomized response is for a chain of two states that names its column or condition")
         (asked,) = self._asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+        everyone = Count(model.subject, isin=tuple(model.states))
         truths = truth_column(self._frame, self._table, asked.query)
+        if self._read([everyone], wide=False)[0].counts != (self._rows,) or len(truths) != self._rows:
+            raise FrameError(f"{self._table.name} has changed: it holds other states than the chain's, or other rows")
         asked = replace(asked, question=fingerprint({"randomize": model.subject}))
 
         decided: list[tuple[Charge, RandomizedResponseMechanism]] = []
@@ -346,10 +354,10 @@ class Session:
     def _question(self, query: Query, column: str | None) -> str:
         """Return the fingerprint of a question, the same for the same question in other words."""
         condition = None if column is None or column in self._table else parse(column)
-        entries = {**query.to_dict(), "column": column if condition is None else str(condition)}
+        entries = {**query.to_dict(), "column": column if condition is None else canonical(condition)}
         entries.pop("size", None)
         if query.where is not None:
-            entries["where"] = str(parse(query.where))
+            entries["where"] = canonical(parse(query.where))
         if "equals" in entries:
             entries["isin"] = [entries.pop("equals")]
         plain = {name: [*map(_plain, value)] if isinstance(value, list) else value for name, value in entries.items()}
@@ -361,9 +369,10 @@ class Session:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
         if query.where is not None or self._missing == "drop":
             records = self._read([query], wide=self._about_all(query))[0].records
-        if records == 0 or query.size not in (None, records):
-            size = "" if query.size is None else f", but size = {query.size} was given"
-            raise QueryError(f"the mean is over {records} records{size}; leave size= out to use what is there")
+        if records == 0:
+            raise QueryError("the mean is over no records at all; nothing can be said about it")
+        if query.size not in (None, records):
+            raise QueryError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")
         return records
 
     @property
@@ -409,9 +418,21 @@ class Session:
         return [found[i] for i in range(len(asked))]
 
     def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
+        """Release; another process that has been charged for the same question a moment ago is waited for."""
+        begun = time.monotonic()
+        while time.monotonic() < begun + _PATIENCE:
+            try:
+                return self._released(asked, target, waiting=True)
+            except _InTheMakingError:
+                time.sleep(_PAUSE)
+        return self._released(asked, target, waiting=False)
+
+    def _released(self, asked: tuple[Asked, ...], target: Target, *, waiting: bool) -> tuple[Answer, ...]:
         """Read, charge, commit, draw, store."""
         state = self._account.state()
         made = plan(self._model, asked, target, state)
+        if waiting:
+            _check_unanswered(made, state)
         if not made.fresh:
             total = leaked(self._model, spend_of(state.totals))
             return tuple(_again(made.stored[each.question], state.budget, total, target) for each in asked)
@@ -423,6 +444,8 @@ class Session:
             nonlocal made
             if state.head != made.head:
                 made = plan(self._model, asked, target, state)
+                if waiting:
+                    _check_unanswered(made, state)
             return tuple(_charge(each, made, request) for each in made.fresh)
 
         receipts = self._account.charge(decide)
@@ -474,25 +497,60 @@ class Session:
 
     def _previewed(self, asked: Asked, found: Plan, target: Target, state: State) -> Preview:
         cost = found.cost
-        tau = found.tau if cost is not None else found.stored[asked.question].tau
-        mechanism = asked.mechanism(tau)
+        if cost is None:
+            return self._previewed_again(found.stored[asked.question], target, state)
+        mechanism = asked.mechanism(found.tau)
         worth = asked.worth(asked.records)
         units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
-        half = (Fraction(units) - 1) * worth + slack
-        total = cost.total if cost is not None else leaked(self._model, spend_of(state.totals))
+        half = float_above((Fraction(units) - 1) * worth + slack)
         return Preview(
             query=asked.query,
-            tau=tau,
+            tau=found.tau,
             scale=float_above(Fraction(mechanism.scale) * worth),
             alpha=float_above(Fraction(units) * worth + slack),
             beta=target.beta,
-            interval=(-float_above(half), float_above(half)),
-            epsilon=cost.epsilon if cost is not None else 0.0,
+            interval=(-half, half),
+            epsilon=cost.epsilon,
+            epsilon_total=cost.total,
+            epsilon_remaining=remaining(state.budget, cost.total),
+            theorem=cost.leakage.theorem,
+        )
+
+    def _previewed_again(self, answer: Answer, target: Target, state: State) -> Preview:
+        total = leaked(self._model, spend_of(state.totals))
+        half = answer.reach(target.beta)
+        return Preview(
+            query=answer.query,
+            tau=answer.tau,
+            scale=answer.scale,
+            alpha=answer.accuracy(target.beta),
+            beta=target.beta,
+            interval=(-half, half),
+            epsilon=0.0,
             epsilon_total=total,
             epsilon_remaining=remaining(state.budget, total),
-            theorem=cost.leakage.theorem if cost is not None else found.stored[asked.question].theorem,
-            stored=cost is None,
+            theorem=answer.theorem,
+            stored=True,
         )
+
+
+def _randomized(body: Any) -> Randomized | None:
+    """Return what a ledger stored of a randomized column, or None if that is not what it is."""
+    known = {item.name for item in fields(Randomized)} - {"column"}
+    return Randomized(**body) if isinstance(body, dict) and set(body) == known else None
+
+
+class _InTheMakingError(Exception):
+    """Another process was charged for the same question a moment ago, and will store its answer."""
+
+
+def _check_unanswered(made: Plan, state: State) -> None:
+    """Refuse, for now, to charge for a question whose answer is in the making; one lost in a crash is older."""
+    now = datetime.datetime.now(datetime.UTC)
+    for each in made.fresh:
+        charged = state.unanswered(each.question)
+        if charged is not None and (now - datetime.datetime.fromisoformat(charged)).total_seconds() < _PATIENCE:
+            raise _InTheMakingError
 
 
 def _plain(value: Any) -> Any:

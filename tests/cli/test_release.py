@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +123,61 @@ def test_verify_finds_an_altered_answer(
     Path("answer.json").write_text(json.dumps(edited))
     message = printed(capsys, "budget", "verify", "--ledger", "budget.db", "--answer", "answer.json", status=2)
     assert name in message or "entry" in message
+
+
+def test_an_answer_given_again_can_state_only_what_the_ledger_said(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    released(capsys, *given, "--states", "0", "--epsilon", "0.5")
+    again = released(capsys, *given, "--epsilon", "0.5", "--beta", "0.2")
+    assert (again["reused"], again["value"]) == (True, first["value"])
+    check = ("budget", "verify", "--ledger", "budget.db", "--answer", "answer.json")
+    for answer in (first, again):
+        Path("answer.json").write_text(json.dumps(answer))
+        assert "1 answers checked" in printed(capsys, *check)
+    for name, forged in (("epsilon_total", 0.7), ("epsilon_remaining", 1.9)):
+        Path("answer.json").write_text(json.dumps({**again, name: forged}))
+        assert f"its {name} differ" in printed(capsys, *check, status=2)
+    Path("answer.json").write_text(json.dumps({**again, "epsilon_total": 1e-4}))
+    assert "answer.json: epsilon_total cannot be below" in printed(capsys, "statement", "answer.json", status=2)
+
+
+@pytest.mark.parametrize("body", ["{}", "[1]", "7"])
+def test_a_damaged_ledger_is_said_to_be_damaged(
+    given: list[str], body: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    with sqlite3.connect("budget.db") as database:
+        database.execute("update bayesdp_entries set body = ?", (body,))
+    database.close()
+    assert "damaged" in printed(capsys, "budget", "show", "--ledger", "budget.db", status=2)
+    assert "damaged" in printed(capsys, *given, "--epsilon", "0.5", status=2)
+    with sqlite3.connect("budget.db") as database:
+        database.execute("update bayesdp_totals set query = ?", (body,))
+    database.close()
+    assert "damaged" in printed(capsys, *given, "--states", "0", "--epsilon", "0.5", status=2)
+
+
+def test_export_of_one_data_set(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2", "--dataset", "other")
+    found = json.loads(printed(capsys, "budget", "export", "--ledger", "budget.db", "--dataset", "other"))
+    assert {each["dataset"] for part in ("datasets", "entries") for each in found[part]} == {"other"}
+    assert "no data set" in printed(capsys, "budget", "export", "--ledger", "budget.db", "--dataset", "no", status=2)
+
+
+@pytest.mark.parametrize("ledger", [":memory:", "no/such/folder/b.db", "mysql://x/y"])
+def test_a_dry_run_refuses_the_ledgers_that_a_release_refuses(
+    given: list[str], ledger: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed(capsys, *given, "--epsilon", "1", "--budget", "2", "--ledger", ledger, "--dry-run", status=2)
+
+
+def test_closed_output_is_no_crash(given: list[str]) -> None:
+    command = f"{sys.executable} -m bayesdp {shlex.join(given)} --epsilon 1 --budget 2 >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_another_budget_is_pointed_out(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -461,11 +461,19 @@ def test_a_probability_that_was_moved_contradicts_the_counts(
         Model.from_dict(document)
 
 
-def test_probabilities_must_be_those_of_the_counts_to_two_digits() -> None:
+def test_probabilities_must_be_those_of_the_counts_but_for_rounding() -> None:
     counts = [[9713, 1295], [1295, 2955]]
     assert MarkovChain([[0.88, 0.12], [0.3, 0.7]], counts=counts).estimated
     with pytest.raises(ModelError, match=r"row 1, column 0 has the probability 0\.29, but 1295 of 4250 counts"):
         MarkovChain([[0.88, 0.12], [0.29, 0.71]], counts=counts)
+    for matrix, seen in (
+        ([[1, 0], [0.5, 0.5]], [[996, 4], [500, 500]]),
+        ([[0.995, 0.005], [0.1, 0.9]], [[9999, 1], [100, 900]]),
+    ):
+        with pytest.raises(ModelError, match="disagree: row"):  # ratios are what leaks
+            MarkovChain(matrix, counts=seen, start="any")
+    with pytest.raises(ModelError, match=r"disagree: row 1, column 0 has the probability 0\.4, but 4 of 11"):
+        MarkovChain([[0.9, 0.1], [0.4, 0.6]], counts=[[9, 1], [4, 7]])
     exact = MarkovChain.from_counts(counts)
     assert MarkovChain(exact.transition, counts=counts) == exact
     smoothed = MarkovChain.from_counts([[1, 2], [2, 1]], smoothing=1)

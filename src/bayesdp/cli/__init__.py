@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
+from pathlib import Path
 
 import typer
 
@@ -25,6 +26,8 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line on the process's arguments and exit with its status."""
+    if sys.stdout is None:  # closed by the caller
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

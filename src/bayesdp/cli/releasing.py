@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isclose
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,8 +15,9 @@ from typing import Any
 from bayesdp.accounting import leaked, remaining, spend_of
 from bayesdp.answer import Answer
 from bayesdp.documents import Document, read
-from bayesdp.errors import LedgerError
-from bayesdp.ledger import Ledger, State
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger import Entry, Ledger, State
+from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below
@@ -42,9 +44,7 @@ def session(
 
 
 def _knows(url: str, dataset: str) -> bool:
-    if "://" not in url and not Path(url).exists():
-        return False
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+    if to_be_created(url):
         return False
     with Ledger(url, create=False) as ledger:
         return dataset in ledger.datasets()
@@ -57,6 +57,7 @@ class Overview(Document):
     datasets: Sequence[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
         return {"datasets": list(self.datasets)}
 
     def __str__(self) -> str:
@@ -85,14 +86,20 @@ def overview(url: str, dataset: str | None) -> Overview:
 
 def _account(ledger: Ledger, dataset: str) -> dict[str, Any]:
     state = ledger.state(dataset)
-    model = Model.from_dict(ledger.entries(dataset, "open")[0].to_dict()["body"]["model"])
+    try:
+        model = Model.from_dict(ledger.entries(dataset, "open")[0].to_dict()["body"]["model"])
+        releases = [_release(entry.to_dict()) for entry in ledger.entries(dataset, "charge")]
+    except (InvalidInputError, LookupError, TypeError, AttributeError) as error:
+        raise LedgerError(
+            f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
+        ) from None
     total = leaked(model, spend_of(state.totals))
     return {
         "dataset": dataset,
         "budget": state.budget,
         "epsilon_total": total,
         "epsilon_remaining": remaining(state.budget, total),
-        "releases": [_release(entry.to_dict()) for entry in ledger.entries(dataset, "charge")],
+        "releases": releases,
     }
 
 
@@ -126,6 +133,7 @@ class Changed(Document):
     head: str
 
     def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
         return dict(vars(self))
 
     def __str__(self) -> str:
@@ -155,6 +163,7 @@ class Filed(Document):
     answer: Answer
 
     def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
         return {**self.answer.to_dict(), "statement": self.answer.statement()}
 
     def __str__(self) -> str:
@@ -163,7 +172,7 @@ class Filed(Document):
 
 def filed(path: str) -> Filed:
     """Read an answer to be filed."""
-    return Filed(Answer.from_dict(read(path)))
+    return Filed(_answer(path))
 
 
 @dataclass(frozen=True)
@@ -175,6 +184,7 @@ class Verified(Document):
     answers: int
 
     def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
         return {"ok": True, **vars(self)}
 
     def __str__(self) -> str:
@@ -185,26 +195,61 @@ class Verified(Document):
 
 def verified(url: str, answers: Sequence[str]) -> Verified:
     """Recompute the ledger, and compare answers with what it stored of them; problems are an error."""
-    kept = {path: Answer.from_dict(read(path)) for path in answers}
+    kept = {path: _answer(path) for path in answers}
     with Ledger(url, create=False) as ledger:
-        found = ledger.verify((answer.entry, answer.head) for answer in kept.values())
+        found = ledger.verify()
         if not found.ok:
             raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
-        stored = {entry.charge: entry for entry in ledger.entries(kind="answer")} if kept else {}
+        entries = ledger.entries() if kept else ()
     for path, answer in kept.items():
-        entry = stored.get(answer.entry)
-        if entry is None:
+        charge = next((each for each in entries if each.number == answer.entry), None)
+        if charge is None or (charge.kind, charge.hash) != ("charge", answer.head):
+            raise LedgerError(
+                f"{path} does not fit the ledger, where entry {answer.entry} is missing or has another hash: the "
+                "answer was altered, or the ledger was rewritten or replaced"
+            )
+        stored = next((each for each in entries if each.charge == answer.entry), None)
+        if stored is None:
             raise LedgerError(f"{path} is not in the ledger: entry {answer.entry} has no answer there")
-        changed = answer.differences(Answer.from_dict(entry.to_dict()["body"]))
+        changed = answer.differences(Answer.stored(stored.to_dict()["body"])) or _misstated(answer, entries)
         if changed:
             raise LedgerError(f"{path} is not the answer that was released: its {', '.join(changed)} differ")
     return Verified(found.entries, found.head, len(kept))
 
 
+def _answer(path: str) -> Answer:
+    """Read an answer from a file; errors name the file."""
+    document = read(path)
+    try:
+        return Answer.from_dict(document)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+
+
+def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return what an answer that was given again says of the account that the ledger never said from then on."""
+    if not answer.reused:
+        return ()
+    mine = [entry.to_dict() for entry in entries if entry.dataset == answer.dataset]
+    totals = [
+        each["body"]["details"]["epsilon_total"]
+        for each in mine
+        if each["kind"] == "charge" and each["number"] >= answer.entry
+    ]
+    if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
+        return ("epsilon_total",)
+    budgets = [each["body"]["budget"] for each in mine if "budget" in each["body"]]
+    left = [remaining(budget, answer.epsilon_total) for budget in budgets]
+    return () if answer.epsilon_remaining in left else ("epsilon_remaining",)
+
+
 def exported(url: str, dataset: str | None) -> str:
     """Return every entry as JSON text."""
     with Ledger(url, create=False) as ledger:
+        if dataset is not None:
+            ledger.state(dataset)
         found = ledger.export()
     if dataset is not None:
+        found["datasets"] = [account for account in found["datasets"] if account["dataset"] == dataset]
         found["entries"] = [entry for entry in found["entries"] if entry["dataset"] == dataset]
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)

@@ -26,7 +26,7 @@ from bayesdp.validation import Scalar, brief
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Condition", "Scope", "parse"]
+__all__ = ["Condition", "Scope", "canonical", "parse"]
 
 _LONGEST = 10_000
 _DEEPEST = 50
@@ -192,6 +192,32 @@ class _Not(Condition):
 
     def __str__(self) -> str:
         return f"not ({self.part})"
+
+
+def canonical(condition: Condition) -> str:
+    """Return a condition as text, the same for one that differs only in order, direction or how numbers are written.
+
+    >>> canonical(parse("3.0 < a and b in [2, 1, 2]")) == canonical(parse("(b in [1, 2]) and a > 3"))
+    True
+    """
+    if isinstance(condition, Comparison):
+        left, sign, right = condition.left, condition.sign, condition.right
+        if not isinstance(left, Column) or (isinstance(right, Column) and right.name < left.name):
+            left, sign, right = right, _MIRRORED.get(sign, sign), left
+        return f"{_named(left)} {sign} {_named(right)}"
+    if isinstance(condition, Membership):
+        values = sorted({_named(value) for value in condition.values})
+        return f"{condition.column} == {values[0]}" if len(values) == 1 else f"{condition.column} in {values}"
+    if isinstance(condition, _Every):
+        return f"{condition.word}{sorted({canonical(part) for part in condition.parts})}"
+    if isinstance(condition, _Not):
+        return f"not ({canonical(condition.part)})"
+    return str(condition)
+
+
+def _named(operand: Operand) -> str:
+    whole = isinstance(operand, float) and operand.is_integer()
+    return _shown(int(operand) if whole or isinstance(operand, bool) else operand)  # type: ignore[arg-type]
 
 
 def parse(text: str) -> Condition:

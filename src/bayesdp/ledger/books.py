@@ -28,6 +28,7 @@ from bayesdp.ledger.records import (
 __all__ = ["Books"]
 
 Find = Callable[[str], tuple[Mapping[str, Any], ...]]
+Unanswered = Callable[[str], str | None]
 
 # What every release executes is built once: building takes SQLAlchemy longer than executing takes SQLite.
 _POSITION = select(ledgers).where(ledgers.c.id == 1)
@@ -42,6 +43,15 @@ _ANSWERS = (
     .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "answer")
     .where(entries.c.question == bindparam("question"))
     .order_by(entries.c.number.desc())
+)
+_ANSWER = entries.alias()
+_UNANSWERED = (
+    select(entries.c.timestamp)
+    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "charge")
+    .where(entries.c.question == bindparam("question"))
+    .where(~select(_ANSWER.c.number).where(_ANSWER.c.charge == entries.c.number).exists())
+    .order_by(entries.c.number.desc())
+    .limit(1)
 )
 _APPEND = entries.insert()
 _MOVE = update(ledgers).where(ledgers.c.head == bindparam("previous"))
@@ -83,7 +93,12 @@ class Books:
         found = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question}).scalars()
         return tuple(parsed(body) for body in found)
 
-    def state(self, dataset: str, find: Find) -> State:
+    def unanswered(self, dataset: str, question: str) -> str | None:
+        """Return when a question was last charged whose answer is not stored, or None."""
+        found = self.connection.scalar(_UNANSWERED, {"dataset": dataset, "question": question})
+        return None if found is None else str(found)
+
+    def state(self, dataset: str, find: Find, unanswered: Unanswered) -> State:
         """Return the state of an account; `LedgerError` if there is none, or if its row cannot be read."""
         account = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
         if account is None:
@@ -95,7 +110,7 @@ class Books:
             budget, charges = validation.positive("budget", account.budget), int(account.charges)
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise LedgerError(f"the account of {dataset!r} is damaged ({error}); verify the ledger") from None
-        return State(dataset, budget, spent, charges, self.entries, self.head, find)
+        return State(dataset, budget, spent, charges, self.entries, self.head, find, unanswered)
 
     def opened(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
         """Tell whether the data set has an account; `LedgerError` if it speaks of another model or description."""

@@ -27,7 +27,7 @@ from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyErro
 from bayesdp.ledger.records import GENESIS
 from bayesdp.validation import brief
 
-__all__ = ["SCHEMA", "Database", "accounts", "entries", "ledgers", "totals"]
+__all__ = ["SCHEMA", "Database", "accounts", "entries", "ledgers", "to_be_created", "totals"]
 
 SCHEMA = 1
 PATIENCE = 60
@@ -171,9 +171,7 @@ class Database:
         self.name = str(path)
         try:
             place = Path(os.path.realpath(path))
-            if create and not place.exists():
-                if not place.parent.is_dir():
-                    raise LedgerError(f"cannot create the ledger {path}: there is no directory {place.parent}")
+            if create and to_be_created(path):
                 self._create(place)
             if not place.is_file():
                 raise LedgerError(f"there is no ledger at {path}" + " (it is not a file)" * place.exists())
@@ -201,6 +199,17 @@ class Database:
                 os.fsync(directory)
             finally:
                 os.close(directory)
+
+
+def to_be_created(url: str | Path) -> bool:
+    """Tell whether a ledger would be a new SQLite file; refuses what cannot be one."""
+    path = _sqlite_path(url)
+    place = None if path is None else Path(os.path.realpath(path))
+    if place is None or place.exists():
+        return False
+    if not place.parent.is_dir():
+        raise LedgerError(f"cannot create the ledger {path}: there is no directory {place.parent}")
+    return True
 
 
 def _install(connection: sa.Connection) -> None:

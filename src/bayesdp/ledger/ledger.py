@@ -87,7 +87,10 @@ class Ledger:
             if books.opened(dataset, model, description):
                 return Account(self, dataset)
         if budget is None:
-            raise InvalidInputError(f"{dataset!r} is new to the ledger: give the budget that may be spent on it")
+            raise InvalidInputError(
+                f"{dataset!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
+                "--budget)"
+            )
         opening = Opening(model, description, validation.positive("budget", budget))
         if not at_once:
             return Account(self, dataset, opening)
@@ -170,9 +173,15 @@ class Ledger:
         def find(question: str) -> tuple[Mapping[str, Any], ...]:
             return self._answers(dataset, question) if books.connection.closed else books.answers(dataset, question)
 
+        def unanswered(question: str) -> str | None:
+            if not books.connection.closed:
+                return books.unanswered(dataset, question)
+            with self._books() as later:
+                return later.unanswered(dataset, question)
+
         if opening is not None and not books.opened(dataset, opening.model, opening.description):
-            return State(dataset, opening.budget, (), 0, books.entries, books.head, find)
-        return books.state(dataset, find)
+            return State(dataset, opening.budget, (), 0, books.entries, books.head, find, unanswered)
+        return books.state(dataset, find, unanswered)
 
     def _answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         with self._books() as books:

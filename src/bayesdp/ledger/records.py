@@ -97,7 +97,7 @@ class State:
     budget:  what may be spent.        charges: how many releases were charged.
     entries: how many entries the whole ledger has.        head: the hash of the last of them.
 
-    >>> State("steps", 2.0, (), 0, 1, "ab12", lambda question: ()).answers("9f2c")
+    >>> State("steps", 2.0, (), 0, 1, "ab12", lambda question: (), lambda question: None).answers("9f2c")
     ()
     """
 
@@ -108,17 +108,22 @@ class State:
     entries: int
     head: str
     find: Callable[[str], tuple[Mapping[str, Any], ...]] = field(repr=False, compare=False)
+    last: Callable[[str], str | None] = field(repr=False, compare=False)
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question, newest first: inside `charge` as of its transaction, else of now."""
         return self.find(label("question", question))
+
+    def unanswered(self, question: str) -> str | None:
+        """Return when a question was last charged whose answer is not stored: one in the making, or lost in a crash."""
+        return self.last(label("question", question))
 
 
 @dataclass(frozen=True)
 class Receipt:
     """The proof of a charge: its entry, the chain's hash there, and the account after all that was charged at once.
 
-    >>> state = State("steps", 2.0, (), 0, 1, "ab12", lambda question: ())
+    >>> state = State("steps", 2.0, (), 0, 1, "ab12", lambda question: (), lambda question: None)
     >>> Receipt(entry=1, head="ab12", state=state).entry
     1
     """

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["MarkovChain"]
 
 _ROW_SUM = 1e-9
-_AGREEMENT = 0.005
-"""Probabilities written with two digits still agree with the counts they were estimated from."""
+_AGREEMENT = 0.05
+"""Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
+
+_UNDERFLOW = 1e-300
 
 _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
@@ -423,11 +425,11 @@ def _counts(value: object) -> tuple[tuple[int, ...], ...]:
 def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) -> tuple[int, int] | None:
     """Return a row and column at which no smoothing makes these probabilities of these counts, or None.
 
-    The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take half a digit, bounds s
+    The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take its rounding, bounds s
     from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
     """
     size, totals = len(counts), counts.sum(axis=1, keepdims=True)
-    most, least = transition + _AGREEMENT, transition - _AGREEMENT
+    most, least = (1 + _AGREEMENT) * transition + _UNDERFLOW, (1 - _AGREEMENT) * transition - _UNDERFLOW
     lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
     for slope, room in (
         (1 - size * most, totals * most - counts),
@@ -438,10 +440,12 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
         lower = np.where(slope < 0, np.maximum(lower, bound), lower)
         upper = np.where(slope > 0, np.minimum(upper, bound), upper)
         upper = np.where((slope == 0) & (room < 0), -np.inf, upper)
-    upper[(totals == 0) & (np.abs(transition - 1 / size) > _AGREEMENT)] = -np.inf
-    alone, highest = lower > upper, lower.max()
-    wrong = np.argwhere(alone if alone.any() else upper < highest)
-    return (int(wrong[0][0]), int(wrong[0][1])) if len(wrong) else None
+    upper[(totals == 0) & (np.abs(size * transition - 1) > _AGREEMENT)] = -np.inf
+    alone = lower > upper
+    if not alone.any() and lower.max() <= upper.min():
+        return None
+    row, column = np.argwhere(alone)[0] if alone.any() else np.unravel_index(np.argmax(lower), lower.shape)
+    return int(row), int(column)
 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:
