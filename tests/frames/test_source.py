@@ -145,7 +145,6 @@ def test_thousands_of_columns() -> None:
 
 
 def test_duplicate_columns() -> None:
-    assert total(written("dup.csv", "a,a,b\n1,2,3\n")) == 1
     pandas = pytest.importorskip("pandas")
     pa = pytest.importorskip("pyarrow")
     names = ["a", "b", "c", "b", "c"]
@@ -153,6 +152,32 @@ def test_duplicate_columns() -> None:
         for column in "ab":
             with pytest.raises(FrameError, match=r"^the table has several columns called 'b', 'c'; rename them"):
                 total(frame, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (b"a,x,x\n1,0,1\n", "'x'"),
+        (b"a,b,a,b\r\n1,2,3,4\r\n", "'a', 'b'"),
+        (b"a,x,x_duplicated_0,x\n1,0,1,2\n", "'x'"),
+        (b"\xef\xbb\xbfa,a\n1,2\n", "'a'"),
+        (b'\xef\xbb\xbf"a",b,a\n1,2,3\n', "'a'"),
+        (b'a,"x,y","x,y"\n1,2,3\n', "'x,y'"),
+        (b"\n\na,a\n1,2\n", "'a'"),
+        (b"a,,\n1,2,3\n", "''"),
+        (b"a,a\n", "'a'"),
+    ],
+)
+def test_duplicate_columns_of_csv(text: bytes, names: str) -> None:
+    with pytest.raises(FrameError, match=rf"^cannot read x\.csv: it has several columns called {names}; rename them"):
+        total(written("x.csv", text))
+
+
+@pytest.mark.parametrize(
+    "text", [b",a\n0,1\n", b"a,A, a\n1,2,3\n", b'a,"x,a","x\na"\n1,2,3\n', b"a,a_duplicated_0\n1,2\n", b"\na\n1\n"]
+)
+def test_names_that_are_alike_but_not_repeated(text: bytes) -> None:
+    assert total(written("x.csv", text)) == 1
 
 
 def test_names_that_are_no_texts() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import glob
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,11 +82,18 @@ def _csv(found: Sequence[str]) -> tuple[polars.LazyFrame, frozenset[str]]:
 def _looked_through(name: str) -> dict[str, int]:
     """Return how many values each column of a CSV file has; nothing for a file without rows.
 
-    Refuses rows with too many fields and quotes that are never closed. Polars sees these only if it reads every
-    column, which a question does not: so all fields are read once, as texts, before their types are found.
+    Refuses repeated names, rows with too many fields and quotes that are never closed. Polars renames the first, and
+    sees the others only if it reads every column, which a question does not: so all fields are read once, as texts,
+    before their types are found.
     """
     import polars
 
+    repeated = [each for each, count in Counter(_names(name)).items() if count > 1]
+    if repeated:
+        raise FrameError(
+            f"cannot read {name}: it has several columns called {_listed(repeated)}; rename them, so that each has its "
+            "own name"
+        )
     texts = polars.scan_csv(
         name, glob=False, null_values=list(MISSING_TEXTS), infer_schema=False, encoding="utf8-lossy"
     )
@@ -101,6 +110,19 @@ def _looked_through(name: str) -> dict[str, int]:
     if rows == 0 and _has_more_lines(name):
         raise FrameError(f"cannot read {name}: it has lines after the first, but no row; {_UNCLOSED}")
     return dict(zip(counts.columns, counts.row(0), strict=True)) if rows else {}
+
+
+def _names(name: str) -> list[str]:
+    """Return the names in the first line of a CSV file that is not blank; none if it cannot be told apart."""
+    with Path(name).open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            return next(filter(None, csv.reader(file)), [])
+        except csv.Error:  # a field without end; Polars says what is wrong with it
+            return []
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 _UNCLOSED = 'is there a quotation mark (") that is never closed?'
