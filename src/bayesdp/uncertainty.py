@@ -18,6 +18,7 @@ from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
 from bayesdp.progress import tracked
 from bayesdp.rounding import shown_above, shown_below
+from bayesdp.validation import brief
 
 __all__ = ["DRAWS", "Uncertainty", "chosen_rank", "credible_tau", "draws_needed", "posterior", "summary"]
 
@@ -70,7 +71,7 @@ class Uncertainty:
 def draws_needed(credibility: float, draws: int | None) -> int:
     """Return how many models to draw: as many as asked, and enough for the credibility.
 
-    Raises InvalidInputError for a credibility outside (0, 1) and for too few draws to tell.
+    Raises InvalidInputError for a credibility outside (0, 1), and for too few draws to tell or too many to make.
 
     >>> draws_needed(0.95, None), draws_needed(0.999, None)
     (200, 4603)
@@ -85,6 +86,8 @@ def draws_needed(credibility: float, draws: int | None) -> int:
     if draws is None:
         return max(DRAWS, least)
     draws = validation.natural("draws", draws)
+    if draws > _MOST_DRAWS:
+        raise InvalidInputError(f"at most {_MOST_DRAWS} draws are made, not {brief(draws)}")
     if draws < least:
         raise InvalidInputError(
             f"{draws} draws cannot tell whether {credibility:g} of the posterior holds; give {least}"
