@@ -360,10 +360,11 @@ def _searched(
         if fresh:
             known.update(zip(fresh, evaluate(fresh), strict=True))
 
-    learn(starts or [share * target for share in _SHARES[:4] for target in targets if at_once])
+    least = math.ulp(0.0)
+    learn(starts or [max(share * target, least) for share in _SHARES[:4] for target in targets if at_once])
     for share in _SHARES:
         low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
-        learn([max(share * target, math.ulp(0.0)) for target in low])
+        learn([max(share * target, least) for target in low])
     results: dict[float, float | None] = {}
     narrowing: dict[float, _Narrowing] = {}
     for target in targets:

@@ -13,12 +13,14 @@ from fractions import Fraction
 
 from bayesdp.errors import TooLargeError
 
-__all__ = ["down", "exact_sum", "float_above", "float_below", "log_above", "shown_above", "shown_below", "up"]
+__all__ = ["down", "exact_sum", "finite", "float_above", "float_below", "log_above", "shown_above", "shown_below", "up"]
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
 
 _LARGE = Fraction(2) ** 1000
+
+_TOO_LARGE = "a result is beyond the largest floating-point number"
 
 _LOG_ULPS = 2
 """`math.log` is within one ulp on every platform CPython supports; we allow two."""
@@ -38,6 +40,16 @@ def down(value: float, ulps: int = 1) -> float:
     return value
 
 
+def finite(value: float) -> float:
+    """Return a bound that was computed in floats, or refuse one that overflowed.
+
+    Raises TooLargeError.
+    """
+    if value == math.inf:
+        raise TooLargeError(_TOO_LARGE)
+    return value
+
+
 def float_above(value: Fraction) -> float:
     """Return the smallest float that is at least the exact `value`.
 
@@ -45,10 +57,7 @@ def float_above(value: Fraction) -> float:
     (3.0, True)
     """
     near = _nearest(value)
-    above = near if Fraction(near) >= value else up(near)
-    if above == math.inf:
-        raise TooLargeError("a result is beyond the largest floating-point number")
-    return above
+    return finite(near if Fraction(near) >= value else up(near))
 
 
 def float_below(value: Fraction) -> float:

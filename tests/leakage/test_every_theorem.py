@@ -1,11 +1,28 @@
 """The promise of the library: on random models of every kind, no applicable theorem is ever below the oracle."""
 
+import math
+import sys
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bayesdp import calibrate, leakage, theorems
-from bayesdp.errors import CalibrationError, NoTheoremAppliesError
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    Count,
+    GaussianGroups,
+    Histogram,
+    Independent,
+    MarkovChain,
+    Model,
+    Query,
+    Sum,
+    calibrate,
+    leakage,
+    theorems,
+)
+from bayesdp.errors import CalibrationError, NoTheoremAppliesError, TooLargeError
 from bayesdp.testing import every_case
 from bayesdp.testing.cases import Case
 from bayesdp.testing.contract import ROUNDING
@@ -44,6 +61,47 @@ def test_what_was_spent_counts(case: Case, before: float, more: float) -> None:
         assume(False)
     assert chosen.leakage.epsilon <= before + more
     assert case.measure([before / 4, chosen.tau]) <= (before + more) * (1 + ROUNDING) + ROUNDING
+
+
+ROWS = [[0.9, 0.1], [0.2, 0.8]]
+SUM, COUNT = Sum(bounds=(0, 1)), Count(equals=1)
+EXTREMES: list[tuple[Model, Query]] = [
+    (Independent(), COUNT),
+    (ArbitraryGroups(3), COUNT),
+    (GaussianGroups(correlation=0.3, size=3), SUM),
+    (GaussianGroups(covariance=[[2, 0.5], [0.5, 1]]), SUM),
+    (MarkovChain(ROWS), SUM),
+    (MarkovChain(ROWS, length=50), COUNT),
+    (MarkovChain(ROWS, start="any"), COUNT),
+    (MarkovChain([[0, 1], [1, 0]], length=50), COUNT),
+    (MarkovChain([[0.9, 0.1, 0], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]]), Histogram(cells=[0, 1, 2])),
+    (AnyOf(MarkovChain(ROWS), ArbitraryGroups(3)), COUNT),
+]
+SIZES = [5e-324, 1e-320, 1e-310, 1e-16, 1e4, 1e16, 1e307, 1e308, 1.7e308, sys.float_info.max]
+
+
+def test_extremes_are_tried_on_every_theorem() -> None:
+    found = [each for model, query in EXTREMES for each in leakage(model, query, tau=1.0).assessments]
+    assert {each.theorem for each in found if each.applies} >= {theorem.name for theorem in theorems()}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("model", "query"), EXTREMES)
+def test_extreme_sizes_are_bounded_or_refused(model: Model, query: Query, size: float) -> None:
+    try:
+        found = leakage(model, query, tau=size)
+    except NoTheoremAppliesError as error:
+        assert "floating-point" in str(error)
+        assert size > 1e306
+    else:
+        assert all(each.epsilon >= size for each in found.assessments if each.epsilon is not None)
+        assert found.epsilon < math.inf
+    try:
+        chosen = calibrate(model, query, epsilon=size)
+    except (CalibrationError, TooLargeError):
+        assert size < 1e-15
+    else:
+        assert 0 < chosen.tau <= chosen.leakage.epsilon <= size
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)

@@ -255,7 +255,9 @@ def _densities(
     """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|) for every two endings and output."""
     width = left.shape[1]
     reached = outputs[:, None] - np.arange(width)
-    noisy = np.exp(-rate * np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1])))
+    distances = np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1]))
+    with np.errstate(over="ignore"):  # e^−∞ is 0, as e^−(largest float) is
+        noisy = np.exp(-rate * distances)
     spread = right @ noisy.T
     moved = spread[:, reached - reached.min()].transpose(2, 0, 1).reshape(width, -1)
     return np.asarray((left @ moved).reshape(len(left), len(right), len(outputs)))

@@ -21,7 +21,7 @@ from bayesdp.leakage.theorem import Theorem
 from bayesdp.leakage.transport import LARGEST_EXACT, exact_step, relaxed_step
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above
+from bayesdp.rounding import finite, float_above
 from bayesdp.spending import Spend, exact_total, total_tau
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ class MarkovMixing(Theorem):
         mixed = mixing_epsilons(model, [total_tau(spend) for spend in spends])
         found = []
         for spend, epsilon in zip(spends, mixed, strict=True):
-            others = [epsilon]
+            least = epsilon
             if quilt.refusal(model, ()) is None:
-                others.append(quilt.bound(model, spend))
-            if model.length is not None:
-                others.append(float_above(model.length * exact_total(spend)))
-            found.append(min(others))
+                least = min(least, quilt.bound(model, spend))
+            if model.length is not None and model.length * exact_total(spend) < least:
+                least = float_above(model.length * exact_total(spend))
+            found.append(finite(least))
         return found
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:

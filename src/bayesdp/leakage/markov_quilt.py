@@ -14,7 +14,7 @@ from bayesdp.leakage.sides import sides, steps_to_forget, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import down, float_above, up
+from bayesdp.rounding import down, finite, float_above, up
 from bayesdp.spending import Spend, exact_total, total_tau
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class MarkovQuilt(Theorem):
         tau = total_tau(spend)
         window = best_window(model, tau)
         found = _epsilon(model, window, tau)
-        if model.length is not None:
-            found = min(found, float_above(model.length * exact_total(spend)))
+        if model.length is not None and model.length * exact_total(spend) < found:
+            found = float_above(model.length * exact_total(spend))
         paper = MarkovPaper()
         if paper.refusal(model, ()) is None:
             found = min(found, paper.bound(model, spend))
-        return found
+        return finite(found)
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
         assert isinstance(model, MarkovChain)
@@ -90,7 +90,8 @@ def best_window(chain: MarkovChain, tau: float) -> Window:
     """Return the window with the smallest bound at τ among those searched; the chain must be primitive."""
     depth = _depth(chain, tau)
     left, right, cost = _windows(chain, depth)
-    totals = _inside(chain, left, right) * tau + cost
+    with np.errstate(over="ignore"):  # a bound too large for a float is infinite, and not the smallest
+        totals = _inside(chain, left, right) * tau + cost
     best = int(np.argmin(totals))
     return Window(int(left[best]), int(right[best]), float(cost[best]))
 
