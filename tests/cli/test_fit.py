@@ -147,7 +147,9 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     polars.DataFrame({"s": [0, 1]}).write_csv(table)
     for text, said in (
-        ('{"type": "arbitrary", "size": 3}', "assumes nothing"),
+        ('{"type": "arbitrary", "size": 3}', 'no diagnosis for a model of type "arbitrary"'),
+        ('{"type": "independent"}', "fit a chain or groups"),
+        ('{"type": "any-of", "models": [{"type": "independent"}]}', "one by one"),
         ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "state= (--state)"),
         ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "value= (--value)"),
     ):

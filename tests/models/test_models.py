@@ -308,3 +308,16 @@ def test_every_json_object_of_the_documentation_is_read() -> None:
             layout: type[ChainLayout | GroupLayout] = ChainLayout if "order_by" in each else GroupLayout
             assert layout.from_dict(each).to_dict() == each
     assert len(documents) == 11
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Independent(), '"independent"; fit a chain or groups to see whether records depend on one another'),
+        (ArbitraryGroups(3), '"arbitrary": it assumes only the size of groups'),
+        (AnyOf(CHAIN, Independent()), '"any-of"; diagnose its models one by one'),
+    ],
+)
+def test_models_without_a_diagnosis_say_so(model: Model, message: str) -> None:
+    with pytest.raises(ModelError, match=f"^there is no diagnosis for a model of type {message}"):
+        model.diagnose("no.csv", missing=None, state="s")

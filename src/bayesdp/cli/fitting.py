@@ -63,16 +63,13 @@ def fitted(data: str, kind: str, chosen: Choice) -> MarkovChain | GaussianGroups
     raise InvalidInputError(f"--model must be markov or gaussian, not {brief(kind)}; other models are written by hand")
 
 
-_CHAIN, _GROUPS = ("state", "order_by", "entity", "step"), ("value", "group", "role")
+_COLUMNS = {"markov": ("state", "order_by", "entity", "step"), "gaussian": ("value", "group", "role")}
 
 
 def diagnosis(model: Model, data: str, missing: str | None, named: Mapping[str, Any]) -> Diagnosis:
     """Diagnose a model on a table, in the columns it was fitted on or in those named."""
-    if not isinstance(model, MarkovChain | GaussianGroups):
-        raise InvalidInputError(f'a model of type "{model.kind}" assumes nothing that a table could contradict')
-    known = _CHAIN if isinstance(model, MarkovChain) else _GROUPS
-    given: dict[str, Any] = {name: value for name, value in named.items() if value}
+    given = {name: value for name, value in named.items() if value}
     for name in given:
-        if name not in known:
+        if name not in _COLUMNS.get(model.kind, given):
             raise InvalidInputError(f"--{name.replace('_', '-')} does not go with a {model.kind} model")
-    return model.diagnose(data, missing=missing, **given)  # type: ignore[arg-type]
+    return model.diagnose(data, missing=missing, **given)

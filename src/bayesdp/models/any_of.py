@@ -27,6 +27,7 @@ class AnyOf(Model):
     models: Sequence[Model]
 
     kind: ClassVar[str] = "any-of"
+    _instead_of_diagnosis: ClassVar[str] = "; diagnose its models one by one"
 
     def __init__(self, *models: Model, column: str | None = None, record: str = "record") -> None:
         validation.text("record", record, ModelError)

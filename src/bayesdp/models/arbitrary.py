@@ -24,6 +24,7 @@ class ArbitraryGroups(Model):
 
     kind: ClassVar[str] = "arbitrary"
     about_values: ClassVar[bool] = False
+    _instead_of_diagnosis: ClassVar[str] = ": it assumes only the size of groups, and that they are independent"
 
     def __post_init__(self) -> None:
         super().__post_init__()

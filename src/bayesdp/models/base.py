@@ -17,6 +17,8 @@ from bayesdp.validation import brief
 if TYPE_CHECKING:
     import numpy as np
 
+    from bayesdp.diagnostics import Diagnosis
+
 __all__ = ["SCHEMA", "Model"]
 
 SCHEMA = 1
@@ -37,6 +39,9 @@ class Model(Document):
     kind: ClassVar[str]
     about_values: ClassVar[bool] = True
     """Whether the model describes the values of one column, not only which records are correlated."""
+
+    _instead_of_diagnosis: ClassVar[str] = ""
+    """What to do instead, as the end of a sentence, for a type without a diagnosis."""
 
     _types: ClassVar[dict[str, type[Model]]] = {}
 
@@ -88,6 +93,13 @@ class Model(Document):
     def columns(self) -> tuple[str, ...]:
         """The columns whose values the model describes; empty when it speaks about whatever is asked."""
         return () if self.subject is None else (self.subject,)
+
+    def diagnose(self, frame: object, *args: Any, **columns: Any) -> Diagnosis:
+        """Say whether a table looks as the model assumes; chains and normal groups can tell.
+
+        Raises ModelError for any other type: there is no diagnosis for it, which is no sign that it holds.
+        """
+        raise ModelError(f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}')
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield models from the posterior of the parameters, given what they were estimated from.

@@ -20,6 +20,7 @@ class Independent(Model):
 
     kind: ClassVar[str] = "independent"
     about_values: ClassVar[bool] = False
+    _instead_of_diagnosis: ClassVar[str] = "; fit a chain or groups to see whether records depend on one another"
 
     @property
     def group_size(self) -> int:
