@@ -143,6 +143,23 @@ def test_a_model_written_by_hand_is_diagnosed_in_the_columns_named(
         assert said in capsys.readouterr().err
 
 
+def test_a_fitted_model_keeps_the_columns_that_are_not_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, model = str(tmp_path / "t.csv"), str(tmp_path / "m.json")
+    records = [(who, t, int(t % (2 + who) == 0), 10 * who + t % 7) for who in range(3) for t in range(40)]
+    frame = polars.DataFrame(records, schema=["who", "t", "s", "v"], orient="row")
+    frame.write_csv(table)
+    fit = ["fit", table, "--model", "markov", "--state", "s", "--order-by", "t", "--entity", "who"]
+    assert run([*fit, "-o", model]) == 0
+    for options, entities in (("--step 1", 3), ("--entity who", 3), ("--entity v", 21), ("--order-by t", 3)):
+        capsys.readouterr()
+        assert run(["diagnose", model, table, *options.split()]) == 0
+        assert f"120 records of {entities} entities" in capsys.readouterr().out
+    assert run(["diagnose", model, table, "--step", "2"]) == 2
+    assert "by less than the step (2.0)" in capsys.readouterr().err
+
+
 def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, model = tmp_path / "t.csv", tmp_path / "m.json"
     polars.DataFrame({"s": [0, 1]}).write_csv(table)

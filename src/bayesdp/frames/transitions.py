@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import narwhals as nw
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
-from bayesdp.models.layout import ChainLayout
+from bayesdp.models.layout import ChainLayout, period
 from bayesdp.validation import Scalar, brief
 
 __all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "transitions"]
@@ -32,8 +31,6 @@ TIED, FOLLOWS, CLOSE, GAP = range(4)
 
 _STEP_TOLERANCE = 1e-6
 """How far, in steps, an order of floats may be off: 0.8 − 0.7 is not quite 0.1."""
-
-_PERIOD = re.compile(r"\s*(\d+)\s*(us|ms|s|m|h|d)\s*")
 
 
 @dataclass(frozen=True)
@@ -252,14 +249,14 @@ def _step(table: Table, step: object) -> float | str:
     """Return the step as a number, or as a period for an order of times."""
     kind = table.kind("o0")
     if kind == "time":
-        period = step if isinstance(step, datetime.timedelta) else _period(step)
-        if period <= datetime.timedelta():
+        length = step if isinstance(step, datetime.timedelta) else _period(step)
+        if length <= datetime.timedelta():
             raise FrameError(f"step must be greater than zero, not {brief(step)}")
         if isinstance(table.schema["o0"], nw.Date):
-            if period % datetime.timedelta(days=1):
+            if length % datetime.timedelta(days=1):
                 raise FrameError(f"the order column holds dates, so step must be days such as 1d, not {brief(step)}")
-            return f"{period.days}d"
-        return f"{period // datetime.timedelta(microseconds=1)}us"
+            return f"{length.days}d"
+        return f"{length // datetime.timedelta(microseconds=1)}us"
     if kind not in ("whole", "number"):
         raise FrameError("step= needs an order column of numbers or times: only these have a spacing")
     number = _as_number(step)
@@ -278,16 +275,15 @@ def _as_number(step: object) -> float | None:
 
 
 def _period(step: object) -> datetime.timedelta:
-    match = _PERIOD.fullmatch(step) if isinstance(step, str) else None
-    if match is None:
+    try:
+        length = period(step) if isinstance(step, str) else None
+    except OverflowError:
+        raise FrameError(f"a step of {step} is too long") from None
+    if length is None:
         raise FrameError(
             f"the order column holds times, so step must be a period such as 5m, 1h or 1d, not {brief(step)}"
         )
-    names = {"us": "microseconds", "ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-    try:
-        return datetime.timedelta(**{names[match[2]]: int(match[1])})
-    except OverflowError:
-        raise FrameError(f"a step of {step} is too long") from None
+    return length
 
 
 def check_relations(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLayout) -> None:

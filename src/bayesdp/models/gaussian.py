@@ -178,24 +178,27 @@ class GaussianGroups(Model):
     ) -> Diagnosis:
         """Say whether the table looks as the model assumes: normality, variances, correlation between groups.
 
-        A model that was fitted knows its columns and what to do with missing values; else name them as in fit. The rows
-        of a covariance then are the roles in the order of their names, or several values in the order given.
+        A model that was fitted knows its columns and what to do with missing values, and only what is given replaces
+        them; else name them as in fit. The rows of a covariance then are the roles in the order of their names, or
+        several values in the order given.
 
         Raises ModelError if the columns are not known, FrameError for the table.
         """
         from bayesdp.frames.checks import diagnose_groups_of
         from bayesdp.frames.source import checked_missing
 
-        layout, values = self.layout, self.column if value is None else value
-        if value is not None or layout is None or group or role is not None:
+        if self.layout is not None:
+            layout = self.layout.renamed(value, group, role)
+        else:
+            values = self.column if value is None else value
             if not values:
                 raise ModelError(
                     "the model does not say which columns it is about; name them as fit does, by value= (--value) and "
                     "group= (--group), or by several values, one row a group"
                 )
             layout = GroupLayout(values, group or (), role)
-            if self.column is not None and self.column not in layout.value:
-                raise ModelError(f"the model speaks about {self.column!r}, not about {', '.join(layout.value)}")
+        if self.column is not None and self.column not in layout.value:
+            raise ModelError(f"the model speaks about {self.column!r}, not about {', '.join(layout.value)}")
         if missing is not None:
             layout = replace(layout, dropped=checked_missing(missing) == "drop")
         return diagnose_groups_of(replace(self, layout=layout), frame)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import math
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.validation import brief
 
-__all__ = ["ChainLayout", "GroupLayout", "column_name"]
+__all__ = ["ChainLayout", "GroupLayout", "column_name", "period"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class ChainLayout(_Layout):
     order_by: the columns that put records in order.
     entity:   the columns that tell one chain from another; none means one chain.
     step:     the spacing of the order column; records farther apart have a gap between them. A number, or for times a
-              period such as "5m", "1h", "1d" or a timedelta.
+              period such as "5m", "1h", "1d" or a timedelta; kept in the largest unit that fits, "300s" as "5m".
     dropped:  records with missing values were left out.
 
     >>> ChainLayout("time", entity="person", step="5m").entity
@@ -60,13 +62,29 @@ class ChainLayout(_Layout):
         object.__setattr__(self, "entity", _columns("entity", self.entity))
         if not self.order_by:
             raise ModelError("order_by names no column; a chain needs to know which record comes next")
-        if isinstance(self.step, datetime.timedelta):
-            object.__setattr__(self, "step", f"{self.step // datetime.timedelta(microseconds=1)}us")
-        if self.step is not None and not isinstance(self.step, str):
-            object.__setattr__(self, "step", validation.positive("step", self.step, ModelError))
+        object.__setattr__(self, "step", _spacing(self.step))
         if self.step is not None and len(self.order_by) != 1:
             raise ModelError(f"step= is the spacing of one order column, but order_by names {len(self.order_by)}")
         _check_flag(self.dropped)
+
+    def renamed(
+        self,
+        order_by: str | Sequence[str] | None,
+        entity: str | Sequence[str] | None,
+        step: float | str | datetime.timedelta | None,
+    ) -> ChainLayout:
+        """Return the layout with what is given; None keeps what it has, but a step goes with its order column.
+
+        >>> ChainLayout("time", "person").renamed(None, None, "5m")
+        ChainLayout(order_by=('time',), entity=('person',), step='5m', dropped=False)
+        """
+        ordered = replace(self, step=None) if order_by is None else replace(self, order_by=order_by, step=None)
+        same = ordered.order_by == self.order_by
+        return replace(
+            ordered,
+            entity=self.entity if entity is None else entity,
+            step=self.step if step is None and same else step,
+        )
 
 
 @dataclass(frozen=True)
@@ -95,10 +113,64 @@ class GroupLayout(_Layout):
             raise ModelError("one value column needs group=, the column that tells which records belong together")
         _check_flag(self.dropped)
 
+    def renamed(
+        self, value: str | Sequence[str] | None, group: str | Sequence[str] | None, role: str | None
+    ) -> GroupLayout:
+        """Return the layout with what is given; what is not stays as long as the columns before it do.
+
+        >>> GroupLayout("height", "family", "member").renamed("height", None, None).role
+        'member'
+        """
+        values = self.value if value is None else _columns("value", value)
+        groups = _columns("group", group) if group else self.group if values == self.value else ()
+        same = (values, groups) == (self.value, self.group)
+        return replace(self, value=values, group=groups, role=self.role if role is None and same else role)
+
     @property
     def wide(self) -> bool:
         """Whether each row holds a whole group."""
         return len(self.value) > 1
+
+
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds"}
+_PERIOD = re.compile(r"\s*(\d+)\s*(us|ms|s|m|h|d)\s*")
+
+
+def period(text: str) -> datetime.timedelta | None:
+    """Read a period such as "5m", or return None for another text.
+
+    Raises OverflowError for one that is too long.
+
+    >>> period("90 m")
+    datetime.timedelta(seconds=5400)
+    """
+    match = _PERIOD.fullmatch(text)
+    return None if match is None else datetime.timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _spacing(step: Any) -> float | str | None:
+    """Return a step in the one form that all equal ones share; a text that is no step is left for the fit to refuse."""
+    if step is None:
+        return None
+    if isinstance(step, datetime.timedelta):
+        return _written(step)
+    if not isinstance(step, str):
+        return validation.positive("step", step, ModelError)
+    try:
+        length = period(step)
+        number = float(step) if length is None else 0.0
+    except (ValueError, OverflowError):
+        return step
+    if length is not None:
+        return _written(length)
+    return number if 0 < number < math.inf else step
+
+
+def _written(length: datetime.timedelta) -> str:
+    """Write a period in the largest unit that divides it."""
+    units = ((name, datetime.timedelta(**{unit: 1})) for name, unit in _UNITS.items())
+    name, unit = next((name, unit) for name, unit in units if not length % unit)
+    return f"{length // unit}{name}"
 
 
 def _columns(name: str, value: Any) -> tuple[str, ...]:

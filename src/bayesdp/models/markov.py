@@ -217,7 +217,8 @@ class MarkovChain(Model):
     ) -> Diagnosis:
         """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
 
-        A model that was fitted knows its columns and what to do with missing values; else name them as in fit.
+        A model that was fitted knows its columns and what to do with missing values, and only what is given replaces
+        them; else name them as in fit.
 
         Raises ModelError if the columns are not known, FrameError for the table.
         """
@@ -227,8 +228,9 @@ class MarkovChain(Model):
         subject = self.subject if state is None else validation.text("state", state, ModelError)
         if self.subject not in (None, subject):
             raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
-        layout = self.layout
-        if order_by is not None or layout is None or entity or step is not None:
+        if self.layout is not None:
+            layout = self.layout.renamed(order_by, entity, step)
+        else:
             if subject is None or not order_by:
                 raise ModelError(
                     "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
