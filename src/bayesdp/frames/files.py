@@ -6,6 +6,7 @@ import csv
 import glob
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from bayesdp.validation import brief
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "first_line", "open_files"]
+__all__ = ["MISSING_TEXTS", "first_line", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """What a field of a CSV file says when its value is missing."""
@@ -35,7 +36,8 @@ def open_files(path: str) -> tuple[polars.LazyFrame, frozenset[str]]:
     except BayesDPError:
         raise
     except Exception as error:
-        raise FrameError(f"cannot read {path}: {_safe(error, suffix)}") from None
+        told = suffix == ".csv" and odd_csv(path)
+        raise FrameError(f"cannot read {path}: {told or _safe(error, suffix)}") from None
 
 
 def _found(path: str, suffix: str) -> list[str]:
@@ -107,16 +109,63 @@ def _looked_through(name: str) -> dict[str, int]:
                 "commas in quotes"
             ) from None
         raise FrameError(f"cannot read {name}: {_UNCLOSED}") from None
-    if rows == 0 and _has_more_lines(name):
-        raise FrameError(f"cannot read {name}: it has lines after the first, but no row; {_UNCLOSED}")
+    odd = _rowless(name) if rows == 0 else None
+    if odd is not None:
+        raise FrameError(f"cannot read {name}: {odd}")
     return dict(zip(counts.columns, counts.row(0), strict=True)) if rows else {}
+
+
+def odd_csv(path: str) -> str | None:
+    """Return what is odd about CSV files that could not be read, without quoting a record; None if nothing is."""
+    try:
+        found = _found(path, ".csv")
+        different = next((each for each in found if _names(each) != _names(found[0])), None)
+        if different is not None:
+            return (
+                f"its files must have the same columns in the same order, but {found[0]} has "
+                f"{_listed(_names(found[0]))} and {different} has {_listed(_names(different))}"
+            )
+        foreign = next((each for each in found if not _is_utf8(each)), None)
+    except (OSError, FrameError):
+        return None
+    return None if foreign is None else f"{foreign} is not UTF-8; save it in that encoding"
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        with Path(name).open(encoding="utf-8") as file:
+            while file.read(_AT_ONCE):
+                pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_AT_ONCE = 2**20
+
+
+def _rowless(name: str) -> str | None:
+    """Return why a CSV file in which no row was found may hold some after all."""
+    with Path(name).open("rb") as file:
+        if b"\0" in file.read(_AT_ONCE):
+            return "it holds NUL bytes, so it is no text in UTF-8"
+    if _has_more_lines(name):
+        return f"it has lines after the first, but no row; {_UNCLOSED}"
+    if len(_lines(name, 2)) == 2:
+        return "its lines end with a carriage return alone; save it with line feeds"
+    return None
 
 
 def _names(name: str) -> list[str]:
     """Return the names in the first line of a CSV file that is not blank; none if it cannot be told apart."""
+    return next(iter(_lines(name, 1)), [])
+
+
+def _lines(name: str, number: int) -> list[list[str]]:
+    """Return the fields of the first lines of a CSV file that are not blank."""
     with Path(name).open(encoding="utf-8-sig", errors="replace", newline="") as file:
         try:
-            return next(filter(None, csv.reader(file)), [])
+            return list(islice(filter(None, csv.reader(file)), number))
         except csv.Error:  # a field without end; Polars says what is wrong with it
             return []
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import narwhals as nw
 
 from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
-from bayesdp.frames.files import first_line, open_files
+from bayesdp.frames.files import first_line, odd_csv, open_files
 from bayesdp.validation import Scalar, brief
 
 __all__ = ["Kind", "Missing", "Table", "checked_missing", "plain", "reading", "scan", "whole"]
@@ -426,9 +426,9 @@ def reading(table: Table) -> Iterator[None]:
     except ImportError as error:
         raise _lacking(table.engine.value, error) from None
     except Exception as error:
-        raise FrameError(
-            f"{table.name} cannot be read: {table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-        ) from None
+        told = table.guessed and odd_csv(table.name)
+        stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
+        raise FrameError(f"{table.name} cannot be read: {told or stopped}") from None
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:
