@@ -121,3 +121,9 @@ def test_the_worst_adversary_is_named() -> None:
     assert "unknown record" in text
     with pytest.raises(NoTheoremAppliesError, match="markov-count: it covers one answer"):
         leakage(MarkovChain([[0, 1], [1, 0]]), [(COUNT, 1.0), (COUNT, 1.0)])
+
+
+def test_a_reason_does_not_promise_another_theorem_that_refuses() -> None:
+    chain = MarkovChain([[0, 1], [1, 0]])
+    reason = MarkovCount().refusal(chain, (Count(equals=1),))
+    assert reason == "the chain never forgets where it was, and has no length short enough to be enumerated"

@@ -112,15 +112,17 @@ def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
 def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
     """Return why the enumeration would take too long, or None."""
     depth = _depth(chain)
+    if depth is None and not chain.is_primitive:
+        return "the chain never forgets where it was, and has no length short enough to be enumerated"
     if depth is None:
-        return "the chain forgets too slowly to be enumerated; markov-mixing covers it"
+        return "the chain forgets too slowly to be enumerated; markov-mixing follows it farther"
     size, longest = len(values), max(values)
     endings = depth * (size + 1) + 1
     reached = depth * longest + 1
     outputs = 2 * reached + longest
     densities, ratios = size * outputs * endings**2 * reached, size * (size - 1) / 2 * outputs * endings**2
     if densities > _MOST_DENSITIES or ratios > _MOST_RATIOS:
-        return "there are too many states or values to enumerate; markov-mixing covers them"
+        return "there are too many states or values to enumerate; markov-mixing takes more"
     return None
 
 
