@@ -43,8 +43,13 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["nonsense"], "nothing called 'nonsense'"),
         (["tightness", "--runs", "many"], "--runs must be a whole number"),
-        (["tightness", "--runs", "0"], "runs"),
-        (["activity", "--data", "/no/such/folder"], "/no/such/folder"),
+        (["tightness", "--runs", "0"], "bayesdp: --runs must be "),
+        (["tightness", "--seed", "-1"], "bayesdp: --seed must be "),
+        (
+            ["activity", "--data", "/no/such/folder"],
+            "--data must be a folder that can be read, not '/no/such/folder' (No such file or directory)",
+        ),
+        (["activity", "--data", __file__], "test_reproduce.py' (Not a directory)"),
     ],
 )
 def test_mistakes(arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

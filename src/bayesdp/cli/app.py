@@ -127,7 +127,7 @@ def calibrate(
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
-    target |= {} if draws is None else {"draws": options.whole("--draws", draws)}
+    target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
     _print(choose(assumed, asked, **target, beta=options.number("--beta", beta)), as_json)
 
 
@@ -310,8 +310,9 @@ def reproduce(
         lines = (f"{name:22} {line}" for name, line in known.items())
         print(json.dumps({"names": known}, indent=2, ensure_ascii=False) if as_json else "\n".join(lines))
         return
-    number, start = options.whole("--runs", runs), options.whole("--seed", seed)
-    print(_text(experiments.reproduce(names or (), out=out, data=data, runs=number, seed=start), as_json))
+    number, start = options.natural("--runs", runs), options.natural("--seed", seed, least=0)
+    place = None if data is None else options.folder("--data", data)
+    print(_text(experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start), as_json))
 
 
 @budget_app.command()

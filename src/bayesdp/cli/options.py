@@ -11,13 +11,28 @@ from typing import TYPE_CHECKING
 
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.validation import Scalar, brief, is_scalar
+from bayesdp.validation import natural as at_least
 from bayesdp.validation import positive as above_zero
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
     from bayesdp.queries import Query
 
-__all__ = ["columns", "files", "model", "number", "numbers", "one_of", "only_for", "pair", "positive", "query", "whole"]
+__all__ = [
+    "columns",
+    "files",
+    "folder",
+    "model",
+    "natural",
+    "number",
+    "numbers",
+    "one_of",
+    "only_for",
+    "pair",
+    "positive",
+    "query",
+    "whole",
+]
 
 KINDS = ("count", "sum", "mean", "histogram")
 
@@ -139,6 +154,21 @@ def whole(option: str, text: str) -> int:
         return int(text)
     except ValueError:
         raise InvalidInputError(f"{option} must be a whole number, not {brief(text)}") from None
+
+
+def natural(option: str, text: str, least: int = 1) -> int:
+    """Read one whole number of at least `least`."""
+    return at_least(option, whole(option, text), least=least)
+
+
+def folder(option: str, path: str) -> str:
+    """Refuse a path that is no folder we can read."""
+    try:
+        next(Path(path).iterdir(), None)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InvalidInputError(f"{option} must be a folder that can be read, not {brief(path)} ({why})") from None
+    return path
 
 
 def _split(option: str, text: str) -> list[str]:

@@ -168,6 +168,7 @@ class Table:
         return reduce(and_, (~nw.col(column).is_null() for column in columns))
 
     def truth(self, name: str) -> nw.Expr:
+        """Return a column that is a condition by itself. Raises FrameError if it does not hold true and false."""
         if self.kind(name) != "truth":
             raise FrameError(
                 f"column {name!r} of {self.name} holds {_NAMES[self.kind(name)]}, so by itself it is no condition; "
@@ -176,6 +177,7 @@ class Table:
         return self.column(name)
 
     def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
+        """Return two columns as they can be compared. Raises FrameError if they cannot, as texts with numbers."""
         kinds = self.kind(left), self.kind(right)
         if kinds == ("time", "time") and _clock(self.schema[left]) != _clock(self.schema[right]):
             raise FrameError(
@@ -200,6 +202,7 @@ class Table:
         return column.clip(low, high)
 
     def value(self, name: str, literal: Scalar) -> Any:
+        """Return a value as a column can be compared with it. Raises QueryError for one the column cannot hold."""
         kind = self.kind(name)
         if kind == "text" and isinstance(literal, str):
             return literal
@@ -263,6 +266,7 @@ class Table:
             seen[same] = value
 
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
+        """Return whether a column holds one of these values. Raises QueryError for one it cannot hold."""
         wanted = [self.value(name, value) for value in values]
         if self.kind(name) == "whole":
             wanted = [value for value in wanted if isinstance(value, int)]
