@@ -13,7 +13,17 @@ from fractions import Fraction
 
 from bayesdp.errors import TooLargeError
 
-__all__ = ["down", "exact_sum", "finite", "float_above", "float_below", "log_above", "shown_above", "shown_below", "up"]
+__all__ = [
+    "down",
+    "exact_sum",
+    "finite",
+    "float_above",
+    "float_below",
+    "log_above",
+    "shown_above",
+    "shown_below",
+    "up",
+]
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""

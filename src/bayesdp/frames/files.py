@@ -93,8 +93,8 @@ def _looked_through(name: str) -> dict[str, int]:
     repeated = [each for each, count in Counter(_names(name)).items() if count > 1]
     if repeated:
         raise FrameError(
-            f"cannot read {name}: it has several columns called {_listed(repeated)}; rename them, so that each has its "
-            "own name"
+            f"cannot read {name}: it has several columns called {_listed(repeated)}; rename them, so that each has "
+            "its own name"
         )
     texts = polars.scan_csv(
         name, glob=False, null_values=list(MISSING_TEXTS), infer_schema=False, encoding="utf8-lossy"

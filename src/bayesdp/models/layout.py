@@ -149,7 +149,7 @@ def period(text: str) -> datetime.timedelta | None:
 
 
 def _spacing(step: Any) -> float | str | None:
-    """Return a step in the one form that all equal ones share; a text that is no step is left for the fit to refuse."""
+    """Return a step in the one form that equal ones share; a text that is no step is left for the fit to refuse."""
     if step is None:
         return None
     if isinstance(step, datetime.timedelta):
