@@ -20,19 +20,17 @@ from bayesdp.accounting import affordable, leaked, remaining, spend_of, standing
 from bayesdp.answer import Answer, Value
 from bayesdp.documents import Document
 from bayesdp.errors import CalibrationError, FrameError, InvalidInputError, QueryError
-from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
-from bayesdp.frames.expressions import canonical, parse
-from bayesdp.frames.grid import FINEST_BITS, grid_for
-from bayesdp.frames.limits import check_sizes
-from bayesdp.frames.source import Missing, checked_missing, reading, scan
+from bayesdp.frames.aggregates import Tally
+from bayesdp.frames.grid import FINEST_BITS
+from bayesdp.frames.source import Missing
 from bayesdp.frames.truths import TRUTH, truth_column
-from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.inquiry import Inquiry
 from bayesdp.leakage.report import BETA, DROPPED
 from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
-from bayesdp.models import GaussianGroups, MarkovChain, Model
+from bayesdp.models import MarkovChain, Model
 from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
-from bayesdp.queries import Count, Mean, Query, Sum
+from bayesdp.queries import Count, Mean, Query
 from bayesdp.rounding import float_above, shown_above, shown_below
 from bayesdp.validation import brief
 
@@ -136,12 +134,8 @@ class Session:
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
-        rule = missing if missing is not None else "drop" if model.dropped else "error"
-        self._missing = checked_missing(rule)
-        self._model, self._frame, self._table = model, frame, scan(frame)
-        with reading(self._table):
-            self._rows = row_count(self._table)
-            check_sizes(self._table, model, self._missing)
+        self._model, self._frame = model, frame
+        self._inquiry = Inquiry.into(frame, model, missing)
         self._fingerprint = fingerprint(model.to_dict())
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
@@ -149,17 +143,13 @@ class Session:
             self._account = self._ledger.account(
                 self._dataset,
                 model=model.to_dict(),
-                description=self._description(),
+                description=self._inquiry.description,
                 budget=budget,
                 at_once=False,
             )
         except BaseException:
             self.close()
             raise
-
-    def _description(self) -> dict[str, Any]:
-        columns = fingerprint({"columns": sorted(map(str, self._table.schema))})
-        return {"records": self._rows, "columns": columns, "missing": self._missing}
 
     def __enter__(self) -> Self:
         return self
@@ -234,7 +224,7 @@ class Session:
         asked: tuple[Any, ...] = tuple(validation.items("queries", queries))
         for bits in _GRIDS:
             try:
-                return self._release(self._asked(asked, bits), target)
+                return self._release(self._inquiry.asked(asked, bits), target)
             except TooFineError:
                 continue
         raise CalibrationError(_TOO_SMALL)
@@ -248,7 +238,7 @@ class Session:
         """
         target = Target.of(epsilon, alpha, beta)
         for bits in _GRIDS:
-            (asked,) = self._asked([query], bits)
+            (asked,) = self._inquiry.asked([query], bits)
             state = self._account.state()
             try:
                 found = plan(self._model, (asked,), target, state)
@@ -269,11 +259,11 @@ class Session:
         model = self._model
         if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
             raise QueryError("randomized response is for a chain of two states that names its column or condition")
-        (asked,) = self._asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+        (asked,) = self._inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
         everyone = Count(model.subject, isin=tuple(model.states))
-        truths = truth_column(self._frame, self._table, asked.query)
-        if self._read([everyone], wide=False)[0].counts != (self._rows,) or len(truths) != self._rows:
-            raise FrameError(f"{self._table.name} has changed: it holds other states than the chain's, or other rows")
+        truths = truth_column(self._frame, self._inquiry.table, asked.query)
+        if self._inquiry.read([everyone])[0].counts != (self._inquiry.rows,) or len(truths) != self._inquiry.rows:
+            raise FrameError(f"{self._inquiry.name} has changed: it holds other states than the chain's, or other rows")
         asked = replace(asked, question=fingerprint({"randomize": model.subject}))
 
         decided: list[tuple[Charge, RandomizedResponseMechanism]] = []
@@ -306,117 +296,6 @@ class Session:
         self._account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
         return released
 
-    def _asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not speak about; no value is read."""
-        for query in queries:
-            if not isinstance(query, Query):
-                raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
-        everything = [replace(query, column=query.column or self._model.subject) for query in queries]
-        self._model.check_queries(tuple(everything))
-        found = []
-        for query, named in zip(queries, everything, strict=True):
-            records = self._rows * (len(self._spread) if self._about_all(named) else 1)
-            self._check_filter(named)
-            self._check_table(named)
-            grid = None
-            if isinstance(named, Sum | Mean):
-                grid = grid_for(named, records, whole=self._whole(named), bits=bits)
-                named = replace(named, step=grid.step)
-            sensitivity = grid.span if grid is not None else int(query.sensitivity)
-            records = self._averaged(named, records) if isinstance(named, Mean) else records
-            found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
-        if not found:
-            raise InvalidInputError("no question was asked; give at least one query")
-        if len({each.question for each in found}) < len(found):
-            raise InvalidInputError("the same question was asked twice; ask it once")
-        return tuple(found)
-
-    def _check_filter(self, query: Query) -> None:
-        """Refuse a private filter on columns the model does not speak about: it would release them."""
-        if query.where is None or query.public_filter:
-            return
-        described = self._model.columns or ((query.column,) if self._model.about_values and query.column else ())
-        with reading(self._table):
-            allowed = {name for text in described for name in subject_of(self._table, text).columns}
-        beyond = sorted(parse(query.where).columns - allowed)
-        if described and beyond:
-            raise QueryError(
-                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
-                f"{', '.join(map(repr, sorted(allowed)))}, or say public_filter=True if these columns are public"
-            )
-
-    def _check_table(self, query: Query) -> None:
-        """Refuse what the table cannot answer, by its columns alone."""
-        wide = self._about_all(query)
-        table, subject = (unpivoted(self._table, self._spread), VALUE) if wide else (self._table, None)
-        check_question(table, query, subject=subject, rows=self._rows)
-
-    def _question(self, query: Query, column: str | None) -> str:
-        """Return the fingerprint of a question, the same for the same question in other words."""
-        condition = None if column is None or column in self._table else parse(column)
-        entries = {**query.to_dict(), "column": column if condition is None else canonical(condition)}
-        entries.pop("size", None)
-        if query.where is not None:
-            entries["where"] = canonical(parse(query.where))
-        if "equals" in entries:
-            entries["isin"] = [entries.pop("equals")]
-        plain = {name: [*map(_plain, value)] if isinstance(value, list) else value for name, value in entries.items()}
-        if "isin" in plain:
-            plain["isin"] = sorted(plain["isin"], key=repr)
-        return fingerprint(plain)
-
-    def _averaged(self, query: Mean, records: int) -> int:
-        """Return over how many records a mean is: a public number, which its accuracy depends on."""
-        if query.where is not None or self._missing == "drop":
-            records = self._read([query], wide=self._about_all(query))[0].records
-        if records == 0:
-            raise QueryError("the mean is over no records at all; nothing can be said about it")
-        if query.size not in (None, records):
-            raise QueryError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")
-        return records
-
-    @property
-    def _spread(self) -> tuple[str, ...]:
-        """The columns over which the values of a wide table are spread; empty for a long one."""
-        wide = isinstance(self._model, GaussianGroups) and self._model.layout is not None and self._model.layout.wide
-        return self._model.columns if wide else ()
-
-    def _about_all(self, query: Query) -> bool:
-        """Whether a question without a column is about every value of a wide table."""
-        return query.column is None and bool(self._spread)
-
-    def _whole(self, query: Query) -> bool:
-        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
-        column = query.column
-        if self._table.guessed:
-            return False
-        with reading(self._table):
-            return column is not None and column in self._table and self._table.pick([column]).kind(column) == "whole"
-
-    def _read(self, queries: Sequence[Query], *, wide: bool) -> tuple[Tally, ...]:
-        """Read exact answers in one scan; wide: about every value of a wide table."""
-        if not wide:
-            found = tally(self._table, queries, missing=self._missing)
-        else:
-            found = tally(unpivoted(self._table, self._spread), queries, subject=VALUE, missing=self._missing)
-        rows = found[0].rows // (len(self._spread) if wide else 1)
-        if rows != self._rows:
-            raise FrameError(f"{self._table.name} has {rows} rows now, but had {self._rows} when the session began")
-        return found
-
-    def _tallies(self, asked: tuple[Asked, ...]) -> list[Tally]:
-        """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
-        found: dict[int, Tally] = {}
-        for wide in (False, True):
-            places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
-            if places:
-                answers = self._read([asked[i].query for i in places], wide=wide)
-                found.update(zip(places, answers, strict=True))
-        for i, each in enumerate(asked):
-            if isinstance(each.query, Mean) and found[i].records != each.records:
-                raise FrameError(f"{self._table.name} changed: a mean was over {each.records} records before")
-        return [found[i] for i in range(len(asked))]
-
     def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
         """Release; another process that has been charged for the same question a moment ago is waited for."""
         begun = time.monotonic()
@@ -436,7 +315,7 @@ class Session:
         if not made.fresh:
             total = leaked(self._model, spend_of(state.totals))
             return tuple(_again(made.stored[each.question], state.budget, total, target) for each in asked)
-        tallies = dict(zip((each.question for each in asked), self._tallies(asked), strict=True))
+        tallies = dict(zip((each.question for each in asked), self._inquiry.exact(asked), strict=True))
         together = {"questions": sorted(tallies)} if len(asked) > 1 else {}
         request = target.to_dict() | together
 
@@ -466,6 +345,7 @@ class Session:
         leakage = made.cost.leakage
         several = len(made.fresh) > 1
         together = [f"This ε is for {len(made.fresh)} answers released together."] if several else []
+        dropped = [DROPPED] if self._inquiry.missing == "drop" else []
         answer = Answer(
             value=_value(asked, noisy, exact.records),
             query=asked.query,
@@ -488,7 +368,7 @@ class Session:
             model_fingerprint=self._fingerprint,
             entry=receipt.entry,
             head=receipt.head,
-            notes=(*dict.fromkeys((*leakage.notes, *([DROPPED] if self._missing == "drop" else []))), *together),
+            notes=(*dict.fromkeys((*leakage.notes, *dropped)), *together),
             worst_case=leakage.worst_case,
             beta=beta,
         )
@@ -551,11 +431,6 @@ def _check_unanswered(made: Plan, state: State) -> None:
         charged = state.unanswered(each.question)
         if charged is not None and (now - datetime.datetime.fromisoformat(charged)).total_seconds() < _PATIENCE:
             raise _InTheMakingError
-
-
-def _plain(value: Any) -> Any:
-    """Return a number as itself, however it was written: 1 for 1.0 and for True."""
-    return int(value) if (isinstance(value, float) and value.is_integer()) or isinstance(value, bool) else value
 
 
 def _again(answer: Answer, budget: float, total: float, target: Target) -> Answer:
