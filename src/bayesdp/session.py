@@ -313,8 +313,8 @@ class Session:
         if waiting:
             _check_unanswered(made, state)
         if not made.fresh:
-            total = leaked(self._model, spend_of(state.totals))
-            return tuple(_again(made.stored[each.question], state.budget, total, target) for each in asked)
+            answers = self._again(made, state, target)
+            return tuple(answers[each.question] for each in asked)
         tallies = dict(zip((each.question for each in asked), self._inquiry.exact(asked), strict=True))
         together = {"questions": sorted(tallies)} if len(asked) > 1 else {}
         request = target.to_dict() | together
@@ -328,12 +328,21 @@ class Session:
             return tuple(_charge(each, made, request) for each in made.fresh)
 
         receipts = self._account.charge(decide)
-        now = receipts[0].state if receipts else self._account.state()
-        total = leaked(self._model, spend_of(now.totals))
-        answers = {question: _again(answer, now.budget, total, target) for question, answer in made.stored.items()}
+        answers = self._again(made, receipts[0].state if receipts else self._account.state(), target)
         for each, receipt in zip(made.fresh, receipts, strict=True):
             answers[each.question] = self._drawn(each, tallies[each.question], made, receipt, request, target.beta)
         return tuple(answers[each.question] for each in asked)
+
+    def _again(self, made: Plan, state: State, target: Target) -> dict[str, Answer]:
+        """Return the stored answers as they are given again, with the account of now."""
+        if not made.stored:
+            return {}
+        total = leaked(self._model, spend_of(state.totals))
+        left = remaining(state.budget, total)
+        return {
+            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=target.beta, reused=True)
+            for question, answer in made.stored.items()
+        }
 
     def _drawn(
         self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, request: dict[str, Any], beta: float
@@ -431,12 +440,6 @@ def _check_unanswered(made: Plan, state: State) -> None:
         charged = state.unanswered(each.question)
         if charged is not None and (now - datetime.datetime.fromisoformat(charged)).total_seconds() < _PATIENCE:
             raise _InTheMakingError
-
-
-def _again(answer: Answer, budget: float, total: float, target: Target) -> Answer:
-    """Return a stored answer as it is given again, with the account of now."""
-    left = remaining(budget, total)
-    return replace(answer, epsilon_total=total, epsilon_remaining=left, beta=target.beta, reused=True)
 
 
 def _charge(asked: Asked, made: Plan, request: dict[str, Any], **more: str | None) -> Charge:
