@@ -34,7 +34,7 @@ from bayesdp.errors import (
 )
 from bayesdp.experiments.data import load
 from bayesdp.frames.source import reading, scan
-from bayesdp.ledger import Ledger
+from bayesdp.ledger import Account, Ledger, State
 from bayesdp.session import Session
 from bayesdp.testing import transition_matrices
 
@@ -561,6 +561,31 @@ def test_the_same_question_at_the_same_moment_is_charged_once(tmp_path: Path) ->
     assert len({answer.entry for answer in answers}) == 1
     with Ledger(tmp_path / "b.db") as ledger:
         assert ledger.state("d").charges == 1
+
+
+def test_an_answer_stored_while_planning_is_given_with_its_own_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the totals and the look at the answers another process may have released."""
+    table, query = polars.DataFrame({"x": [0, 1] * 50}), bdp.Count("x", equals=1)
+    with (
+        Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as slow,
+        Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as quick,
+    ):
+        real = Account.state
+        raced: list[Answer] = []
+
+        def state(account: Account) -> State:
+            found = real(account)
+            if account is slow._account and not raced:
+                raced.append(quick.release(query, epsilon=0.3))
+            return found
+
+        monkeypatch.setattr(Account, "state", state)
+        answer = slow.release(query, epsilon=0.3)
+        assert answer == raced[0]
+        assert answer.epsilon_total == answer.epsilon == pytest.approx(0.3)
+        assert answer.epsilon_remaining == slow.remaining
 
 
 def test_an_answer_lost_in_a_crash_is_not_waited_for_forever(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

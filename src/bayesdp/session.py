@@ -313,7 +313,7 @@ class Session:
         if waiting:
             _check_unanswered(made, state)
         if not made.fresh:
-            answers = self._again(made, state, target)
+            answers = self._again(made, self._account.state(), target)  # an answer may be younger than `state`
             return tuple(answers[each.question] for each in asked)
         tallies = dict(zip((each.question for each in asked), self._inquiry.exact(asked), strict=True))
         together = {"questions": sorted(tallies)} if len(asked) > 1 else {}
