@@ -576,8 +576,8 @@ def test_an_answer_stored_while_planning_is_given_with_its_own_account(
         real = Account.state
         raced: list[Answer] = []
 
-        def state(account: Account) -> State:
-            found = real(account)
+        def state(account: Account, *questions: str) -> State:
+            found = real(account, *questions)
             if account is slow._account and not raced:
                 raced.append(quick.release(query, epsilon=0.3))
             return found

@@ -239,7 +239,7 @@ class Session:
         target = Target.of(epsilon, alpha, beta)
         for bits in _GRIDS:
             (asked,) = self._inquiry.asked([query], bits)
-            state = self._account.state()
+            state = self._account.state(asked.question)
             try:
                 found = plan(self._model, (asked,), target, state)
             except TooFineError:
@@ -308,12 +308,12 @@ class Session:
 
     def _released(self, asked: tuple[Asked, ...], target: Target, *, waiting: bool) -> tuple[Answer, ...]:
         """Read, charge, commit, draw, store."""
-        state = self._account.state()
+        state = self._account.state(*(each.question for each in asked))
         made = plan(self._model, asked, target, state)
         if waiting:
             _check_unanswered(made, state)
         if not made.fresh:
-            answers = self._again(made, self._account.state(), target)  # an answer may be younger than `state`
+            answers = self._again(made, state, target)
             return tuple(answers[each.question] for each in asked)
         tallies = dict(zip((each.question for each in asked), self._inquiry.exact(asked), strict=True))
         together = {"questions": sorted(tallies)} if len(asked) > 1 else {}

@@ -169,15 +169,25 @@ class Ledger:
         with self._open_database().transaction(write=write) as connection:
             yield Books(connection, write=write)
 
-    def _state(self, books: Books, dataset: str, opening: Opening | None = None) -> State:
+    def _state(
+        self, books: Books, dataset: str, opening: Opening | None = None, questions: Iterable[str] = ()
+    ) -> State:
+        seen = {each: (books.answers(dataset, each), books.unanswered(dataset, each)) for each in questions}
+
+        def now() -> contextlib.AbstractContextManager[Books]:
+            return self._books() if books.connection.closed else contextlib.nullcontext(books)
+
         def find(question: str) -> tuple[Mapping[str, Any], ...]:
-            return self._answers(dataset, question) if books.connection.closed else books.answers(dataset, question)
+            if question in seen:
+                return seen[question][0]
+            with now() as open_books:
+                return open_books.answers(dataset, question)
 
         def unanswered(question: str) -> str | None:
-            if not books.connection.closed:
-                return books.unanswered(dataset, question)
-            with self._books() as later:
-                return later.unanswered(dataset, question)
+            if question in seen:
+                return seen[question][1]
+            with now() as open_books:
+                return open_books.unanswered(dataset, question)
 
         if opening is not None and not books.opened(dataset, opening.model, opening.description):
             return State(dataset, opening.budget, (), 0, books.entries, books.head, find, unanswered)
@@ -216,10 +226,15 @@ class Account:
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
 
-    def state(self) -> State:
-        """Return what stands in the account now, or will when its first charge opens it."""
+    def state(self, *questions: str) -> State:
+        """Return what stands in the account now, or will when its first charge opens it.
+
+        questions: those whose answers will be asked for; they are looked up at the same moment as the totals.
+        """
         with self._ledger._books() as books:
-            return self._ledger._state(books, self.dataset, self._opening)
+            return self._ledger._state(
+                books, self.dataset, self._opening, [label("question", each) for each in questions]
+            )
 
     @overload
     def charge(self, decide: Callable[[State], tuple[Charge, ...]]) -> tuple[Receipt, ...]: ...
