@@ -35,16 +35,23 @@ CHAIN = MarkovChain.from_counts([[90, 10], [12, 28]], states=["idle", "active"],
 ACTIVE = Count("s", equals="active")
 PAIRS = GaussianGroups.from_moments([100.0, 100.0], [[225.0, 90.0], [90.0, 225.0]], groups=60, column="iq")
 SCORES = Sum("iq", bounds=(0, 100))
-LITTERS = AnovaMoments(
-    groups=30,
-    records=90,
-    mean=20.0,
-    between=40.0,
-    within=10.0,
-    size=3.0,
-    largest=3,
-    sizes=((3, 30, 20.0, 40 * 29 / 3),),
-)
+
+
+def litters(groups: int) -> AnovaMoments:
+    """Return the moments of so many litters of three."""
+    return AnovaMoments(
+        groups=groups,
+        records=3 * groups,
+        mean=20.0,
+        between=40.0,
+        within=10.0,
+        size=3.0,
+        largest=3,
+        sizes=((3, groups, 20.0, 40 * (groups - 1) / 3),),
+    )
+
+
+LITTERS = litters(30)
 MEMBERS = GaussianGroups(covariance=LITTERS.covariance, moments=LITTERS, column="w")
 ESTIMATED: list[tuple[Model, Any]] = [(CHAIN, ACTIVE), (PAIRS, SCORES), (MEMBERS, Sum("w", bounds=(0, 50)))]
 each_estimated = pytest.mark.parametrize(("model", "query"), ESTIMATED, ids=["chain", "pairs", "members"])
@@ -158,16 +165,7 @@ def test_a_covariance_is_drawn_around_its_moments() -> None:
 def test_exchangeable_members_are_drawn_around_their_correlation() -> None:
     drawn = [each.largest_correlation for each in islice(MEMBERS.draws(np.random.default_rng(3)), 2000)]
     assert abs(np.median(drawn) - LITTERS.correlation) < 0.05
-    many = AnovaMoments(
-        groups=3000,
-        records=9000,
-        mean=20.0,
-        between=40.0,
-        within=10.0,
-        size=3.0,
-        largest=3,
-        sizes=((3, 3000, 20.0, 40 * 2999 / 3),),
-    )
+    many = litters(3000)
     wide = GaussianGroups(covariance=many.covariance, moments=many)
     narrow = [each.largest_correlation for each in islice(wide.draws(np.random.default_rng(3)), 500)]
     assert np.std(narrow) < np.std(drawn) / 5

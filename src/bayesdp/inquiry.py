@@ -17,9 +17,9 @@ from bayesdp.ledger import fingerprint
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.planning import Asked
 from bayesdp.queries import Mean, Query, Sum
-from bayesdp.validation import brief
+from bayesdp.validation import brief, plain_number
 
-__all__ = ["Inquiry"]
+__all__ = ["Inquiry", "check_mean", "missing_rule", "spread"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Inquiry:
 
         Raises FrameError for what is no table, is empty, or has longer chains or larger groups than the model allows.
         """
-        rule = checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
-        table = scan(frame)
+        rule, table = missing_rule(model, missing), scan(frame)
         with reading(table):
             rows = row_count(table)
             check_sizes(table, model, rule)
@@ -109,7 +108,9 @@ class Inquiry:
             entries["where"] = canonical(parse(query.where))
         if "equals" in entries:
             entries["isin"] = [entries.pop("equals")]
-        plain = {name: [*map(_plain, value)] if isinstance(value, list) else value for name, value in entries.items()}
+        plain = {
+            name: [*map(plain_number, value)] if isinstance(value, list) else value for name, value in entries.items()
+        }
         if "isin" in plain:
             plain["isin"] = sorted(plain["isin"], key=repr)
         return fingerprint(plain)
@@ -118,17 +119,12 @@ class Inquiry:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
         if query.where is not None or self.missing == "drop":
             records = self.read([query], wide=self._about_all(query))[0].records
-        if records == 0:
-            raise QueryError("the mean is over no records at all; nothing can be said about it")
-        if query.size not in (None, records):
-            raise QueryError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")
+        check_mean(query, records)
         return records
 
     @property
     def _spread(self) -> tuple[str, ...]:
-        """The columns over which the values of a wide table are spread; empty for a long one."""
-        wide = isinstance(self.model, GaussianGroups) and self.model.layout is not None and self.model.layout.wide
-        return self.model.columns if wide else ()
+        return spread(self.model)
 
     def _about_all(self, query: Query) -> bool:
         """Whether a question without a column is about every value of a wide table."""
@@ -167,6 +163,20 @@ class Inquiry:
         return [found[i] for i in range(len(asked))]
 
 
-def _plain(value: Any) -> Any:
-    """Return a number as itself, however it was written: 1 for 1.0 and for True."""
-    return int(value) if (isinstance(value, float) and value.is_integer()) or isinstance(value, bool) else value
+def missing_rule(model: Model, missing: Missing | None) -> Missing:
+    """Return what is done with missing values: what is said, or what was done when the model was fitted."""
+    return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
+
+
+def spread(model: Model) -> tuple[str, ...]:
+    """Return the columns over which the values of a wide table are spread; none for a long one."""
+    wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
+    return model.columns if wide else ()
+
+
+def check_mean(query: Mean, records: int) -> None:
+    """Refuse a mean over no records, and one whose size is given and is not that."""
+    if records == 0:
+        raise QueryError("the mean is over no records at all; nothing can be said about it")
+    if query.size not in (None, records):
+        raise QueryError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")

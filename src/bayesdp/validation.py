@@ -22,6 +22,7 @@ __all__ = [
     "line",
     "natural",
     "number",
+    "plain_number",
     "positive",
     "positives",
     "probability",
@@ -133,6 +134,15 @@ def escaped(printed: str) -> str:
     'a\\\\u001b[2Jb'
     """
     return _CONTROL_IN_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", printed)
+
+
+def plain_number(value: Scalar) -> Scalar:
+    """Return a number as itself, however it was written: 1 for 1.0 and for True; a text as it is.
+
+    >>> plain_number(1.0), plain_number(True), plain_number(0.5), plain_number("1")
+    (1, 1, 0.5, '1')
+    """
+    return int(value) if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()) else value
 
 
 def is_scalar(value: object) -> TypeGuard[Scalar]:

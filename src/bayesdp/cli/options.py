@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,8 +45,10 @@ def model(path: str) -> Model:
 
 def files(data: str) -> list[str]:
     """Return the files a path or a pattern names; none for what cannot be read as either."""
+    from bayesdp.frames.files import matching
+
     try:
-        return [data] if Path(data).exists() else glob.glob(data, recursive=True)  # noqa: PTH207 (absolute patterns)
+        return matching(data)
     except (OSError, ValueError):
         return []
 

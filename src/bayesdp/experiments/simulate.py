@@ -19,14 +19,14 @@ from bayesdp import validation
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.calibration import largest_taus
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
+from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.leakage.markov_count import MarkovCount
 from bayesdp.leakage.markov_mixing import MarkovMixing
 from bayesdp.leakage.registry import theorem_named, theorems
 from bayesdp.leakage.report import ANY_OF, members
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.mechanisms.simulation import SimulatedLaplace
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import Model
 from bayesdp.plotting import EPSILONS
 from bayesdp.prior_art import PlainDP
 from bayesdp.queries import Mean, Query
@@ -330,14 +330,15 @@ def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
         if not given or (spec.query.dimension > 1 and len(given) != spec.query.dimension):
             raise InvalidInputError(f"truth must have {spec.query.dimension} numbers, not {len(given)}")
         return spec.query, given
+    from bayesdp.inquiry import check_mean
+
     found = _tallied(spec)
     if found.grid is None:
         return spec.query, tuple(map(float, found.counts))
     total = found.grid.total(found.counts[0], found.records)
     if not isinstance(spec.query, Mean):
         return spec.query, (float(total),)
-    if found.records == 0 or spec.query.size not in (None, found.records):
-        raise QueryError(f"the mean is over {found.records} records; leave size= out to use what is there")
+    check_mean(spec.query, found.records)
     return replace(spec.query, size=found.records), (float(total / found.records),)
 
 
@@ -346,12 +347,12 @@ def _tallied(spec: Experiment) -> Tally:
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
     from bayesdp.frames.wide import VALUE, unpivoted
+    from bayesdp.inquiry import missing_rule, spread
 
-    model, frame, subject = spec.model, spec.frame, spec.model.subject
-    if isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide and not spec.query.column:
-        frame, subject = unpivoted(scan(frame), model.columns), VALUE
-    rule = spec.missing if spec.missing is not None else "drop" if model.dropped else "error"
-    (found,) = tally(frame, [spec.query], subject=subject, missing=rule)
+    frame, subject, columns = spec.frame, spec.model.subject, spread(spec.model)
+    if columns and not spec.query.column:
+        frame, subject = unpivoted(scan(frame), columns), VALUE
+    (found,) = tally(frame, [spec.query], subject=subject, missing=missing_rule(spec.model, spec.missing))
     return found
 
 

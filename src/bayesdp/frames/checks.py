@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
-from bayesdp.errors import FrameError, ModelError
+from bayesdp.errors import FrameError
 from bayesdp.frames.groups import check_roles, checked_groups, role_tables
 from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
@@ -37,8 +37,8 @@ MOST_GROUPS = 5000
 
 def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     """Diagnose a chain on a table, in the columns it was fitted on."""
-    if model.layout is None or model.subject is None:
-        raise ModelError("the model does not say which columns it is about; diagnose one that was made by fit()")
+    assert model.layout is not None, "MarkovChain.diagnose sees to that"
+    assert model.subject is not None
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
     found = transitions(table, model.subject, layout, _rule(layout))
@@ -108,8 +108,7 @@ def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
 
 def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
     """Diagnose normal groups on a table, in the columns the model was fitted on."""
-    if model.layout is None:
-        raise ModelError("the model does not say which columns it is about; diagnose one that was made by fit()")
+    assert model.layout is not None, "GaussianGroups.diagnose sees to that"
     layout, table = model.layout, scan(source)
     with reading(table):
         picked = checked_groups(table, layout, _rule(layout))

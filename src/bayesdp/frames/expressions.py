@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from bayesdp.errors import ExpressionError
-from bayesdp.validation import Scalar, brief
+from bayesdp.validation import Scalar, brief, plain_number
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -216,8 +216,7 @@ def canonical(condition: Condition) -> str:
 
 
 def _named(operand: Operand) -> str:
-    whole = isinstance(operand, float) and operand.is_integer()
-    return _shown(int(operand) if whole or isinstance(operand, bool) else operand)  # type: ignore[arg-type]
+    return _shown(operand if isinstance(operand, Column) else plain_number(operand))
 
 
 def parse(text: str) -> Condition:

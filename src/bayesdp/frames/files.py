@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesdp.errors import BayesDPError, FrameError
 from bayesdp.validation import brief
@@ -16,7 +16,7 @@ from bayesdp.validation import brief
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "first_line", "odd_csv", "open_files"]
+__all__ = ["MISSING_TEXTS", "first_line", "listed", "matching", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """What a field of a CSV file says when its value is missing."""
@@ -40,9 +40,14 @@ def open_files(path: str) -> tuple[polars.LazyFrame, frozenset[str]]:
         raise FrameError(f"cannot read {path}: {told or _safe(error, suffix)}") from None
 
 
+def matching(path: str) -> list[str]:
+    """Return the files that a path or a pattern names."""
+    return [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
+
+
 def _found(path: str, suffix: str) -> list[str]:
     try:
-        found = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
+        found = matching(path)
     except (OSError, ValueError) as error:
         raise FrameError(f"cannot read {brief(path)}: {first_line(error)}") from None
     if not found:
@@ -93,7 +98,7 @@ def _looked_through(name: str) -> dict[str, int]:
     repeated = [each for each, count in Counter(_names(name)).items() if count > 1]
     if repeated:
         raise FrameError(
-            f"cannot read {name}: it has several columns called {_listed(repeated)}; rename them, so that each has "
+            f"cannot read {name}: it has several columns called {listed(repeated)}; rename them, so that each has "
             "its own name"
         )
     texts = polars.scan_csv(
@@ -123,7 +128,7 @@ def odd_csv(path: str) -> str | None:
         if different is not None:
             return (
                 f"its files must have the same columns in the same order, but {found[0]} has "
-                f"{_listed(_names(found[0]))} and {different} has {_listed(_names(different))}"
+                f"{listed(_names(found[0]))} and {different} has {listed(_names(different))}"
             )
         foreign = next((each for each in found if not _is_utf8(each)), None)
     except (OSError, FrameError):
@@ -170,7 +175,8 @@ def _lines(name: str, number: int) -> list[list[str]]:
             return []
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[Any]) -> str:
+    """Return names for a message, the first twelve of them."""
     return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 
 

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import narwhals as nw
 
 from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
-from bayesdp.frames.files import first_line, odd_csv, open_files
+from bayesdp.frames.files import first_line, listed, odd_csv, open_files
 from bayesdp.validation import Scalar, brief
 
 __all__ = ["Kind", "Missing", "Table", "checked_missing", "plain", "reading", "scan", "whole"]
@@ -69,7 +69,7 @@ class Table:
         """
         for column in columns:
             if column not in self.schema:
-                raise FrameError(f"{self.name} has no column {brief(column)}; it has {_listed(list(self.schema))}")
+                raise FrameError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
             if column in self.void:
                 raise FrameError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
             self._check_name(column)
@@ -308,7 +308,7 @@ def scan(source: object) -> Table:
     odd = [name for name in schema if not isinstance(name, str)]
     if odd:
         raise FrameError(
-            f"the names of columns must be texts, but the table has {_listed(odd)}; rename them, for example with "
+            f"the names of columns must be texts, but the table has {listed(odd)}; rename them, for example with "
             "frame.columns = frame.columns.map(str)"
         )
     return Table(frame, schema)
@@ -318,7 +318,7 @@ def _no_table(source: object) -> str:
     """Return why something is no table of ours. Only its type is named: what it holds may be private."""
     repeated = _repeated(source)
     if repeated:
-        return f"the table has several columns called {_listed(repeated)}; rename them, so that each has its own name"
+        return f"the table has several columns called {listed(repeated)}; rename them, so that each has its own name"
     column = hasattr(type(source), "__array__") or hasattr(type(source), "to_numpy")
     return (
         "expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not something of "
@@ -332,10 +332,6 @@ def _repeated(source: Any) -> list[Any]:
         names = source.column_names if hasattr(source, "column_names") else source.columns
         return [name for name, count in Counter(names).items() if count > 1]
     return []
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 
 
 def _file(path: str) -> Table:
