@@ -216,7 +216,7 @@ def test_a_sum_on_the_grid_with_its_rounding(families: polars.DataFrame, tmp_pat
         assert abs(float(every.value) - total) < 60 * every.scale  # type: ignore[arg-type]
         mean = session.release(bdp.Mean("height", bounds=(0, 100)), epsilon=1.0)
         assert abs(float(mean.value) - truth / 898) < 60 * mean.scale  # type: ignore[arg-type]
-        with pytest.raises(QueryError, match="898 records, but size = 5"):
+        with pytest.raises(QueryError, match="898 records, not over size = 5"):
             session.release(bdp.Mean("height", bounds=(0, 50), size=5), epsilon=0.5)
         with pytest.raises(QueryError, match="speaks about"):
             session.release(bdp.Count("family", equals="1"), epsilon=0.1)
@@ -233,10 +233,10 @@ def test_integers_on_the_grid_are_exact(tmp_path: Path) -> None:
 
 
 def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
-    table = polars.DataFrame({"x": [50.0] * 20})
+    table = polars.DataFrame({"x": [50.0] * 20, "district": [3] * 20})
     with Session(table, bdp.Independent(), epsilon=10.0, ledger=tmp_path / "b.db", dataset="d") as session:
         private = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45"), epsilon=1.0)
-        public = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45", public_filter=True), epsilon=1.0)
+        public = session.preview(bdp.Sum("x", bounds=(40, 60), where="district = 3", public_filter=True), epsilon=1.0)
     assert private.scale == pytest.approx(60, rel=1e-6)
     assert public.scale == pytest.approx(20, rel=1e-6)
 
@@ -661,9 +661,9 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
 
 def test_the_released_noise_follows_its_law(tmp_path: Path) -> None:
     """Many answers to one count, each asked in other words, against the exact discrete Laplace law."""
-    table = polars.DataFrame({"x": [1, 0, 1]})
+    table = polars.DataFrame({"x": [1, 0, 1], "place": [1, 2, 3]})
     runs = 400
-    queries = [bdp.Count("x", equals=1, where=f"x > -{i + 1}", public_filter=True) for i in range(runs)]
+    queries = [bdp.Count("x", equals=1, where=f"place > -{i + 1}", public_filter=True) for i in range(runs)]
     with Session(table, bdp.Independent(), epsilon=500.0, ledger=tmp_path / "b.db", dataset="d") as session:
         answers = session.release_all(queries, epsilon=float(runs))
     assert answers[0].tau == pytest.approx(1.0)

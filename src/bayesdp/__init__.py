@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bayesdp.calibration import Calibration, calibrate
     from bayesdp.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
+    from bayesdp.inquiry import check_table
     from bayesdp.leakage.registry import register, theorems, unregister
     from bayesdp.leakage.report import Leakage
     from bayesdp.leakage.theorem import Theorem
@@ -54,6 +55,7 @@ __all__ = [
     "Sum",
     "Theorem",
     "calibrate",
+    "check_table",
     "compare",
     "leakage",
     "plot_tradeoff",
@@ -82,6 +84,7 @@ _HOMES = {
     "Sum": "queries",
     "Theorem": "leakage.theorem",
     "calibrate": "calibration",
+    "check_table": "inquiry",
     "compare": "comparison",
     "plot_tradeoff": "plotting",
     "register": "leakage.registry",

@@ -20,6 +20,8 @@ __all__ = [
     "ModelError",
     "NoTheoremAppliesError",
     "QueryError",
+    "RecordsError",
+    "RefusedError",
     "TheoremError",
     "TooLargeError",
 ]
@@ -55,6 +57,24 @@ class ExpressionError(InvalidInputError):
 
 class FrameError(InvalidInputError):
     """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
+
+
+class RecordsError(FrameError):
+    """Something about the records themselves: missing values, ties, a state that the model does not know.
+
+    What it says may depend on private values. It is for the holder of the data; a session says `RefusedError` instead.
+    """
+
+
+class RefusedError(FrameError):
+    """A session refuses because of what the records are. It always says the same: more would be a release."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the table is refused: its records are not what the model or the question needs. Why is not said here, "
+            "because that could tell about a record; the holder of the data sees it with bayesdp.check_table or "
+            "bayesdp diagnose"
+        )
 
 
 class DoesNotApplyError(BayesDPError):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bayesdp.errors import FrameError, InvalidInputError, QueryError
+from bayesdp import validation
+from bayesdp.errors import FrameError, InvalidInputError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
 from bayesdp.frames.expressions import canonical, parse
-from bayesdp.frames.grid import grid_for
-from bayesdp.frames.limits import check_sizes
+from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
+from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.ledger import fingerprint
 from bayesdp.models import GaussianGroups, Model
@@ -19,29 +20,60 @@ from bayesdp.planning import Asked
 from bayesdp.queries import Mean, Query, Sum
 from bayesdp.validation import brief, plain_number
 
-__all__ = ["Inquiry", "check_mean", "missing_rule", "spread"]
+__all__ = ["Inquiry", "check_mean", "check_table", "missing_rule", "spread"]
+
+
+def check_table(
+    frame: object, model: Model, queries: Query | Sequence[Query] = (), *, missing: Missing | None = None
+) -> None:
+    """Say what a session would refuse about a table under a model, and about these questions, in detail.
+
+    A session itself says only that it refuses. This is for those who may see the data: the messages count and name
+    what is wrong, and no guarantee covers them. Nothing is released or charged.
+
+    Raises RecordsError for what is wrong with the records, FrameError for the table, QueryError for a question.
+
+    >>> import polars
+    >>> from bayesdp import MarkovChain
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], column="on", length=3)
+    >>> check_table(polars.DataFrame({"on": [0, 1, 1, 0]}), chain)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model speaks of at most 3; ...
+    """
+    inquiry = Inquiry.into(frame, model, missing)
+    questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
+    if questions:
+        inquiry.exact(inquiry.asked(questions, FINEST_BITS))
 
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A table, the model of it, what is done with missing values, and the public number of rows."""
+    """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
+
+    What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
+    """
 
     table: Table
     model: Model
     missing: Missing
     rows: int
+    _within: set[str] = field(default_factory=set, compare=False, repr=False)
+    """The columns asked about that were found to be within a model that names none."""
 
     @classmethod
     def into(cls, frame: object, model: Model, missing: Missing | None) -> Inquiry:
         """Open a table; missing values are treated as the model was fitted, unless something else is said.
 
-        Raises FrameError for what is no table, is empty, or has longer chains or larger groups than the model allows.
+        Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
         """
         rule, table = missing_rule(model, missing), scan(frame)
         with reading(table):
             rows = row_count(table)
-            check_sizes(table, model, rule)
-        return cls(table, model, rule, rows)
+        within = model.check_table(View(table, rule))
+        if not isinstance(within, type(model)):
+            raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
+        return cls(table, within, rule, rows)
 
     @property
     def name(self) -> str:
@@ -55,7 +87,10 @@ class Inquiry:
         return {"records": self.rows, "columns": columns, "missing": self.missing}
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not speak about; no value is read."""
+        """Resolve columns, choose grids and refuse what the model does not speak about.
+
+        No value is read, except once for each column a model that names none is asked about, and for filtered means.
+        """
         for query in queries:
             if not isinstance(query, Query):
                 raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
@@ -65,11 +100,13 @@ class Inquiry:
         for query, named in zip(queries, everything, strict=True):
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
-            self._check_table(named)
+            self.table.check_names(sorted(self._columns_used(named)))
             grid = None
             if isinstance(named, Sum | Mean):
                 grid = grid_for(named, records, whole=self._whole(named), bits=bits)
                 named = replace(named, step=grid.step)
+            self._check_kinds(named)
+            self._check_within(named)
             sensitivity = grid.span if grid is not None else int(query.sensitivity)
             records = self._averaged(named, records) if isinstance(named, Mean) else records
             found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
@@ -80,24 +117,61 @@ class Inquiry:
         return tuple(found)
 
     def _check_filter(self, query: Query) -> None:
-        """Refuse a private filter on columns the model does not speak about: it would release them."""
-        if query.where is None or query.public_filter:
+        """Refuse a private filter on columns the model does not speak about, and a "public" one on what is protected.
+
+        The first would release columns nobody has accounted for. The second would release the protected values, since
+        a record in or out of the answer tells its value.
+        """
+        if query.where is None:
             return
-        described = self.model.columns or ((query.column,) if self.model.about_values and query.column else ())
-        with reading(self.table):
-            allowed = {name for text in described for name in subject_of(self.table, text).columns}
-        beyond = sorted(parse(query.where).columns - allowed)
-        if described and beyond:
+        asked = self._subjects(query)
+        described = self.model.columns or (asked if self.model.about_values else ())
+        used, modelled = parse(query.where).columns, self._columns_of(described)
+        protected, beyond = sorted(used & (modelled | self._columns_of(asked))), sorted(used - modelled)
+        if query.public_filter and protected:
+            raise QueryError(
+                f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
+                "protected; leave public_filter=True (--public-filter) out"
+            )
+        if not query.public_filter and described and beyond:
             raise QueryError(
                 f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
-                f"{', '.join(map(repr, sorted(allowed)))}, or say public_filter=True if these columns are public"
+                f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
             )
 
-    def _check_table(self, query: Query) -> None:
-        """Refuse what the table cannot answer, by its columns alone."""
+    def _subjects(self, query: Query) -> tuple[str, ...]:
+        """Return the columns and conditions a question is about, without its filter."""
+        return (query.column,) if query.column else self._spread
+
+    def _columns_of(self, texts: Sequence[str]) -> frozenset[str]:
+        """Return the columns of the table that columns and conditions are made of."""
+        with reading(self.table):
+            return frozenset(name for text in texts for name in subject_of(self.table, text).columns)
+
+    def _columns_used(self, query: Query) -> frozenset[str]:
+        filtered = frozenset() if query.where is None else parse(query.where).columns
+        return self._columns_of(self._subjects(query)) | filtered
+
+    def _check_kinds(self, query: Query) -> None:
+        """Refuse what the table cannot answer, by the kinds of its columns.
+
+        Where kinds were read off the values, such a refusal tells about these: then it is one about the records.
+        """
         wide = self._about_all(query)
         table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
-        check_question(table, query, subject=subject, rows=self.rows)
+        try:
+            check_question(table, query, subject=subject, rows=self.rows)
+        except (FrameError, QueryError) as error:
+            if not self.table.types_from_values(self._columns_used(query)):
+                raise
+            raise RecordsError(str(error)) from None
+
+    def _check_within(self, query: Query) -> None:
+        """Look whether the column asked about is within a model that names no column of its own."""
+        if query.column is None or self.model.subject is not None or query.column in self._within:
+            return
+        self.model.check_table(View(self.table, self.missing), query.column)
+        self._within.add(query.column)
 
     def _question(self, query: Query, column: str | None) -> str:
         """Return the fingerprint of a question, the same for the same question in other words."""
@@ -117,8 +191,11 @@ class Inquiry:
 
     def _averaged(self, query: Mean, records: int) -> int:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
-        if query.where is not None or self.missing == "drop":
-            records = self.read([query], wide=self._about_all(query))[0].records
+        if query.where is None and self.missing == "error":
+            if query.size not in (None, records):
+                raise QueryError(f"the mean is over {records} records, not over size = {query.size}; leave size= out")
+            return records
+        records = self.read([query], wide=self._about_all(query))[0].records
         check_mean(query, records)
         return records
 
@@ -159,7 +236,7 @@ class Inquiry:
                 found.update(zip(places, answers, strict=True))
         for i, each in enumerate(asked):
             if isinstance(each.query, Mean) and found[i].records != each.records:
-                raise FrameError(f"{self.name} changed: a mean was over {each.records} records before")
+                raise RecordsError(f"{self.name} changed: a mean was over {each.records} records before")
         return [found[i] for i in range(len(asked))]
 
 
@@ -177,6 +254,6 @@ def spread(model: Model) -> tuple[str, ...]:
 def check_mean(query: Mean, records: int) -> None:
     """Refuse a mean over no records, and one whose size is given and is not that."""
     if records == 0:
-        raise QueryError("the mean is over no records at all; nothing can be said about it")
+        raise RecordsError("the mean is over no records at all; nothing can be said about it")
     if query.size not in (None, records):
-        raise QueryError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")
+        raise RecordsError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")

@@ -9,7 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
-from bayesdp.errors import FrameError, QueryError
+from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
@@ -265,14 +265,14 @@ def _check_missing(table: Table, found: _Totals, missing: Missing) -> None:
         finite = {"finite": nw.col(column).is_finite().cast(nw.Int64)}
         infinite = found.present[column] - _totals(table, finite).sums["finite"]
         if infinite:
-            raise FrameError(
+            raise RecordsError(
                 f"column {column!r} of {table.name} holds {infinite} infinite value{'s' if infinite > 1 else ''}; "
                 "a sum, count or model needs finite ones: replace or remove them"
             )
     lacking = {column: found.rows - present for column, present in found.present.items() if present < found.rows}
     if lacking and missing == "error":
         listed = ", ".join(f"{count} in {column!r}" for column, count in lacking.items())
-        raise FrameError(
+        raise RecordsError(
             f'values are missing in {table.name}: {listed}; fill them in, or say missing="drop" (--missing drop) to '
             "leave those records out, which treats the pattern of missing values as public"
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import narwhals as nw
 
-from bayesdp.errors import FrameError
+from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
@@ -21,7 +21,7 @@ from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.validation import Scalar
 
-__all__ = ["check_roles", "checked_groups", "group_moments", "role_tables"]
+__all__ = ["check_named", "check_roles", "checked_groups", "group_moments", "role_tables"]
 
 _BITS = 62
 _FINEST = 26
@@ -57,17 +57,17 @@ def checked_groups(table: Table, layout: GroupLayout, missing: Missing) -> Table
         if picked.kind(column) not in ("whole", "number"):
             raise FrameError(f"column {column!r} of {table.name} holds no numbers, so it has no moments")
     column_totals(picked, layout.value, missing)
-    _check_named(picked, named)
+    check_named(picked, named)
     return picked
 
 
-def _check_named(table: Table, columns: Sequence[str]) -> None:
+def check_named(table: Table, columns: Sequence[str]) -> None:
     """Refuse records that do not say which group or role they belong to."""
     try:
         column_totals(table, columns, "error")
-    except FrameError:
+    except RecordsError:
         listed = ", ".join(map(repr, columns))
-        raise FrameError(
+        raise RecordsError(
             f"some records of {table.name} have no usable value in {listed}, so they belong to no group; fill these "
             "columns in or remove the records"
         ) from None
@@ -95,9 +95,9 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     assert role is not None
     found = _roles(table, value, role)
     if len(found) < 2:
-        raise FrameError(f"column {role!r} of {table.name} names {len(found)} role; groups need at least two")
+        raise RecordsError(f"column {role!r} of {table.name} names {len(found)} role; groups need at least two")
     if len(found) > _MOST_ROLES:
-        raise FrameError(
+        raise RecordsError(
             f"column {role!r} of {table.name} names {len(found)} roles; at most {_MOST_ROLES} can be told apart: leave "
             "role= out to treat the members of a group as exchangeable"
         )
@@ -157,11 +157,11 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     sums = _sums(table, products)
     check_roles(table, {role: sums[f"twice{i}"] for i, role in enumerate(roles)})
     if not sums["several"]:
-        raise FrameError(_ALONE.format(table.name))
+        raise RecordsError(_ALONE.format(table.name))
     covariance = [[0.0] * size for _ in roles]
     fewest = min(sums[f"n{min(i, j)}_{max(i, j)}"] for i in range(size) for j in range(size))
     if fewest < 2:
-        raise FrameError(
+        raise RecordsError(
             f"some two roles of {table.name} occur together in {fewest} group{'' if fewest == 1 else 's'} only; their "
             "covariance needs at least two"
         )
@@ -176,7 +176,7 @@ def check_roles(table: Table, twice: Mapping[str, int]) -> None:
     """Refuse roles that are taken more than once in a group, given in how many groups each is."""
     for role, groups in twice.items():
         if groups:
-            raise FrameError(
+            raise RecordsError(
                 f"{groups} groups of {table.name} have more than one record in the role {role!r}; a role names one "
                 "member of a group: number them apart, or leave role= out to treat members as exchangeable"
             )
@@ -199,7 +199,7 @@ def _covariance(sums: Mapping[str, int], grids: Sequence[Grid], i: int, j: int) 
         f"s{j}_{i}", f"a{j}_{i}", f"a{j}_{i}", common
     )
     if alone == 0:
-        raise FrameError("two roles do not vary in the groups that have both, so their correlation is not known")
+        raise RecordsError("two roles do not vary in the groups that have both, so their correlation is not known")
     return float(together * steps) * sqrt(float(variance(i) * variance(j) / alone))
 
 
@@ -215,7 +215,7 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
 
     largest = max(whole(part[0][0]) for part in table.parts(largest_of))
     if largest < 2:
-        raise FrameError(_ALONE.format(table.name))
+        raise RecordsError(_ALONE.format(table.name))
     grid = _grid(table, value, *_extremes(table, value), _bits(row_count(table) * largest))
 
     def by_size(frame: Any) -> Any:
@@ -238,7 +238,7 @@ def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
     groups = sum(found[0] for found in sizes.values())
     records = sum(size * found[0] for size, found in sizes.items())
     if groups < 2:
-        raise FrameError("there is one group only; how members vary together needs at least two groups")
+        raise RecordsError("there is one group only; how members vary together needs at least two groups")
     total = sum(found[1] for found in sizes.values())
     between = sum((Fraction(found[2], size) for size, found in sizes.items()), Fraction(-(total**2), records))
     within = sum((Fraction(found[3]) - Fraction(found[2], size) for size, found in sizes.items()), Fraction(0))
@@ -270,7 +270,7 @@ def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid
         return Grid(low, high, low, 1.0, whole=True)
     step = (high - low) / 2.0**bits if high > low else 1.0
     if not 0 < step < float("inf"):
-        raise FrameError(f"the values of column {column!r} of {table.name} are too far apart for exact moments")
+        raise RecordsError(f"the values of column {column!r} of {table.name} are too far apart for exact moments")
     return Grid(low, high, low, step)
 
 
@@ -285,7 +285,7 @@ def _extremes(table: Table, column: str) -> tuple[float, float]:
 
     found = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
     if not found:
-        raise FrameError(f"column {column!r} of {table.name} holds no values")
+        raise RecordsError(f"column {column!r} of {table.name} holds no values")
     return float(min(low for low, _ in found)), float(max(high for _, high in found))
 
 

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError, RecordsError
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
 from bayesdp.validation import Scalar, brief
 
@@ -67,11 +67,10 @@ class Table:
 
         Cleaned: NaN is missing, numbers are 64-bit floats, categories are texts, and what is missing is null.
         """
+        self.check_names(columns)
         for column in columns:
-            if column not in self.schema:
-                raise FrameError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
             if column in self.void:
-                raise FrameError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
+                raise RecordsError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
             self._check_name(column)
         frame = self.frame.select(*dict.fromkeys(columns))
         native: Any = frame.to_native()
@@ -82,6 +81,19 @@ class Table:
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
         frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name)))
         return Table(frame, frame.collect_schema(), self.name)
+
+    def check_names(self, columns: Iterable[str]) -> None:
+        """Refuse names of columns that the table does not have."""
+        for column in columns:
+            if column not in self.schema:
+                raise FrameError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
+
+    def types_from_values(self, columns: Iterable[str]) -> bool:
+        """Whether what some of these columns hold was read off their values: in a CSV file, in pandas's objects."""
+        if self.guessed or not self.in_pandas:
+            return self.guessed
+        types: Any = self.frame.to_native().dtypes
+        return any(types[column].kind == "O" for column in columns)
 
     def _check_name(self, column: str) -> None:
         """Refuse a name that the engine would take for something else, perhaps for other columns."""
@@ -302,7 +314,7 @@ def scan(source: object) -> Table:
     except (TypeError, ValueError, AttributeError):
         raise FrameError(_no_table(source)) from None
     except Exception as error:
-        raise FrameError(
+        raise RecordsError(
             f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_UNSAID}"
         ) from None
     odd = [name for name in schema if not isinstance(name, str)]
@@ -398,7 +410,7 @@ def _typed(column: Any, called: str, name: str, objects: Mapping[str, str]) -> A
     pandas: Any = import_module("pandas")
     held = pandas.api.types.infer_dtype(column, skipna=True)
     if held not in objects:
-        raise FrameError(
+        raise RecordsError(
             f"column {called!r} of {name} has pandas's type object, of which only texts"
             f"{', truths and times' if 'boolean' in objects else ''} can be used; give it a type of its own, such as "
             'Int64, Float64, boolean or datetime64[us]: frame.astype({"column": "Int64"})'
@@ -428,7 +440,7 @@ def reading(table: Table) -> Iterator[None]:
     except Exception as error:
         told = table.guessed and odd_csv(table.name)
         stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-        raise FrameError(f"{table.name} cannot be read: {told or stopped}") from None
+        raise RecordsError(f"{table.name} cannot be read: {told or stopped}") from None
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 
-from bayesdp.errors import FrameError
+from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, period
@@ -153,7 +153,7 @@ class Sequences:
 
     def refuse_unplaced(self, records: int) -> NoReturn:
         """Refuse records that have no place in a chain."""
-        raise FrameError(
+        raise RecordsError(
             f"{records} records of {self.table.name} have no value in the columns that order them or tell entities "
             "apart, so they have no place in a chain; fill these columns in or remove the records"
         )
@@ -185,10 +185,38 @@ class Sequences:
         found: Counter[tuple[Any, ...]] = Counter()
         for part in self.table.parts(grouped):
             if len(part) >= _MOST_ROWS:
-                raise FrameError(f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}")
+                raise RecordsError(
+                    f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}"
+                )
             for *key, count in part:
                 found[tuple(map(plain, key))] += whole(count)
         return found
+
+    def relations(self) -> Counter[Any]:
+        """Return how many records relate in each way to the one before them."""
+        return _relations(self.count({}))
+
+    def check(self, relations: Counter[Any], layout: ChainLayout) -> None:
+        """Refuse ties, records closer than the step, and records that have no place in a chain."""
+        table, order = self.table, ", ".join(layout.order_by)
+        tied, close = relations[TIED], relations[CLOSE]
+        if tied and self.placed_by_order:
+            with reading(table):
+                unplaced = row_count(table) - present_records(table, self.orders)
+            if unplaced:
+                self.refuse_unplaced(unplaced)
+        if tied:
+            raise RecordsError(
+                f"{tied} records of {table.name} have the same {order} as the record before them"
+                + (" of the same entity" if layout.entity else "")
+                + ", so which one comes first is not known; add a column that breaks the ties to order_by"
+                + ("" if layout.entity else ", or name the entities with entity=")
+            )
+        if close:
+            raise RecordsError(
+                f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), "
+                f"or at the same {order}; give the spacing of {order}, or leave step= out"
+            )
 
 
 def transitions(source: object, state: str, layout: ChainLayout, missing: Missing = "error") -> Transitions:
@@ -212,19 +240,16 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
         sizes = chains.sizes()
         lacking = sizes.lacking
         if lacking and missing == "error":
-            raise FrameError(
+            raise RecordsError(
                 f"values are missing in {table.name}: {lacking} records have no {state!r}; fill them in, or say "
                 'missing="drop" (--missing drop): each is then a gap in its chain, and the pattern of gaps is public'
             )
         if lacking == rows:
-            raise FrameError(f"no record of {table.name} has a value of {state!r}")
+            raise RecordsError(f"no record of {table.name} has a value of {state!r}")
         found = chains.count({"p": chains.before("s"), "n": nw.col("s")})
-        if chains.placed_by_order and any(relation == TIED for *_, relation in found):
-            placed = present_records(table, layout.order_by)
-            if placed < rows:
-                chains.refuse_unplaced(rows - placed)
-    check_relations(table, found, layout)
-    _check_steps(table, found, layout, sizes)
+    relations = _relations(found)
+    chains.check(relations, layout)
+    _check_steps(table, relations, layout, sizes)
     pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
     states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
     counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
@@ -286,31 +311,20 @@ def _period(step: object) -> datetime.timedelta:
     return length
 
 
-def check_relations(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLayout) -> None:
-    """Refuse ties and records closer than the step, given counts whose keys end with the relation."""
-    order = ", ".join(layout.order_by)
-    tied = sum(count for (*_, relation), count in found.items() if relation == TIED)
-    if tied:
-        raise FrameError(
-            f"{tied} records of {table.name} have the same {order} as the record before them"
-            + (" of the same entity" if layout.entity else "")
-            + ", so which one comes first is not known; add a column that breaks the ties to order_by"
-            + ("" if layout.entity else ", or name the entities with entity=")
-        )
-    close = sum(count for (*_, relation), count in found.items() if relation == CLOSE)
-    if close:
-        raise FrameError(
-            f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), or at "
-            f"the same {order}; give the spacing of {order}, or leave step= out"
-        )
+def _relations(found: Counter[tuple[Any, ...]]) -> Counter[Any]:
+    """Return how many records relate in each way to the one before, given counts whose keys end with the relation."""
+    relations: Counter[Any] = Counter()
+    for (*_, relation), count in found.items():
+        relations[relation] += count
+    return relations
 
 
-def _check_steps(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLayout, sizes: Sizes) -> None:
+def _check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
     """Refuse a step that no record keeps: then there is not one transition."""
-    if layout.step is None or sizes.longest < 2 or any(relation == FOLLOWS for *_, relation in found):
+    if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
         return
     (order,) = layout.order_by
-    raise FrameError(
+    raise RecordsError(
         f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
         f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of {order!r} as "
         "step= (--step), or leave step= out"
@@ -319,7 +333,7 @@ def _check_steps(table: Table, found: Counter[tuple[Any, ...]], layout: ChainLay
 
 def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:
     if len(states) > LARGEST_CHAIN:
-        raise FrameError(
+        raise RecordsError(
             f"{name!r} has {len(states)} different values; a chain has at most {LARGEST_CHAIN} states: group the "
             f"values first, for example with a condition such as '{name} > 0'"
         )

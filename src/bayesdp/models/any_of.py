@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
+from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.validation import brief
 
@@ -75,6 +76,16 @@ class AnyOf(Model):
             self.check_query(query)
         for model in self.models:
             model.check_queries(queries)
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the models as they hold on a table; it must be within every one of them."""
+        models = (model.check_table(table, subject or self.subject) for model in self.models)
+        return type(self)(*models, column=self.column, record=self.record)
+
+    @property
+    def unchecked(self) -> str | None:
+        sentences = dict.fromkeys(model.unchecked for model in self.models if model.unchecked)
+        return " ".join(sentences) or None
 
     def _content(self) -> dict[str, Any]:
         return {"models": [model.to_dict() for model in self.models]}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from bayesdp import validation
-from bayesdp.errors import ModelError
+from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model
+from bayesdp.models.layout import column_names
+from bayesdp.models.view import TableView
 
 __all__ = ["ArbitraryGroups"]
 
@@ -16,11 +19,14 @@ __all__ = ["ArbitraryGroups"]
 class ArbitraryGroups(Model):
     """Records come in independent groups of at most `size`; nothing is assumed inside a group.
 
+    group: the columns that tell which records belong together, so that a session can see that no group is larger.
+
     >>> ArbitraryGroups(4).assumption
     'at most 4 records are correlated with one another, in any way'
     """
 
     size: int
+    group: Sequence[str] = field(default=(), kw_only=True)
 
     kind: ClassVar[str] = "arbitrary"
     about_values: ClassVar[bool] = False
@@ -29,6 +35,7 @@ class ArbitraryGroups(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "size", validation.natural("size", self.size, ModelError))
+        object.__setattr__(self, "group", column_names("group", self.group))
 
     @property
     def group_size(self) -> int:
@@ -38,8 +45,27 @@ class ArbitraryGroups(Model):
     def assumption(self) -> str:
         return f"at most {self.size} records are correlated with one another, in any way"
 
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the model; refuses a table with a larger group, if the model names the columns of groups."""
+        if self.group:
+            largest = table.largest_group(self.group)
+            if largest > self.size:
+                raise RecordsError(
+                    f"{table.name} has a group of {largest} records, but the model speaks of at most {self.size}"
+                )
+        return self
+
+    @property
+    def unchecked(self) -> str | None:
+        if self.group:
+            return None
+        return (
+            f"That no group has more than {self.size} records was not checked on the table: the model does not name "
+            "the columns that tell which records belong together."
+        )
+
     def _content(self) -> dict[str, Any]:
-        return {"size": self.size}
+        return {"size": self.size} | ({"group": list(self.group)} if self.group else {})
 
     @classmethod
     def _required(cls) -> frozenset[str]:

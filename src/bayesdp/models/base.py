@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from bayesdp import documents, validation
 from bayesdp.documents import Document
 from bayesdp.errors import ModelError, QueryError
+from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.validation import brief
 
@@ -93,6 +94,21 @@ class Model(Document):
     def columns(self) -> tuple[str, ...]:
         """The columns whose values the model describes; empty when it speaks about whatever is asked."""
         return () if self.subject is None else (self.subject,)
+
+    @abstractmethod
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the model as it holds on a table: with gaps, for example, if the table may have some.
+
+        subject: the column or condition asked about, for a model that does not name its own.
+
+        Raises RecordsError, which says in detail what is wrong, for a table that is outside of the model: a state it
+        does not know, a longer chain, a larger group, two records of a group in one role.
+        """
+
+    @property
+    def unchecked(self) -> str | None:
+        """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
+        return None
 
     def diagnose(self, frame: object, *args: Any, **columns: Any) -> Diagnosis:
         """Say whether a table looks as the model assumes; chains and normal groups can tell.

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesdp import validation
-from bayesdp.errors import ModelError
+from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
+from bayesdp.models.view import TableView
 from bayesdp.rounding import shown_below
 from bayesdp.tables import table
 from bayesdp.validation import Matrix, brief
@@ -268,6 +269,44 @@ class GaussianGroups(Model):
     @property
     def estimated(self) -> bool:
         return self.moments is not None
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the model; refuses a table with a larger group, an unknown role, or a role twice in a group."""
+        layout = self.layout
+        if layout is None:
+            return self
+        largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
+        if largest > self.group_size:
+            raise RecordsError(
+                f"{table.name} has a group of {largest} records, but the model speaks of at most {self.group_size}; "
+                "fit it again"
+            )
+        if layout.role is not None:
+            self._check_roles(table, table.roles(layout))
+        return self
+
+    def _check_roles(self, table: TableView, roles: Mapping[str, int]) -> None:
+        known = self.moments.roles if isinstance(self.moments, Moments) else ()
+        strange = sorted(set(roles) - set(known)) if known else []
+        if strange or len(roles) > self.group_size:
+            raise RecordsError(
+                f"{table.name} has roles that the model does not know: {brief(strange or sorted(roles))}; fit it again"
+            )
+        twice = sorted(role for role, most in roles.items() if most > 1)
+        if twice:
+            raise RecordsError(
+                f"some group of {table.name} has more than one record in the role {twice[0]!r}; a role names one "
+                "member of a group: number them apart, or fit the model without roles"
+            )
+
+    @property
+    def unchecked(self) -> str | None:
+        if self.layout is not None:
+            return None
+        return (
+            f"That no group has more than {self.group_size} records was not checked on the table: the model does not "
+            "name the columns that tell which records belong together."
+        )
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = (

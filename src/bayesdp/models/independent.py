@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from bayesdp.models.base import Model
+from bayesdp.models.view import TableView
 
 __all__ = ["Independent"]
 
@@ -29,6 +30,10 @@ class Independent(Model):
     @property
     def assumption(self) -> str:
         return "all records are independent of one another"
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the model: independence has no size or order that a table could exceed."""
+        return self
 
     def _content(self) -> dict[str, Any]:
         return {}

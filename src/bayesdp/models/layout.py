@@ -13,7 +13,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.validation import brief
 
-__all__ = ["ChainLayout", "GroupLayout", "column_name", "period"]
+__all__ = ["ChainLayout", "GroupLayout", "column_name", "column_names", "period"]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class ChainLayout(_Layout):
     dropped: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order_by", _columns("order_by", self.order_by))
-        object.__setattr__(self, "entity", _columns("entity", self.entity))
+        object.__setattr__(self, "order_by", column_names("order_by", self.order_by))
+        object.__setattr__(self, "entity", column_names("entity", self.entity))
         if not self.order_by:
             raise ModelError("order_by names no column; a chain needs to know which record comes next")
         object.__setattr__(self, "step", _spacing(self.step))
@@ -101,8 +101,8 @@ class GroupLayout(_Layout):
     dropped: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _columns("value", self.value))
-        object.__setattr__(self, "group", _columns("group", self.group))
+        object.__setattr__(self, "value", column_names("value", self.value))
+        object.__setattr__(self, "group", column_names("group", self.group))
         if self.role is not None:
             column_name("role", self.role)
         if not self.value:
@@ -121,8 +121,8 @@ class GroupLayout(_Layout):
         >>> GroupLayout("height", "family", "member").renamed("height", None, None).role
         'member'
         """
-        values = self.value if value is None else _columns("value", value)
-        groups = _columns("group", group) if group else self.group if values == self.value else ()
+        values = self.value if value is None else column_names("value", value)
+        groups = column_names("group", group) if group else self.group if values == self.value else ()
         same = (values, groups) == (self.value, self.group)
         return replace(self, value=values, group=groups, role=self.role if role is None and same else role)
 
@@ -173,7 +173,8 @@ def _written(length: datetime.timedelta) -> str:
     return f"{length // unit}{name}"
 
 
-def _columns(name: str, value: Any) -> tuple[str, ...]:
+def column_names(name: str, value: Any) -> tuple[str, ...]:
+    """Return the names of columns, given as one name, several, or None for none; refuses a name twice."""
     listed = hasattr(value, "tolist") and not hasattr(value, "iloc") and not isinstance(value, type)
     given = value.tolist() if listed else () if value is None else value
     names = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)

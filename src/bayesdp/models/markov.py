@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from bayesdp import validation
-from bayesdp.errors import ModelError, QueryError
+from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
 from bayesdp.models.layout import ChainLayout, column_name
+from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.tables import table
 from bayesdp.validation import Matrix, Scalar, Values, brief
@@ -387,6 +388,32 @@ class MarkovChain(Model):
             if value not in self.states:
                 known = ", ".join(map(brief, self.states[:8])) + (", …" if len(self.states) > 8 else "")
                 raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}")
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the chain as it holds on a table: with gaps, unless the table shows that there are none.
+
+        That shows only if the model has an order and a step, and every record of the table follows the one before it
+        by that step. Refuses other states, a longer chain, ties, and records closer than the step.
+        """
+        asked = self.subject if self.subject is not None else subject
+        if asked is None:
+            return replace(self, gaps=True)
+        chains = table.chains(asked, self.states, self.layout)
+        if self.length is not None and chains.longest > self.length:
+            raise RecordsError(
+                f"{table.name} has a chain of {chains.longest} records, but the model speaks of at most {self.length}; "
+                "fit it again, or say how entities are told apart"
+            )
+        return replace(self, gaps=self.gaps or not chains.unbroken)
+
+    @property
+    def unchecked(self) -> str | None:
+        if self.layout is not None:
+            return None
+        return (
+            "In which order records follow one another was not checked on the table, and all of it was taken for one "
+            "chain: the model does not name the columns."
+        )
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {

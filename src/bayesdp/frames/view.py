@@ -1,0 +1,83 @@
+"""A table as models see it: what they need to know to say whether it is within them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.errors import RecordsError
+from bayesdp.frames.aggregates import tally
+from bayesdp.frames.groups import check_named
+from bayesdp.frames.source import Missing, Table, plain, reading, whole
+from bayesdp.frames.transitions import FOLLOWS, Sequences
+from bayesdp.models.layout import ChainLayout, GroupLayout
+from bayesdp.models.view import Chains
+from bayesdp.queries import Count
+from bayesdp.validation import Values
+
+__all__ = ["View"]
+
+
+@dataclass(frozen=True)
+class View:
+    """A table, and what is done with its missing values."""
+
+    table: Table
+    missing: Missing
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return self.table.name
+
+    def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
+        """Return the chains; refuses other states than these, ties, and records closer than the step."""
+        known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
+        if known.counts[0] < known.records:
+            raise RecordsError(
+                f"{known.records - known.counts[0]} records of {self.name} have a value of {subject!r} that is not a "
+                "state of the chain; fit it again"
+            )
+        if layout is None:
+            return Chains(known.records, unbroken=False)
+        with reading(self.table):
+            sequences = Sequences.of(self.table, subject, layout)
+            sizes = sequences.sizes()
+            relations = sequences.relations()
+        sequences.check(relations, layout)
+        unbroken = layout.step is not None and not sizes.lacking and relations[FOLLOWS] == known.records - sizes.chains
+        return Chains(sizes.longest, unbroken)
+
+    def largest_group(self, group: Sequence[str], value: str | None = None) -> int:
+        """Return the most records that agree in the columns `group`, of those that have a `value`."""
+        return max(self._largest(group, value, ()).values())
+
+    def roles(self, layout: GroupLayout) -> Mapping[str, int]:
+        """Return the roles, by their names, and the most records of one group that have each."""
+        assert layout.role is not None
+        found = self._largest(layout.group, layout.value[0], (layout.role,))
+        return {str(role): most for (role,), most in found.items() if most}
+
+    def _largest(self, group: Sequence[str], value: str | None, by: Sequence[str]) -> Mapping[tuple[object, ...], int]:
+        """Return the size of the largest group for each value of the columns `by`, none for all together."""
+        with reading(self.table):
+            named = [*group, *by]
+            picked = self.table.pick([*named, *([] if value is None else [value])])
+            check_named(picked, named)
+            keys = {f"g{i}": nw.col(column) for i, column in enumerate(named)}
+            kinds = list(keys)[len(group) :]
+            counted = nw.lit(1) if value is None else (~nw.col(value).is_null()).cast(nw.Int64)
+
+            def sizes(frame: Any) -> Any:
+                groups = frame.select(**keys, n=counted).group_by(*keys).agg(nw.col("n").sum())
+                return groups.group_by(*kinds).agg(nw.col("n").max()) if kinds else groups.select(nw.col("n").max())
+
+            largest: dict[tuple[object, ...], int] = {}
+            for part in picked.together(group).parts(sizes):
+                for *kind, most in part:
+                    key = tuple(map(plain, kind))
+                    largest[key] = max(largest.get(key, 0), whole(most))
+            return largest
