@@ -249,14 +249,14 @@ def test_it_reads_as_paragraphs_a_table_and_json() -> None:
     diagnosis = diagnose_chain(counted([path]), CHAIN)
     paragraphs = str(diagnosis).split("\n\n")
     assert len(paragraphs) == 2 + len(diagnosis.findings)
-    assert "3,000 records of 1 entity. Verdict: fine." in paragraphs[0]
+    assert "3,000 records of 1 entity. Verdict: not tested." in paragraphs[0]
     assert paragraphs[1].startswith("✓ dependence: fine. Does the next record")
     assert "No guarantee" not in paragraphs[0]
     assert "no guarantee covers it" in paragraphs[-1]
-    assert len(diagnosis.table().splitlines()) == 2 + len(diagnosis.findings)
+    assert len(diagnosis.overview().splitlines()) == 2 + len(diagnosis.findings)
     document = json.loads(diagnosis.to_json())
     assert document == diagnosis.to_dict()
-    assert document["verdict"] == "fine"
+    assert document["verdict"] == "not tested"
     assert document["findings"][0].keys() >= {"name", "tested", "figure", "verdict", "meaning", "advice", "values"}
 
 
@@ -288,7 +288,7 @@ def test_statistics_of_other_states_are_refused() -> None:
 def test_findings_refuse_unknown_verdicts_and_infinities() -> None:
     with pytest.raises(InvalidInputError, match="a verdict is one of"):
         Finding("a", "b", "c", "good", "d", "e")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="must be finite"):
+    with pytest.raises(InvalidInputError, match="must be a finite number"):
         Finding("a", "b", "c", "fine", "d", "e", {"x": math.inf})
 
 

@@ -2,6 +2,6 @@
 
 from bayesdp.diagnostics.gaussian import GroupSample, diagnose_groups
 from bayesdp.diagnostics.markov import ChainStatistics, diagnose_chain
-from bayesdp.diagnostics.report import Diagnosis, Finding, Verdict
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 
 __all__ = ["ChainStatistics", "Diagnosis", "Finding", "GroupSample", "Verdict", "diagnose_chain", "diagnose_groups"]

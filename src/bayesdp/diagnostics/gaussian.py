@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp import validation
-from bayesdp.diagnostics.report import Diagnosis, Outcome, UntestableError, check, judge, shown_p, worst
+from bayesdp.diagnostics.report import Outcome, UntestableError, check, judge, shown_p
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import GaussianGroups
 from bayesdp.models.arrays import readonly
+from bayesdp.models.diagnosis import Diagnosis, worst
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from operator import and_, or_
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +18,7 @@ import numpy as np
 
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
 from bayesdp.errors import FrameError
+from bayesdp.frames.aggregates import row_count
 from bayesdp.frames.groups import check_roles, checked_groups, role_tables
 from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
@@ -51,7 +55,13 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         counts, halves, triples = _chain_counts(chains, states, found.records + found.missing)
         entities = _entity_counts(chains, states) if found.entities > 1 else None
     statistics = ChainStatistics(states, counts, triples, halves, entities, found.entities, found.records)
-    return diagnose_chain(statistics, model)
+    return _dated(diagnose_chain(statistics, model), table, found.records + found.missing)
+
+
+def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
+    """Return the diagnosis with the table it saw and the day; where the table lies is nobody's business."""
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    return replace(diagnosis, date=today, table=Path(table.name).name or table.name, rows=rows)
 
 
 def _rule(layout: ChainLayout | GroupLayout) -> Missing:
@@ -114,11 +124,12 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
         picked = checked_groups(table, layout, _rule(layout))
         exchangeable = not layout.wide and layout.role is None
         sample = _records_by_group(picked, layout) if exchangeable else _groups_by_role(picked, layout)
+        rows = row_count(table)
     if isinstance(model.moments, Moments) and model.moments.roles not in ((), sample.roles):
         raise FrameError(
             f"the roles in {table.name} are not those of the model, {', '.join(model.moments.roles)}; fit it again"
         )
-    return diagnose_groups(sample, model)
+    return _dated(diagnose_groups(sample, model), table, rows)
 
 
 def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:

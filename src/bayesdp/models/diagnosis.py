@@ -1,0 +1,273 @@
+"""What a diagnosis says: one finding for each thing tested, and the verdict they come to. JSON in and out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, get_args
+
+from bayesdp import validation
+from bayesdp.documents import Document
+from bayesdp.errors import ModelError
+from bayesdp.tables import table as text_table
+from bayesdp.validation import brief
+
+__all__ = ["Diagnosis", "Finding", "Verdict", "worst"]
+
+Verdict = Literal["fine", "not tested", "doubtful", "violated"]
+"""From the least to the most alarming."""
+
+NOTES = (
+    "A test can find a violation, but cannot prove an assumption: fine means that a test which would have seen a "
+    "deviation that matters saw none.",
+    "This report was computed from the data without any noise. It is for those who may see the data; no guarantee "
+    "covers it.",
+)
+
+_RANK = {verdict: rank for rank, verdict in enumerate(get_args(Verdict))}
+_MARKS: Mapping[Verdict, str] = {"fine": "✓", "not tested": "–", "doubtful": "?", "violated": "✗"}
+
+
+def worst(*verdicts: Verdict) -> Verdict:
+    """Return the verdict of several: violated if any is, else doubtful, else not tested; fine only if all are.
+
+    >>> worst("fine", "not tested"), worst("not tested", "doubtful"), worst("fine", "fine"), worst()
+    ('not tested', 'doubtful', 'fine', 'not tested')
+    """
+    return max(verdicts, key=_RANK.__getitem__, default="not tested")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One assumption, tested.
+
+    name:    the assumption in a word or two.
+    tested:  what was asked of the data, and how.
+    figure:  the statistic, its degrees of freedom, the p-value and the size of the deviation; empty if there is none.
+    verdict: "fine", "doubtful", "violated" or "not tested".
+    meaning: what that means for the guarantee; why nothing was tested, if nothing was.
+    advice:  what to do; empty if nothing needs doing.
+    values:  the figures as finite numbers.
+    word:    what is shown in place of the verdict where that says it better, such as "present".
+
+    Raises ModelError for another verdict and for values that are not finite.
+
+    >>> print(Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", ""))
+    ✓ order: fine. Is one record enough? p = 0.7. It is.
+    """
+
+    name: str
+    tested: str
+    figure: str
+    verdict: Verdict
+    meaning: str
+    advice: str
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
+    word: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("tested", "figure", "meaning", "advice", "word"):
+            _text(f"the {name} of a finding", getattr(self, name))
+        validation.line("the name of a finding", self.name, ModelError)
+        _check_verdict(self.verdict)
+        if not isinstance(self.values, Mapping) or not all(isinstance(key, str) for key in self.values):
+            raise ModelError(f"the values of a finding must be numbers by name, not {brief(self.values)}")
+        values = {
+            key: validation.number(f"the value {key!r} of a finding", value, ModelError)
+            for key, value in self.values.items()
+        }
+        object.__setattr__(self, "values", values)
+
+    @property
+    def shown(self) -> str:
+        """The verdict as it is printed: its word, if it has one."""
+        return self.word or self.verdict
+
+    def __str__(self) -> str:
+        figure = f"{self.figure}." if self.figure else ""
+        parts = [f"{_MARKS[self.verdict]} {self.name}: {self.shown}.", self.tested, figure, self.meaning, self.advice]
+        return " ".join(part for part in parts if part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as a JSON object."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "word": self.word,
+            "tested": self.tested,
+            "figure": self.figure,
+            "values": dict(self.values),
+            "meaning": self.meaning,
+            "advice": self.advice,
+        }
+
+    @classmethod
+    def from_dict(cls, document: object) -> Self:
+        """Read a finding from its JSON object.
+
+        Raises ModelError for entries that are missing, unknown or of another type.
+
+        >>> order = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "", {"p_value": 0.7})
+        >>> Finding.from_dict(order.to_dict()) == order
+        True
+        """
+        known = ("name", "verdict", "tested", "figure", "values", "meaning", "advice")
+        return cls(**_entries("a finding", document, known, ("word",)))
+
+
+@dataclass(frozen=True)
+class Diagnosis(Document):
+    """What the data say about a model: `overview()` is the short form, `brief` what may travel with an answer.
+
+    assumption: the model's assumption, as the end of a sentence that begins "if".
+    records:    how many records were looked at.
+    basis:      the same in words, with the entities or groups they belong to.
+    trusted:    what is taken on trust, for no test of this table can see it: sentences.
+    date:       the day of the diagnosis, in UTC, such as "2026-11-16"; empty if it is not known.
+    table:      the name of the table that was looked at, without the folders it lies in.
+    rows:       how many rows that table has, those with missing values included.
+
+    >>> fine = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "")
+    >>> diagnosis = Diagnosis("the records follow a chain", (fine,), 100, "100 records of 1 entity")
+    >>> diagnosis.verdict
+    'fine'
+    >>> print(diagnosis.overview())
+    assumption  verdict  figure
+    ----------  -------  -------
+    order          fine  p = 0.7
+    """
+
+    assumption: str
+    findings: tuple[Finding, ...]
+    records: int
+    basis: str
+    trusted: tuple[str, ...] = ()
+    date: str = ""
+    table: str = "the table"
+    rows: int = 0
+
+    def __post_init__(self) -> None:
+        _text("the assumption of a diagnosis", self.assumption)
+        _text("the basis of a diagnosis", self.basis)
+        if not all(isinstance(finding, Finding) for finding in self.findings):
+            raise ModelError("the findings of a diagnosis must be Finding(...)")
+        for sentence in self.trusted:
+            _text("what a diagnosis takes on trust", sentence)
+        object.__setattr__(self, "findings", tuple(self.findings))
+        object.__setattr__(self, "trusted", tuple(self.trusted))
+        object.__setattr__(self, "date", _date(self.date))
+        validation.line("the table of a diagnosis", self.table, ModelError)
+        for name in ("records", "rows"):
+            number = validation.natural(f"the {name} of a diagnosis", getattr(self, name), ModelError, least=0)
+            object.__setattr__(self, name, number)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Violated if any finding is, else doubtful, else not tested; fine only if all are, and there are some."""
+        return worst(*(finding.verdict for finding in self.findings))
+
+    @property
+    def brief(self) -> dict[str, Any]:
+        """The verdicts as a short JSON object, for answers and ledgers: no figures, which are exact statistics."""
+        return {
+            "verdict": self.verdict,
+            "date": self.date,
+            "table": self.table,
+            "rows": self.rows,
+            "findings": [{"name": finding.name, "verdict": finding.verdict} for finding in self.findings],
+        }
+
+    def __str__(self) -> str:
+        seen = f"{self.table}, {self.date}: {self.basis}" if self.date else self.basis
+        head = f"Assumed: {self.assumption}. Looked at: {seen}. Verdict: {self.verdict}."
+        trust = [" ".join(["Taken on trust:", *self.trusted])] if self.trusted else []
+        return "\n\n".join([head, *map(str, self.findings), *trust, " ".join(NOTES)])
+
+    def overview(self) -> str:
+        """Return the verdicts as a text table, each with the first of its figures or the reason for none."""
+        rows = [
+            [finding.name, finding.shown, finding.figure.partition(";")[0] or finding.meaning]
+            for finding in self.findings
+        ]
+        return text_table(["assumption", "verdict", "figure"], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp diagnose --json` prints."""
+        return {
+            "assumption": self.assumption,
+            "date": self.date,
+            "table": self.table,
+            "rows": self.rows,
+            "records": self.records,
+            "basis": self.basis,
+            "verdict": self.verdict,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "trusted": list(self.trusted),
+            "notes": list(NOTES),
+        }
+
+    @classmethod
+    def from_dict(cls, document: object) -> Self:
+        """Read a diagnosis from its JSON object.
+
+        Raises ModelError for entries that are missing, unknown or of another type, and for a verdict that is not the
+        one its findings come to.
+
+        >>> order = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "", {"p_value": 0.7})
+        >>> diagnosis = Diagnosis("the records follow a chain", (order,), 100, "100 records", date="2026-11-16")
+        >>> Diagnosis.from_dict(diagnosis.to_dict()) == diagnosis
+        True
+        """
+        known = ("assumption", "date", "table", "rows", "records", "basis", "verdict", "findings", "trusted", "notes")
+        entries = _entries("a diagnosis", document, known)
+        _texts("the notes of a diagnosis", entries.pop("notes"))
+        verdict = _check_verdict(entries.pop("verdict"))
+        findings = validation.items("the findings of a diagnosis", entries.pop("findings"), ModelError)
+        trusted = _texts("what a diagnosis takes on trust", entries.pop("trusted"))
+        read = cls(**entries, findings=tuple(map(Finding.from_dict, findings)), trusted=trusted)
+        if verdict != read.verdict:
+            raise ModelError(f'the diagnosis says "{verdict}", but its findings come to "{read.verdict}"')
+        return read
+
+
+def _entries(what: str, document: object, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the entries of a JSON object that has all of `known` and nothing but these and `optional`."""
+    if not isinstance(document, Mapping):
+        raise ModelError(f"{what} must be a JSON object, not {brief(document)}")
+    for key in document:
+        if key not in (*known, *optional):
+            raise ModelError(f"{what} has no {brief(key)}; it knows {', '.join((*known, *optional))}")
+    for key in known:
+        if key not in document:
+            raise ModelError(f'{what} needs "{key}"')
+    return dict(document)
+
+
+def _check_verdict(value: object) -> Verdict:
+    for verdict in get_args(Verdict):
+        if isinstance(value, str) and value == verdict:
+            known: Verdict = verdict
+            return known
+    raise ModelError(f"a verdict is one of {', '.join(_RANK)}, not {brief(value)}")
+
+
+def _date(value: object) -> str:
+    """Return an ISO date in its one form, or an empty text."""
+    if value == "":
+        return ""
+    text = _text("the date of a diagnosis", value)
+    try:
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise ModelError(f"the date of a diagnosis must be one such as 2026-11-16, not {brief(value)}") from None
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    return tuple(_text(name, each) for each in validation.items(name, value, ModelError))
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{name} must be a text, not {brief(value)}")
+    return value
