@@ -8,25 +8,34 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from bayesdp import validation
+from bayesdp import __version__, validation
 from bayesdp.accounting import affordable, leaked, remaining, spend_of, standing_for
 from bayesdp.answer import Answer, Value
 from bayesdp.documents import Document
-from bayesdp.errors import CalibrationError, FrameError, InvalidInputError, QueryError
+from bayesdp.errors import (
+    CalibrationError,
+    FrameError,
+    InvalidInputError,
+    ModelError,
+    QueryError,
+    RecordsError,
+    RefusedError,
+)
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.source import Missing
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.inquiry import Inquiry
 from bayesdp.leakage.report import BETA, DROPPED
-from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
+from bayesdp.ledger import Account, Charge, Ledger, Receipt, State, default_ledger, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain, Model
 from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
@@ -34,10 +43,10 @@ from bayesdp.queries import Count, Mean, Query
 from bayesdp.rounding import float_above, shown_above, shown_below
 from bayesdp.validation import brief
 
-__all__ = ["DEFAULT_LEDGER", "Preview", "Randomized", "Session"]
+__all__ = ["Preview", "Randomized", "Session"]
 
-DEFAULT_LEDGER = "bayesdp-ledger.db"
-"""The ledger, a SQLite file in the current folder, unless another is named."""
+OUTSIDE = "the records are not what the model or the question needs"
+"""What the ledger keeps of a refusal: the same for all, since more would tell about records."""
 
 _GRIDS = (FINEST_BITS, 32, 24, 16, 8)
 """How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
@@ -108,16 +117,23 @@ class Session:
     """Releases answers about one table under one model, within one budget.
 
     frame:   a dataframe of any supported engine, or the path of .parquet or .csv files.
-    model:   what is assumed about how records are correlated.
+    model:   what is assumed about how records are correlated. The table must be within it.
     dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
              know that two names are one table.
     epsilon: the budget. The first release writes it into the ledger with the model and a description of the table, and
              opening the data set again does not change it: `bayesdp budget lower` and `raise` do.
-    ledger:  a SQLite file or URL, or a PostgreSQL URL.
+    ledger:  a SQLite file or URL, or a PostgreSQL URL; by default the user's own (`bayesdp.ledger.default_ledger`).
     missing: "error" or "drop"; by default as the model was fitted.
+    accept:  why releases are made although the model's diagnosis says "violated"; without a reason they are refused.
+             The ledger and the statement keep it.
+    by:      who is responsible for the releases, for the ledger and the statement.
+    separate_because: why this is not the table of another account that looks the same.
 
-    Raises FrameError for a table that does not fit the model, LedgerError for a ledger that cannot be used or that
-    knows the data set under another model or description.
+    No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
+    more, to those who may see the data. Refusals are entered in the ledger.
+
+    Raises RefusedError for a table that is outside of the model, FrameError for what is no table, LedgerError for a
+    ledger that cannot be used or that knows the data set under another model or description.
     """
 
     def __init__(
@@ -127,25 +143,33 @@ class Session:
         *,
         dataset: str,
         epsilon: float | None = None,
-        ledger: str | Path | Ledger = DEFAULT_LEDGER,
+        ledger: str | Path | Ledger | None = None,
         missing: Missing | None = None,
+        accept: str | None = None,
+        by: str | None = None,
+        separate_because: str | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
-        self._model, self._frame = model, frame
-        self._inquiry = Inquiry.into(frame, model, missing)
-        self._fingerprint = fingerprint(model.to_dict())
+        self._frame = frame
+        self._accept = None if accept is None else validation.line("accept", accept)
+        self._by = None if by is None else validation.line("by", by)
         self._owned = not isinstance(ledger, Ledger)
-        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
+            self._ledger.check_model(self._dataset, *(form.identity for form in model.forms()))
+            with self._discreet(Account(self._ledger, self._dataset)):
+                self._inquiry = Inquiry.into(frame, model, missing)
+            self._model = self._inquiry.model
             self._account = self._ledger.account(
                 self._dataset,
-                model=model.to_dict(),
+                model=self._model.identity,
                 description=self._inquiry.description,
                 budget=budget,
                 at_once=False,
+                separate_because=separate_because,
             )
         except BaseException:
             self.close()
@@ -158,6 +182,34 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    @contextmanager
+    def _discreet(self, account: Account) -> Iterator[None]:
+        """Say of whatever is wrong with the records only that it is refused, and enter the refusal in the ledger."""
+        refused = False
+        try:
+            yield
+        except RecordsError:
+            refused = True
+        if refused:
+            account.refused(OUTSIDE)
+            raise RefusedError
+
+    def _accepted(self, accept: str | None) -> str | None:
+        """Return the reason for a release under a model that its diagnosis denies; refuses one without a reason."""
+        diagnosis = self._model.diagnosis
+        if diagnosis is None or diagnosis.verdict != "violated":
+            return None
+        reason = self._accept if accept is None else validation.line("accept", accept)
+        if reason is None:
+            denied = ", ".join(finding.name for finding in diagnosis.findings if finding.verdict == "violated")
+            raise ModelError(
+                f"the model's diagnosis of {diagnosis.date or 'an unknown date'} says that {diagnosis.table} does not "
+                f"follow it (violated: {denied}), so nothing would be proven about a release; take a model that the "
+                'data do not deny, or say accept="reason" (--accept-violated REASON), which the ledger and the '
+                "statement keep"
+            )
+        return reason
 
     def close(self) -> None:
         """Close the ledger, if this session opened it."""
@@ -195,7 +247,13 @@ class Session:
         return tuple(_randomized(body) or Answer.stored(body) for body in bodies)
 
     def release(
-        self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
+        self,
+        query: Query,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+        accept: str | None = None,
     ) -> Answer:
         """Answer a question with noise, and charge for it.
 
@@ -203,10 +261,13 @@ class Session:
         that much with probability at most `beta`. A question that has been answered at least as well returns the stored
         answer at no cost.
 
+        accept: why it is released although the model's diagnosis says "violated"; by default as the session was told.
+
         Raises BudgetError if the budget does not allow it, QueryError for a question the model does not speak about,
-        FrameError for what is wrong with the data; then nothing is charged. A LedgerError after the charge leaves it.
+        ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
+        is charged. A LedgerError after the charge leaves it.
         """
-        return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta)[0]
+        return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)[0]
 
     def release_all(
         self,
@@ -215,19 +276,31 @@ class Session:
         epsilon: float | None = None,
         alpha: float | None = None,
         beta: float = BETA,
+        accept: str | None = None,
     ) -> tuple[Answer, ...]:
         """Answer several questions in one scan and one charge, all or nothing.
 
         `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
         """
         target = Target.of(epsilon, alpha, beta)
+        terms = self._terms(accept)
         asked: tuple[Any, ...] = tuple(validation.items("queries", queries))
-        for bits in _GRIDS:
-            try:
-                return self._release(self._inquiry.asked(asked, bits), target)
-            except TooFineError:
-                continue
+        with self._discreet(self._account):
+            for bits in _GRIDS:
+                try:
+                    return self._release(self._inquiry.asked(asked, bits), target, terms)
+                except TooFineError:
+                    continue
         raise CalibrationError(_TOO_SMALL)
+
+    def _terms(self, accept: str | None) -> Mapping[str, Any]:
+        """Return what the ledger and every answer keep of the circumstances of a release."""
+        diagnosis = self._model.diagnosis
+        return {
+            "diagnosis": None if diagnosis is None else diagnosis.brief,
+            "accepted": self._accepted(accept),
+            "by": self._by,
+        }
 
     def preview(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
@@ -237,17 +310,18 @@ class Session:
         No value is read, except to count the records of a mean that has a filter or leaves records out.
         """
         target = Target.of(epsilon, alpha, beta)
-        for bits in _GRIDS:
-            (asked,) = self._inquiry.asked([query], bits)
-            state = self._account.state(asked.question)
-            try:
-                found = plan(self._model, (asked,), target, state)
-            except TooFineError:
-                continue
-            return self._previewed(asked, found, target, state)
+        with self._discreet(self._account):
+            for bits in _GRIDS:
+                (asked,) = self._inquiry.asked([query], bits)
+                state = self._account.state(asked.question)
+                try:
+                    planned = plan(self._model, (asked,), target, state)
+                except TooFineError:
+                    continue
+                return self._previewed(asked, planned, target, state)
         raise CalibrationError(_TOO_SMALL)
 
-    def randomize(self, *, epsilon: float) -> Randomized:
+    def randomize(self, *, epsilon: float, accept: str | None = None) -> Randomized:
         """Release every record's state of a binary chain by randomized response, as a column of the caller's engine.
 
         Each record is kept or flipped by chance on its own, so the column as a whole is τ-DP. It is not kept in the
@@ -256,14 +330,18 @@ class Session:
         Needs a chain of two states and a table in memory (pandas, Polars, PyArrow) that lacks none of them.
         """
         target = Target.of(epsilon, None, BETA)
+        terms = self._terms(accept)
         model = self._model
         if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
             raise QueryError("randomized response is for a chain of two states that names its column or condition")
-        (asked,) = self._inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
-        everyone = Count(model.subject, isin=tuple(model.states))
-        truths = truth_column(self._frame, self._inquiry.table, asked.query)
-        if self._inquiry.read([everyone])[0].counts != (self._inquiry.rows,) or len(truths) != self._inquiry.rows:
-            raise FrameError(f"{self._inquiry.name} has changed: it holds other states than the chain's, or other rows")
+        with self._discreet(self._account):
+            (asked,) = self._inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+            everyone = Count(model.subject, isin=tuple(model.states))
+            truths = truth_column(self._frame, self._inquiry.table, asked.query)
+            if self._inquiry.read([everyone])[0].counts != (self._inquiry.rows,):
+                raise RecordsError(f"{self._inquiry.name} holds other states than the chain's")
+            if len(truths) != self._inquiry.rows:
+                raise FrameError(f"{self._inquiry.name} has {len(truths)} rows now, but had {self._inquiry.rows}")
         asked = replace(asked, question=fingerprint({"randomize": model.subject}))
 
         decided: list[tuple[Charge, RandomizedResponseMechanism]] = []
@@ -271,8 +349,8 @@ class Session:
         def decide(state: State) -> Charge:
             spent = spend_of(state.totals)
             cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
-            made = Plan(state.head, cost.tau, (asked,), {}, cost)
-            charge = _charge(asked, made, target.to_dict(), randomized=model.subject)
+            planned = Plan(state.head, cost.tau, (asked,), {}, cost)
+            charge = _charge(asked, planned, target.to_dict(), {**terms, "randomized": model.subject})
             mechanism = RandomizedResponseMechanism(cost.tau)
             require_private(mechanism)
             decided.append((charge, mechanism))
@@ -296,17 +374,19 @@ class Session:
         self._account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
         return released
 
-    def _release(self, asked: tuple[Asked, ...], target: Target) -> tuple[Answer, ...]:
+    def _release(self, asked: tuple[Asked, ...], target: Target, terms: Mapping[str, Any]) -> tuple[Answer, ...]:
         """Release; another process that has been charged for the same question a moment ago is waited for."""
         begun = time.monotonic()
         while time.monotonic() < begun + _PATIENCE:
             try:
-                return self._released(asked, target, waiting=True)
+                return self._released(asked, target, terms, waiting=True)
             except _InTheMakingError:
                 time.sleep(_PAUSE)
-        return self._released(asked, target, waiting=False)
+        return self._released(asked, target, terms, waiting=False)
 
-    def _released(self, asked: tuple[Asked, ...], target: Target, *, waiting: bool) -> tuple[Answer, ...]:
+    def _released(
+        self, asked: tuple[Asked, ...], target: Target, terms: Mapping[str, Any], *, waiting: bool
+    ) -> tuple[Answer, ...]:
         """Read, charge, commit, draw, store."""
         state = self._account.state(*(each.question for each in asked))
         made = plan(self._model, asked, target, state)
@@ -325,12 +405,14 @@ class Session:
                 made = plan(self._model, asked, target, state)
                 if waiting:
                     _check_unanswered(made, state)
-            return tuple(_charge(each, made, request) for each in made.fresh)
+            return tuple(_charge(each, made, request, terms) for each in made.fresh)
 
         receipts = self._account.charge(decide)
         answers = self._again(made, receipts[0].state if receipts else self._account.state(), target)
         for each, receipt in zip(made.fresh, receipts, strict=True):
-            answers[each.question] = self._drawn(each, tallies[each.question], made, receipt, request, target.beta)
+            drawn = self._drawn(each, tallies[each.question], made, receipt, target.beta, terms)
+            self._account.answer(receipt, {**drawn.to_dict(), "asked": request})
+            answers[each.question] = drawn
         return tuple(answers[each.question] for each in asked)
 
     def _again(self, made: Plan, state: State, target: Target) -> dict[str, Answer]:
@@ -345,17 +427,14 @@ class Session:
         }
 
     def _drawn(
-        self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, request: dict[str, Any], beta: float
+        self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, beta: float, terms: Mapping[str, Any]
     ) -> Answer:
-        """Draw the noise of a charged release, and store the answer."""
+        """Draw the noise of a charged release."""
         assert made.cost is not None
         mechanism = asked.mechanism(made.tau)
         noisy = mechanism.release(exact.counts)
         leakage = made.cost.leakage
-        several = len(made.fresh) > 1
-        together = [f"This ε is for {len(made.fresh)} answers released together."] if several else []
-        dropped = [DROPPED] if self._inquiry.missing == "drop" else []
-        answer = Answer(
+        return Answer(
             value=_value(asked, noisy, exact.records),
             query=asked.query,
             dataset=self._dataset,
@@ -374,15 +453,31 @@ class Session:
             assumption=leakage.assumption,
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             query_fingerprint=asked.question,
-            model_fingerprint=self._fingerprint,
+            model_fingerprint=fingerprint(self._model.identity),
             entry=receipt.entry,
             head=receipt.head,
-            notes=(*dict.fromkeys((*leakage.notes, *dropped)), *together),
+            notes=self._notes(leakage.notes, len(made.fresh)),
             worst_case=leakage.worst_case,
             beta=beta,
+            version=__version__,
+            ledger=self._ledger.name,
+            parameters=self._model.parameters,
+            **terms,
         )
-        self._account.answer(receipt, {**answer.to_dict(), "asked": request})
-        return answer
+
+    def _notes(self, notes: Sequence[str], together: int) -> tuple[str, ...]:
+        """Return what the reader of an answer must know beyond its numbers, each sentence once."""
+        diagnosis = self._model.diagnosis
+        size, rows = self._model.group_size, self._inquiry.rows
+        sentences = [
+            *notes,
+            *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([self._model.unchecked] if self._model.unchecked else []),
+            *([_ELSEWHERE.format(diagnosis.table)] if diagnosis is not None and diagnosis.rows != rows else []),
+            *([_IMPOSSIBLE] if not self._model.about_values and size is not None and size >= rows > 1 else []),
+            *([f"This ε is for {together} answers released together."] if together > 1 else []),
+        ]
+        return tuple(dict.fromkeys(sentences))
 
     def _previewed(self, asked: Asked, found: Plan, target: Target, state: State) -> Preview:
         cost = found.cost
@@ -442,7 +537,15 @@ def _check_unanswered(made: Plan, state: State) -> None:
             raise _InTheMakingError
 
 
-def _charge(asked: Asked, made: Plan, request: dict[str, Any], **more: str | None) -> Charge:
+_ELSEWHERE = "The diagnosis is one of {}, which has another number of rows than the table released from."
+
+_IMPOSSIBLE = (
+    "All records may be correlated with one another in any way: then no useful answer about all of them can be "
+    "protected (docs/theory/impossibility.md)."
+)
+
+
+def _charge(asked: Asked, made: Plan, request: dict[str, Any], terms: Mapping[str, Any]) -> Charge:
     assert made.cost is not None
     details = {
         "asked": request,
@@ -452,7 +555,7 @@ def _charge(asked: Asked, made: Plan, request: dict[str, Any], **more: str | Non
         "theorem": made.cost.leakage.theorem,
         "sensitivity": asked.sensitivity,
         "query": asked.query.to_dict(),
-        **more,
+        **{name: value for name, value in terms.items() if value is not None},
     }
     standing = standing_for(asked.query).to_dict()
     return Charge(asked.question, fingerprint(standing), standing, made.tau, details)

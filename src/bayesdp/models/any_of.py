@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar, Self
 
 from bayesdp import validation
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
+from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.validation import brief
@@ -19,6 +21,9 @@ __all__ = ["AnyOf"]
 @dataclass(frozen=True, init=False)
 class AnyOf(Model):
     """One of `models` holds, nobody knows which; the leakage is the largest over them.
+
+    Its diagnosis is that of the model that its table denies least, if all of them were diagnosed: what is assumed is
+    denied only if every one of them is.
 
     >>> from bayesdp.models import ArbitraryGroups, Independent
     >>> AnyOf(Independent(), ArbitraryGroups(3)).group_size
@@ -50,6 +55,7 @@ class AnyOf(Model):
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
         object.__setattr__(self, "models", members)
+        object.__setattr__(self, "diagnosis", least_alarming([member.diagnosis for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
         object.__setattr__(self, "record", records.pop() if records else "record")
         super().__post_init__()
@@ -76,6 +82,23 @@ class AnyOf(Model):
             self.check_query(query)
         for model in self.models:
             model.check_queries(queries)
+
+    def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
+        """Refuse: the models of an AnyOf are diagnosed one by one."""
+        raise ModelError("a diagnosis is about one model; give it to the models of AnyOf one by one")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {**self.to_dict(), "models": [model.identity for model in self.models]}
+
+    def forms(self) -> tuple[Self, ...]:
+        combinations = product(*(model.forms() for model in self.models))
+        return tuple(type(self)(*models, column=self.column, record=self.record) for models in combinations)
+
+    def to_dict(self) -> dict[str, Any]:
+        entries = super().to_dict()
+        entries.pop("diagnosis", None)
+        return entries
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the models as they hold on a table; it must be within every one of them."""

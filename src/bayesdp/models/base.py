@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp import documents, validation
 from bayesdp.documents import Document
 from bayesdp.errors import ModelError, QueryError
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from bayesdp.diagnostics import Diagnosis
 
 __all__ = ["SCHEMA", "Model"]
 
@@ -30,12 +29,15 @@ SCHEMA = 1
 class Model(Document):
     """An assumption about how records are correlated. Frozen, validated, hashable, and a JSON document.
 
-    column: the column whose records are correlated, or None when the model speaks about whatever is asked.
-    record: what one record is, in the singular ("5-minute interval"); guarantees name it as the privacy unit.
+    column:    the column whose records are correlated, or None when the model speaks about whatever is asked.
+    record:    what one record is, in the singular ("5-minute interval"); guarantees name it as the privacy unit.
+    diagnosis: what a table said about the assumption, if one was asked: `fit` does, `with_diagnosis` stores it. Models
+               that differ in it only are equal.
     """
 
     column: str | None = None
     record: str = "record"
+    diagnosis: Diagnosis | None = field(default=None, compare=False, repr=False)
 
     kind: ClassVar[str]
     about_values: ClassVar[bool] = True
@@ -55,6 +57,8 @@ class Model(Document):
         if self.column is not None:
             validation.text("column", self.column, ModelError)
         validation.text("record", self.record, ModelError)
+        if self.diagnosis is not None and not isinstance(self.diagnosis, Diagnosis):
+            raise ModelError(f"diagnosis must be a Diagnosis, as diagnose returns it, not {brief(self.diagnosis)}")
 
     @property
     def unit(self) -> str:
@@ -117,6 +121,19 @@ class Model(Document):
         """
         raise ModelError(f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}')
 
+    def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
+        """Return the model with a diagnosis, which travels with it into its JSON, releases and statements."""
+        return replace(self, diagnosis=diagnosis)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The JSON object without what tables have said about the model: what a ledger knows the model by."""
+        return {name: value for name, value in self.to_dict().items() if name != "diagnosis"}
+
+    def forms(self) -> tuple[Self, ...]:
+        """Return the forms in which `check_table` may return the model, whatever the table."""
+        return (self,)
+
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield models from the posterior of the parameters, given what they were estimated from.
 
@@ -157,6 +174,8 @@ class Model(Document):
         extras: dict[str, Any] = {} if self.column is None else {"column": self.column}
         if self.record != "record":
             extras["record"] = self.record
+        if self.diagnosis is not None:
+            extras["diagnosis"] = self.diagnosis.to_dict()
         return {"schema": SCHEMA, "type": self.kind} | self._content() | extras
 
     @abstractmethod
@@ -209,6 +228,8 @@ class Model(Document):
         for key in sorted(cls._required()):
             if key not in entries:
                 raise ModelError(f'a model of type "{cls.kind}" needs "{key}"')
+        if entries.get("diagnosis") is not None:
+            entries["diagnosis"] = Diagnosis.from_dict(entries["diagnosis"])
         return cls._read(entries)
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
@@ -13,7 +13,7 @@ from bayesdp.errors import ModelError
 from bayesdp.tables import table as text_table
 from bayesdp.validation import brief
 
-__all__ = ["Diagnosis", "Finding", "Verdict", "worst"]
+__all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
 
 Verdict = Literal["fine", "not tested", "doubtful", "violated"]
 """From the least to the most alarming."""
@@ -229,6 +229,14 @@ class Diagnosis(Document):
         if verdict != read.verdict:
             raise ModelError(f'the diagnosis says "{verdict}", but its findings come to "{read.verdict}"')
         return read
+
+
+def least_alarming(diagnoses: Sequence[Diagnosis | None]) -> Diagnosis | None:
+    """Return the diagnosis with the least alarming verdict; None if one is lacking: that model may hold, or not."""
+    given = [diagnosis for diagnosis in diagnoses if diagnosis is not None]
+    if not given or len(given) < len(diagnoses):
+        return None
+    return min(given, key=lambda diagnosis: _RANK[diagnosis.verdict])
 
 
 def _entries(what: str, document: object, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.view import TableView
@@ -23,7 +24,6 @@ from bayesdp.validation import Matrix, brief
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bayesdp.diagnostics import Diagnosis
 
 __all__ = ["GaussianGroups"]
 
@@ -139,6 +139,7 @@ class GaussianGroups(Model):
         missing: Literal["error", "drop"] = "error",
         distance: float | None = None,
         record: str = "record",
+        diagnose: bool = True,
     ) -> Self:
         """Estimate the model from a table of any engine, or a .parquet or .csv file.
 
@@ -146,6 +147,9 @@ class GaussianGroups(Model):
         covariance of the roles is estimated, each pair over the groups that have both; without, the members of a group
         are exchangeable: one correlation (the intraclass correlation), one variance, the size of the largest group.
         Wide data: several `value` columns, one row a group, the columns are the roles.
+
+        The table is asked about the assumption, too, and what it says is stored in the model; diagnose=False saves the
+        time, and the model then says that it was never diagnosed.
 
         Raises FrameError for what is wrong with the table (missing values unless missing="drop", groups of one only,
         two records of a group in one role), ModelError for a covariance that is not positive definite.
@@ -156,10 +160,12 @@ class GaussianGroups(Model):
         0.772
         """
         from bayesdp.frames.groups import group_moments
+        from bayesdp.frames.source import scan
 
         layout = GroupLayout(value, () if group is None else group, role, dropped=missing == "drop")
-        moments = group_moments(frame, layout, missing)
-        return cls(
+        table = scan(frame)
+        moments = group_moments(table, layout, missing)
+        groups = cls(
             covariance=moments.covariance,
             moments=moments,
             layout=layout,
@@ -167,6 +173,7 @@ class GaussianGroups(Model):
             distance=distance,
             record=record,
         )
+        return groups.with_diagnosis(groups.diagnose(table)) if diagnose else groups
 
     def diagnose(
         self,

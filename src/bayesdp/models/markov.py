@@ -15,6 +15,7 @@ from bayesdp import validation
 from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
@@ -24,7 +25,6 @@ from bayesdp.validation import Matrix, Scalar, Values, brief
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from bayesdp.diagnostics import Diagnosis
 
 __all__ = ["MarkovChain"]
 
@@ -170,6 +170,7 @@ class MarkovChain(Model):
         missing: Literal["error", "drop"] = "error",
         start: Literal["stationary", "any"] = "stationary",
         record: str = "record",
+        diagnose: bool = True,
     ) -> Self:
         """Estimate the chain from a table of any engine, or a .parquet or .csv file.
 
@@ -180,6 +181,8 @@ class MarkovChain(Model):
                    between them, and what follows a gap is not a transition.
         smoothing: added to every count; 0 keeps transitions that were never seen impossible.
         missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
+        diagnose:  whether to ask the table about the assumption, too, and store what it says in the model. False saves
+                   time; the model then says that it was never diagnosed.
 
         The model keeps the counts and knows whether there are gaps; its length is the largest number of records of one
         entity. Raises FrameError for what is wrong with the table, ModelError for a chain that cannot be estimated.
@@ -189,11 +192,13 @@ class MarkovChain(Model):
         >>> MarkovChain.fit(frame, state="steps > 0", order_by="t").counts
         ((1, 2), (1, 1))
         """
+        from bayesdp.frames.source import scan
         from bayesdp.frames.transitions import transitions
 
         layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
-        found = transitions(frame, column_name("state", state), layout, missing)
-        return cls.from_counts(
+        table = scan(frame)
+        found = transitions(table, column_name("state", state), layout, missing)
+        chain = cls.from_counts(
             found.counts,
             states=found.states,
             length=found.longest,
@@ -205,6 +210,7 @@ class MarkovChain(Model):
             record=record,
             layout=layout,
         )
+        return chain.with_diagnosis(chain.diagnose(table)) if diagnose else chain
 
     def diagnose(
         self,
@@ -405,6 +411,9 @@ class MarkovChain(Model):
                 "fit it again, or say how entities are told apart"
             )
         return replace(self, gaps=self.gaps or not chains.unbroken)
+
+    def forms(self) -> tuple[Self, ...]:
+        return (self,) if self.gaps else (self, replace(self, gaps=True))
 
     @property
     def unchecked(self) -> str | None:
