@@ -26,7 +26,7 @@ from bayesdp.frames.source import Missing
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.inquiry import Inquiry
 from bayesdp.leakage.report import BETA, DROPPED
-from bayesdp.ledger import Charge, Ledger, Receipt, State, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain, Model
 from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
@@ -34,10 +34,7 @@ from bayesdp.queries import Count, Mean, Query
 from bayesdp.rounding import float_above, shown_above, shown_below
 from bayesdp.validation import brief
 
-__all__ = ["DEFAULT_LEDGER", "Preview", "Randomized", "Session"]
-
-DEFAULT_LEDGER = "bayesdp-ledger.db"
-"""The ledger, a SQLite file in the current folder, unless another is named."""
+__all__ = ["Preview", "Randomized", "Session"]
 
 _GRIDS = (FINEST_BITS, 32, 24, 16, 8)
 """How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
@@ -113,8 +110,9 @@ class Session:
              know that two names are one table.
     epsilon: the budget. The first release writes it into the ledger with the model and a description of the table, and
              opening the data set again does not change it: `bayesdp budget lower` and `raise` do.
-    ledger:  a SQLite file or URL, or a PostgreSQL URL.
+    ledger:  a SQLite file or URL, or a PostgreSQL URL; by default the one in BAYESDP_LEDGER, else the user's own.
     missing: "error" or "drop"; by default as the model was fitted.
+    separate_because: why this is another data set than one in the ledger that looks the same; kept there.
 
     Raises FrameError for a table that does not fit the model, LedgerError for a ledger that cannot be used or that
     knows the data set under another model or description.
@@ -127,8 +125,9 @@ class Session:
         *,
         dataset: str,
         epsilon: float | None = None,
-        ledger: str | Path | Ledger = DEFAULT_LEDGER,
+        ledger: str | Path | Ledger | None = None,
         missing: Missing | None = None,
+        separate_because: str | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
@@ -138,7 +137,7 @@ class Session:
         self._inquiry = Inquiry.into(frame, model, missing)
         self._fingerprint = fingerprint(model.to_dict())
         self._owned = not isinstance(ledger, Ledger)
-        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
+        self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
             self._account = self._ledger.account(
                 self._dataset,
@@ -146,7 +145,9 @@ class Session:
                 description=self._inquiry.description,
                 budget=budget,
                 at_once=False,
+                separate_because=separate_because,
             )
+            self._dataset = self._account.dataset
         except BaseException:
             self.close()
             raise
@@ -163,6 +164,10 @@ class Session:
         """Close the ledger, if this session opened it."""
         if self._owned:
             self._ledger.close()
+
+    def open_account(self) -> None:
+        """Open the data set's account now, without a release; LedgerError if it is open already."""
+        self._account.open()
 
     @property
     def model(self) -> Model:
