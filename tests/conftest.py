@@ -1,10 +1,14 @@
-"""Hypothesis profiles: the same examples on every run, more of them in `make test-all`; `explore` draws new ones."""
+"""Hypothesis profiles: the same examples on every run, more in `make test-all`, new ones in `explore`. No real ledger."""
 
+import itertools
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+_NUMBERS = itertools.count()
 
 settings.register_profile(
     "default", max_examples=100, deadline=None, derandomize=True, suppress_health_check=_SLOW_IS_FINE
@@ -12,3 +16,9 @@ settings.register_profile(
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=500)
 settings.register_profile("explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def ledger_of_nobody(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's own ledger: the default one is a new file."""
+    monkeypatch.setenv("BAYESDP_LEDGER", str(tmp_path_factory.getbasetemp() / f"ledger-{next(_NUMBERS)}.db"))

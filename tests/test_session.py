@@ -248,7 +248,7 @@ def test_the_step_of_a_sum_from_a_csv_file_does_not_depend_on_its_values(tmp_pat
         path = tmp_path / f"{name}.csv"
         polars.DataFrame({"k": values}, strict=False).write_csv(path)
         with Session(
-            path, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset=name, missing="drop"
+            path, bdp.Independent(), epsilon=9.0, ledger=tmp_path / f"{name}.db", dataset=name, missing="drop"
         ) as session:
             answer = session.release(bdp.Sum("k", bounds=(0, 8)), epsilon=1.0)
             unit = session.release(bdp.Sum("k", bounds=(0, 8), step=1), epsilon=1.0)
@@ -284,8 +284,10 @@ def test_reopening_needs_the_same_model_and_data(
         Session(activity, bdp.ArbitraryGroups(20000), ledger=ledger, dataset="steps")
     with pytest.raises(BayesDPError):
         Session(activity.head(10000), chain, ledger=ledger, dataset="steps")
+    with pytest.raises(LedgerError, match="looks like 'steps'"):
+        Session(activity, chain, epsilon=2.0, ledger=ledger, dataset="another")
     with pytest.raises(BayesDPError, match="budget"):
-        Session(activity, chain, ledger=ledger, dataset="another")
+        Session(activity, chain, ledger=ledger, dataset="another", separate_because="of another year")
 
 
 def test_a_first_release_that_fails_does_not_open_the_data_set(tmp_path: Path) -> None:
@@ -641,7 +643,7 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
         "pandas": polars.DataFrame({"on": bits}).to_pandas(),
         "arrow": polars.DataFrame({"on": bits}).to_arrow(),
     }.items():
-        with Session(table, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset=name) as session:
+        with Session(table, model, epsilon=5.0, ledger=tmp_path / f"{name}.db", dataset=name) as session:
             found = session.randomize(epsilon=2.0)
             assert len(found.column) == 2000
             flipped = sum(bool(a) != bool(b) for a, b in zip(found.column.to_numpy(), bits, strict=True))

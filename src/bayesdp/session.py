@@ -35,7 +35,7 @@ from bayesdp.frames.source import Missing
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.inquiry import Inquiry
 from bayesdp.leakage.report import BETA, DROPPED
-from bayesdp.ledger import Account, Charge, Ledger, Receipt, State, default_ledger, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain, Model
 from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
@@ -160,7 +160,7 @@ class Session:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
             self._ledger.check_model(self._dataset, *(form.identity for form in model.forms()))
-            with self._discreet(Account(self._ledger, self._dataset)):
+            with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
             self._account = self._ledger.account(
@@ -171,6 +171,7 @@ class Session:
                 at_once=False,
                 separate_because=separate_because,
             )
+            self._dataset = self._account.dataset
         except BaseException:
             self.close()
             raise
@@ -184,7 +185,7 @@ class Session:
         self.close()
 
     @contextmanager
-    def _discreet(self, account: Account) -> Iterator[None]:
+    def _discreet(self) -> Iterator[None]:
         """Say of whatever is wrong with the records only that it is refused, and enter the refusal in the ledger."""
         refused = False
         try:
@@ -192,7 +193,7 @@ class Session:
         except RecordsError:
             refused = True
         if refused:
-            account.refused(OUTSIDE)
+            self._ledger.refused(self._dataset, OUTSIDE)
             raise RefusedError
 
     def _accepted(self, accept: str | None) -> str | None:
@@ -215,6 +216,10 @@ class Session:
         """Close the ledger, if this session opened it."""
         if self._owned:
             self._ledger.close()
+
+    def open_account(self) -> None:
+        """Open the data set's account now, without a release; LedgerError if it is open already."""
+        self._account.open()
 
     @property
     def model(self) -> Model:
@@ -285,7 +290,7 @@ class Session:
         target = Target.of(epsilon, alpha, beta)
         terms = self._terms(accept)
         asked: tuple[Any, ...] = tuple(validation.items("queries", queries))
-        with self._discreet(self._account):
+        with self._discreet():
             for bits in _GRIDS:
                 try:
                     return self._release(self._inquiry.asked(asked, bits), target, terms)
@@ -310,7 +315,7 @@ class Session:
         No value is read, except to count the records of a mean that has a filter or leaves records out.
         """
         target = Target.of(epsilon, alpha, beta)
-        with self._discreet(self._account):
+        with self._discreet():
             for bits in _GRIDS:
                 (asked,) = self._inquiry.asked([query], bits)
                 state = self._account.state(asked.question)
@@ -334,7 +339,7 @@ class Session:
         model = self._model
         if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
             raise QueryError("randomized response is for a chain of two states that names its column or condition")
-        with self._discreet(self._account):
+        with self._discreet():
             (asked,) = self._inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
             everyone = Count(model.subject, isin=tuple(model.states))
             truths = truth_column(self._frame, self._inquiry.table, asked.query)

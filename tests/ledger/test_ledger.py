@@ -15,6 +15,7 @@ from bayesdp.ledger import Account, Charge, Ledger, Receipt, State, fingerprint
 
 MODEL = {"type": "independent"}
 DESCRIPTION = {"rows": 100, "columns": ["s"]}
+OTHER = {"rows": 101, "columns": ["s"]}
 COUNT = {"query": "count", "states": [1]}
 NOT_A_NUMBER: Any = "much"
 
@@ -116,7 +117,7 @@ def test_answers_are_found_by_their_question_newest_first(account: Account) -> N
 
 def test_answers_belong_to_their_data_set(account: Account, ledger: Ledger) -> None:
     account.answer(account.charge(lambda state: count()), {"value": 1})
-    other = ledger.account("other", model=MODEL, description=DESCRIPTION, budget=1.0)
+    other = ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
     assert other.answers("q") == ()
     assert other.state().totals == ()
     assert ledger.datasets() == ("other", "steps")
@@ -134,7 +135,7 @@ def test_a_charge_has_one_answer(account: Account, ledger: Ledger) -> None:
 
 def test_an_answer_needs_a_receipt_of_this_account(account: Account, ledger: Ledger) -> None:
     receipt = account.charge(lambda state: count())
-    other = ledger.account("other", model=MODEL, description=DESCRIPTION, budget=1.0)
+    other = ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
     forged = [
         Receipt(1, receipt.head, receipt.state),
         Receipt(2, "0" * 64, receipt.state),
@@ -222,9 +223,9 @@ def test_a_budget_is_raised_only_for_a_reason(account: Account, ledger: Ledger) 
     for reason in ("", "  ", nothing):
         with pytest.raises(InvalidInputError, match="reason must be a non-empty text"):
             ledger.raise_budget("steps", 9.0, reason=reason)
-    assert [json.loads(entry.body) for entry in ledger.entries("steps", "raise")] == [
-        {"before": 2.0, "budget": 3.0, "reason": "agreed on 1 May"}
-    ]
+    (raised,) = (entry.content() for entry in ledger.entries("steps", "raise"))
+    assert raised.pop("account")
+    assert raised == {"before": 2.0, "budget": 3.0, "reason": "agreed on 1 May"}
 
 
 def test_a_data_set_without_account_is_refused(ledger: Ledger) -> None:
@@ -331,7 +332,7 @@ def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> N
     receipt = account.charge(lambda state: count(0.5, epsilon=1.0))
     account.answer(receipt, {"value": 41})
     exported = json.loads(json.dumps(ledger.export(), allow_nan=False))
-    assert exported["schema"] == 1
+    assert (exported["kind"], exported["schema"]) == ("ledger", 1)
     assert exported["head"] == ledger.state("steps").head
     assert exported["datasets"] == [
         {
@@ -342,6 +343,8 @@ def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> N
         }
     ]
     opened, charged, answered = exported["entries"]
+    seals = [entry["body"].pop("account") for entry in (opened, charged)]
+    assert len(set(seals)) == 2
     assert opened["body"] == {"budget": 2.0, "description": DESCRIPTION, "model": MODEL}
     assert charged["body"] == {"details": {"epsilon": 1.0}, "key": "count", "query": COUNT, "tau": 0.5}
     assert (answered["body"], answered["charge"], answered["question"]) == ({"value": 41}, 2, "q")
@@ -349,7 +352,7 @@ def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> N
 
 
 def test_entries_can_be_chosen(account: Account, ledger: Ledger) -> None:
-    ledger.account("other", model=MODEL, description=DESCRIPTION, budget=1.0)
+    ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
     account.charge(lambda state: count())
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
     assert [entry.number for entry in ledger.entries("steps")] == [1, 3]

@@ -14,6 +14,7 @@ from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Charge, Ledger, Verification
 from bayesdp.ledger.database import accounts, entries, ledgers, totals
 
+DESCRIPTIONS = {"steps": {"rows": 9}, "höhe": {"rows": 8}}
 TABLES = [ledgers, entries, accounts, totals]
 
 
@@ -21,7 +22,7 @@ TABLES = [ledgers, entries, accounts, totals]
 def written(ledger: Ledger) -> Ledger:
     """A ledger with every kind of entry, on two data sets."""
     for name in ("steps", "höhe"):
-        account = ledger.account(name, model={"type": "independent"}, description={"rows": 9}, budget=2.0)
+        account = ledger.account(name, model={"type": "independent"}, description=DESCRIPTIONS[name], budget=2.0)
         receipt = account.charge(lambda state: Charge("q", "count", {"query": "count"}, 0.1, {"epsilon": 1.0}))
         account.answer(receipt, {"value": 41})
         account.charge(lambda state: (Charge("q", "count", {"query": "count"}, 0.2), Charge("r", "sum", {}, 0.25)))
@@ -179,7 +180,7 @@ def rewrite(ledger: Ledger, raw: sa.Engine, **changed: Any) -> None:
         ({"body": '{"before":1.0,"budget":-1.0,"reason":"x"}'}, "budget must be greater than 0"),
         ({"kind": "open", "body": '{"budget":1.0,"description":{},"model":{}}'}, "was opened before"),
         ({"kind": "charge", "body": '{"key":"k","query":{},"tau":-1.0}'}, "tau must be greater than 0"),
-        ({"kind": "charge", "body": '{"key":"sum","query":{"a":1},"tau":1.0}'}, "stood for another query before"),
+        ({"kind": "charge", "body": '{"key":"sum","query":{"a":1},"tau":1.0}'}, "stands for another query already"),
     ],
 )
 def test_entries_that_contradict_each_other_are_found_under_right_hashes(
@@ -250,8 +251,8 @@ def test_damaged_totals_stop_the_account_instead_of_being_believed(written: Ledg
 
 
 def test_damaged_bodies_are_not_returned(written: Ledger, raw: sa.Engine) -> None:
-    run(raw, entries.update().values(body="{"))
     account = written.account("steps", model={"type": "independent"}, description={"rows": 9}, budget=None)
+    run(raw, entries.update().values(body="{"))
     with pytest.raises(LedgerError, match="damaged"):
         account.answers("q")
     with pytest.raises(LedgerError, match="damaged"):

@@ -7,6 +7,18 @@ only, never records.
 """
 
 from bayesdp.ledger.ledger import Account, Ledger
+from bayesdp.ledger.location import default_ledger
 from bayesdp.ledger.records import Charge, Entry, Receipt, State, Total, Verification, fingerprint
 
-__all__ = ["Account", "Charge", "Entry", "Ledger", "Receipt", "State", "Total", "Verification", "fingerprint"]
+__all__ = [
+    "Account",
+    "Charge",
+    "Entry",
+    "Ledger",
+    "Receipt",
+    "State",
+    "Total",
+    "Verification",
+    "default_ledger",
+    "fingerprint",
+]

@@ -1,31 +1,29 @@
-"""The books during one transaction: reading the accounts, and writing entries together with the totals they change."""
+"""The books during one transaction: reading the accounts, and writing entries together with the totals they change.
+
+Before an account is believed or anything is written, the end of the chain and the account are checked against each
+other, in a time that does not depend on how long the ledger is: the last entries must be linked up to the head, and
+the account must be the one that its last change sealed (`standing`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 
-from bayesdp import validation
 from bayesdp.errors import LedgerError
-from bayesdp.ledger.database import SCHEMA, accounts, entries, ledgers, totals
-from bayesdp.ledger.records import (
-    Charge,
-    Entry,
-    Opening,
-    Receipt,
-    State,
-    Total,
-    canonical,
-    fingerprint,
-    parsed,
-    rounded_up,
-)
+from bayesdp.ledger.database import IS_CHANGE, SCHEMA, accounts, entries, index_changes, ledgers, totals
+from bayesdp.ledger.names import dataset_name, likeness, normalised
+from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State, canonical, fingerprint
+from bayesdp.ledger.replay import Replay
+from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 
-__all__ = ["Books"]
+__all__ = ["RECENT", "Books"]
+
+RECENT = 16
+"""How many of the last entries are checked whenever an account is read or written to."""
 
 Find = Callable[[str], tuple[Mapping[str, Any], ...]]
 Unanswered = Callable[[str], str | None]
@@ -33,20 +31,26 @@ Unanswered = Callable[[str], str | None]
 # What every release executes is built once: building takes SQLAlchemy longer than executing takes SQLite.
 _POSITION = select(ledgers).where(ledgers.c.id == 1)
 _LOCKED_POSITION = _POSITION.with_for_update()
+_NAMES = select(accounts.c.dataset)
 _ACCOUNT = select(accounts).where(accounts.c.dataset == bindparam("dataset"))
+_LIKE = select(accounts.c.dataset).where(accounts.c.model == bindparam("model"))
+_LIKE = _LIKE.where(accounts.c.description == bindparam("description")).order_by(accounts.c.dataset)
 _TOTALS = select(totals).where(totals.c.dataset == bindparam("dataset")).order_by(totals.c.since)
-_TOTAL = select(totals).where(totals.c.dataset == bindparam("dataset"), totals.c.key == bindparam("key"))
+_ENTRIES = select(entries).order_by(entries.c.number)
+_RECENT = select(entries).order_by(entries.c.number.desc()).limit(RECENT)
 _ENTRY = select(entries).where(entries.c.number == bindparam("number"))
+_LAST_CHANGE = select(entries).where(entries.c.dataset == bindparam("dataset"), IS_CHANGE)
+_LAST_CHANGE = _LAST_CHANGE.order_by(entries.c.number.desc()).limit(1)
 _ANSWERED = select(entries.c.number).where(entries.c.charge == bindparam("charge"))
 _ANSWERS = (
-    select(entries.c.body)
+    select(entries)
     .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "answer")
     .where(entries.c.question == bindparam("question"))
     .order_by(entries.c.number.desc())
 )
 _ANSWER = entries.alias()
 _UNANSWERED = (
-    select(entries.c.timestamp)
+    select(entries)
     .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "charge")
     .where(entries.c.question == bindparam("question"))
     .where(~select(_ANSWER.c.number).where(_ANSWER.c.charge == entries.c.number).exists())
@@ -58,7 +62,7 @@ _MOVE = update(ledgers).where(ledgers.c.head == bindparam("previous"))
 _MOVE = _MOVE.values(entries=bindparam("number"), head=bindparam("hash"))
 _ADD = update(totals).where(totals.c.dataset == bindparam("in_dataset"), totals.c.key == bindparam("at_key"))
 _ADD = _ADD.values(tau=bindparam("sum"))
-_COUNT = update(accounts).where(accounts.c.dataset == bindparam("of")).values(charges=accounts.c.charges + 1)
+_COUNT = update(accounts).where(accounts.c.dataset == bindparam("of")).values(charges=bindparam("number"))
 _BUDGET = update(accounts).where(accounts.c.dataset == bindparam("of")).values(budget=bindparam("new"))
 
 
@@ -67,6 +71,7 @@ class Books:
 
     def __init__(self, connection: Connection, *, write: bool) -> None:
         self.connection = connection
+        self._write = write
         row = connection.execute(_LOCKED_POSITION if write else _POSITION).one_or_none()
         if row is None:
             raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
@@ -74,86 +79,116 @@ class Books:
             raise LedgerError(f"the ledger's schema is {row.schema}, and this version of bayesdp knows only {SCHEMA}")
         self.entries: int = row.entries
         self.head: str = row.head
+        self._end_checked = False
+        self._accounts: dict[str, Standing | None] = {}
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all accounts."""
-        return tuple(sorted(self.connection.execute(select(accounts.c.dataset)).scalars()))
+        names = tuple(self.connection.execute(_NAMES).scalars())
+        if not all(isinstance(name, str) for name in names):
+            _damaged("an account has no name")
+        return tuple(sorted(names))
 
-    def read(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
-        """Yield the entries in order: all, or those of a data set, or of a kind."""
-        query = select(entries).order_by(entries.c.number)
+    def name(self, given: object) -> str:
+        """Return the name under which a data set has its account, or will have it.
+
+        An account that an older version opened under a name that is not normalised is found, too. Two accounts whose
+        names are one name, which only an older version can have opened, are refused: nobody can say which is meant.
+        """
+        stored = self.datasets()
+        name = given if isinstance(given, str) and given in stored else dataset_name(given)
+        same = [other for other in stored if normalised(other) == normalised(name)]
+        if len(same) > 1:
+            raise LedgerError(
+                f"the ledger has {len(same)} accounts whose names are the same text, {' and '.join(map(ascii, same))}: "
+                "what was spent on one is not accounted for in the other, so nothing more is released under that name"
+            )
+        return same[0] if same else name
+
+    def stored(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
+        """Yield the entries in order, as they stand there, whether anybody changed them or not."""
+        query = _ENTRIES
         if dataset is not None:
             query = query.where(entries.c.dataset == dataset)
         if kind is not None:
             query = query.where(entries.c.kind == kind)
         yield from (Entry(*row) for row in self.connection.execute(query))
 
+    def read(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
+        """Yield the entries in order: all, or those of a data set, or of a kind. LedgerError if one was changed."""
+        yield from (Entry.intact(vars(entry).values()) for entry in self.stored(dataset, kind))
+
     def answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question, newest first."""
-        found = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question}).scalars()
-        return tuple(parsed(body) for body in found)
+        rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question})
+        return tuple(Entry.intact(row).content() for row in rows)
 
     def unanswered(self, dataset: str, question: str) -> str | None:
         """Return when a question was last charged whose answer is not stored, or None."""
-        found = self.connection.scalar(_UNANSWERED, {"dataset": dataset, "question": question})
-        return None if found is None else str(found)
+        row = self.connection.execute(_UNANSWERED, {"dataset": dataset, "question": question}).one_or_none()
+        return None if row is None else Entry.intact(row).timestamp
+
+    def account(self, dataset: str) -> Standing | None:
+        """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
+        if dataset not in self._accounts:
+            self._check_end()
+            self._accounts[dataset] = self._checked_account(dataset)
+        return self._accounts[dataset]
 
     def state(self, dataset: str, find: Find, unanswered: Unanswered) -> State:
-        """Return the state of an account; `LedgerError` if there is none, or if its row cannot be read."""
-        account = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
-        if account is None:
-            raise LedgerError(f"the ledger has no data set {dataset!r}")
-        rows = self.connection.execute(_TOTALS, {"dataset": dataset})
-        try:
-            taus = ((row, validation.positive("tau", rounded_up(Fraction(row.tau)))) for row in rows)
-            spent = tuple(Total(row.key, parsed(row.query), tau) for row, tau in taus)
-            budget, charges = validation.positive("budget", account.budget), int(account.charges)
-        except (ValueError, TypeError, ZeroDivisionError) as error:
-            raise LedgerError(f"the account of {dataset!r} is damaged ({error}); verify the ledger") from None
-        return State(dataset, budget, spent, charges, self.entries, self.head, find, unanswered)
+        """Return the state of an account; LedgerError if there is none, or if it cannot be believed."""
+        account = self._existing(dataset)
+        totals = account.totals()
+        return State(dataset, account.budget, totals, account.charges, self.entries, self.head, find, unanswered)
 
-    def opened(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any]) -> bool:
-        """Tell whether the data set has an account; `LedgerError` if it speaks of another model or description."""
-        account = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
+    def check_model(self, dataset: str, *models: Mapping[str, Any]) -> None:
+        """Refuse models none of which is the one that the data set's account was opened with, if it has one."""
+        account = self.account(dataset)
+        if account is not None and account.model not in map(fingerprint, models):
+            _refuse_other(dataset, "model")
+
+    def opened(
+        self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any], separate_because: str | None
+    ) -> bool:
+        """Tell whether the data set has an account.
+
+        LedgerError if that speaks of another model or description, or if there is none and another account looks like
+        it, unless there is a reason to have both.
+        """
+        account = self.account(dataset)
+        marks = {"model": fingerprint(model), "description": fingerprint(description)}
         if account is None:
+            if separate_because is None:
+                self._check_separate(dataset, marks)
             return False
-        differing = [
-            name
-            for name, given, kept in (
-                ("model", model, account.model),
-                ("description", description, account.description),
-            )
-            if fingerprint(given) != kept
-        ]
+        differing = [name for name, mark in marks.items() if mark != getattr(account, name)]
         if differing:
-            raise LedgerError(
-                f"the data set {dataset!r} was opened with another {' and another '.join(differing)}; what was spent "
-                "under one is not accounted for under another. Use the one it was opened with, or another data set"
-            )
+            _refuse_other(dataset, *differing)
         return True
+
+    def opened_with(self, dataset: str, opening: Opening) -> bool:
+        """Tell whether the data set has the account that is to be opened; LedgerError as `opened` does."""
+        return self.opened(dataset, opening.model, opening.description, opening.separate_because)
 
     def open(self, dataset: str, opening: Opening) -> None:
         """Open an account."""
-        self._append(dataset, "open", vars(opening))
-        marks = {"model": fingerprint(opening.model), "description": fingerprint(opening.description)}
-        self.connection.execute(accounts.insert().values(dataset=dataset, budget=opening.budget, charges=0, **marks))
+        account = Standing.opened(opening.model, opening.description, opening.budget)
+        self._change(dataset, account, "open", opening.to_dict())
+        row = {"model": account.model, "description": account.description, "budget": account.budget, "charges": 0}
+        self.connection.execute(accounts.insert().values(dataset=dataset, **row))
 
     def charge(self, dataset: str, charge: Charge) -> Entry:
         """Write a charge and add its τ to the total of its key."""
+        number = self.entries + 1
+        account = self._existing(dataset).charged(number, charge.key, charge.query, charge.tau)
         body = {"key": charge.key, "query": charge.query, "tau": charge.tau, "details": charge.details}
-        entry = self._append(dataset, "charge", body, question=charge.question)
-        query = canonical("query", charge.query)
-        total = self.connection.execute(_TOTAL, {"dataset": dataset, "key": charge.key}).one_or_none()
-        if total is None:
-            row = {"dataset": dataset, "key": charge.key, "query": query, "since": entry.number}
-            self.connection.execute(totals.insert(), {"tau": str(Fraction(charge.tau)), **row})
-        elif total.query != query:
-            raise LedgerError(f"the key {charge.key!r} stands for another query already; their τ's do not add up")
+        entry = self._change(dataset, account, "charge", body, charge.question)
+        subtotal = next(each for each in account.subtotals if each.key == charge.key)
+        if subtotal.since == number:
+            self.connection.execute(totals.insert(), {"dataset": dataset, **vars(subtotal)})
         else:
-            exact = Fraction(total.tau) + Fraction(charge.tau)
-            rounded_up(exact)
-            self.connection.execute(_ADD, {"in_dataset": dataset, "at_key": charge.key, "sum": str(exact)})
-        self.connection.execute(_COUNT, {"of": dataset})
+            self.connection.execute(_ADD, {"in_dataset": dataset, "at_key": charge.key, "sum": subtotal.tau})
+        self.connection.execute(_COUNT, {"of": dataset, "number": account.charges})
         return entry
 
     def answer(self, dataset: str, receipt: Receipt, body: Mapping[str, Any]) -> Entry:
@@ -165,14 +200,97 @@ class Books:
             raise LedgerError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
         return self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
 
-    def set_budget(self, dataset: str, kind: str, before: float, budget: float, reason: str | None) -> None:
+    def set_budget(self, dataset: str, kind: str, budget: float, reason: str | None) -> None:
         """Write that the budget was lowered or raised."""
-        self._append(dataset, kind, {"budget": budget, "before": before, "reason": reason})
+        before = self._existing(dataset)
+        body = {"budget": budget, "before": before.budget, "reason": reason}
+        self._change(dataset, before.with_budget(budget), kind, body)
         self.connection.execute(_BUDGET, {"of": dataset, "new": budget})
+
+    def refuse(self, dataset: str, reason: str, question: str | None) -> None:
+        """Write that a release was refused, of a data set that may have no account."""
+        self._append(dataset, "refusal", {"reason": reason}, question=question)
+
+    def _existing(self, dataset: str) -> Standing:
+        account = self.account(dataset)
+        if account is None:
+            raise LedgerError(f"the ledger has no data set {dataset!r}")
+        return account
+
+    def _check_separate(self, dataset: str, marks: Mapping[str, str]) -> None:
+        """Refuse a new account that may be another one again, under another name."""
+        alike = next((name for name in self.datasets() if likeness(name) == likeness(dataset)), None)
+        if alike is not None:
+            raise LedgerError(
+                f"the ledger has no data set {dataset!r}, but it has {alike!r}. Use that name, or, if these really are "
+                f"other data, say why: {_SEPARATELY}"
+            )
+        like = self.connection.execute(_LIKE, marks).scalars().first()
+        if like is not None:
+            raise LedgerError(
+                f"{dataset!r} looks like {like!r}, which has an account: same columns, size, rule for missing values "
+                "and model. What is released of one table under two names is not accounted for together. Use dataset="
+                f"{like!r}, or, if these really are other data, say why: {_SEPARATELY}"
+            )
+
+    def _check_end(self) -> None:
+        """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""
+        if self._end_checked:
+            return
+        rows = self.connection.execute(_RECENT).all()
+        place = self.entries, self.head
+        for entry in map(Entry.intact, rows):
+            if (entry.number, entry.hash) != place:
+                break
+            place = entry.number - 1, entry.previous
+        else:
+            if len(rows) == RECENT or place == (0, GENESIS):
+                self._end_checked = True
+                return
+        _damaged("its last entries do not lead up to where it says that it ends")
+
+    def _checked_account(self, dataset: str) -> Standing | None:
+        row = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
+        rows = self.connection.execute(_TOTALS, {"dataset": dataset})
+        subtotals = tuple(Subtotal(each.key, each.query, each.tau, each.since) for each in rows)
+        change = self.connection.execute(_LAST_CHANGE, {"dataset": dataset}).one_or_none()
+        if row is None and not subtotals and change is None:
+            return None
+        if row is None or change is None:
+            _damaged(f"the account of {dataset!r} is not what its entries add up to")
+        account = Standing(row.model, row.description, row.budget, row.charges, subtotals)
+        if not self._sealed(dataset, account, change):
+            _damaged(f"the account of {dataset!r} is not what its entries add up to")
+        return account
+
+    def _sealed(self, dataset: str, account: Standing, row: Row[Any]) -> bool:
+        """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
+        change = Entry.intact(row)
+        if change.number <= self.entries - RECENT:
+            following = self.connection.execute(_ENTRY, {"number": change.number + 1}).one_or_none()
+            if following is None or Entry.intact(following).previous != change.hash:
+                return False
+        seal = change.content().get(SEAL)
+        if seal is not None:
+            return bool(account.seal() == seal)
+        replay = Replay()
+        contradictions = [wrong for entry in self.read(dataset) for wrong in replay.apply(entry)]
+        if self._write:
+            index_changes(self.connection)
+        return not contradictions and replay.accounts.get(dataset) == account
+
+    def _change(
+        self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None
+    ) -> Entry:
+        """Append an entry that changes an account, sealed with what the account is after it."""
+        entry = self._append(dataset, kind, {**body, SEAL: account.seal()}, question=question)
+        self._accounts[dataset] = account
+        return entry
 
     def _append(
         self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None, charge: int | None = None
     ) -> Entry:
+        self._check_end()
         written, now = canonical("the body", body), datetime.now(UTC).isoformat(timespec="microseconds")
         entry = Entry(self.entries + 1, dataset, kind, question, charge, written, now, self.head).sealed()
         self.connection.execute(_APPEND, vars(entry))
@@ -181,3 +299,19 @@ class Books:
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
         self.entries, self.head = entry.number, entry.hash
         return entry
+
+
+_SEPARATELY = "separate_because= (--separate-because REASON), which the ledger keeps"
+
+
+def _damaged(what: str) -> NoReturn:
+    raise LedgerError(
+        f"the ledger is damaged or was changed: {what}. Nothing was charged; bayesdp budget verify says more"
+    )
+
+
+def _refuse_other(dataset: str, *differing: str) -> NoReturn:
+    raise LedgerError(
+        f"the data set {dataset!r} was opened with another {' and another '.join(differing)}; what was spent under one "
+        "is not accounted for under another. Use the one it was opened with: bayesdp budget export shows it"
+    )

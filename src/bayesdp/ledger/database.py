@@ -24,10 +24,21 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
-from bayesdp.ledger.records import GENESIS
+from bayesdp.ledger.location import user_ledger
+from bayesdp.ledger.records import CHANGES, GENESIS
 from bayesdp.validation import brief
 
-__all__ = ["SCHEMA", "Database", "accounts", "entries", "ledgers", "to_be_created", "totals"]
+__all__ = [
+    "IS_CHANGE",
+    "SCHEMA",
+    "Database",
+    "accounts",
+    "entries",
+    "index_changes",
+    "ledgers",
+    "to_be_created",
+    "totals",
+]
 
 SCHEMA = 1
 PATIENCE = 60
@@ -60,6 +71,16 @@ entries = sa.Table(
     sa.Column("previous", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Index("bayesdp_entries_lookup", "dataset", "kind", "question", "number"),
+)
+IS_CHANGE = sa.text(f"kind IN ({', '.join(map(repr, CHANGES))})")
+"""Literal, so that the databases see that a query with this condition can use the index that has it."""
+
+_changes = sa.Index(
+    "bayesdp_entries_changes",
+    entries.c.dataset,
+    entries.c.number,
+    sqlite_where=IS_CHANGE,
+    postgresql_where=IS_CHANGE,
 )
 accounts = sa.Table(
     "bayesdp_accounts",
@@ -176,12 +197,13 @@ class Database:
             if not place.is_file():
                 raise LedgerError(f"there is no ledger at {path}" + " (it is not a file)" * place.exists())
         except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise LedgerError(f"cannot open the ledger {brief(str(path))}: {reason}") from None
+            raise _cannot_open(path, error) from None
         return _sqlite_engine(place)
 
     def _create(self, place: Path) -> None:
         """Build a ledger that only its owner can read, and link it into place unless another process was first."""
+        if _is_users(place):
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".bayesdp-", suffix=".new", dir=place.parent)
         os.close(handle)
         fresh = Path(name)
@@ -204,12 +226,33 @@ class Database:
 def to_be_created(url: str | Path) -> bool:
     """Tell whether a ledger would be a new SQLite file; refuses what cannot be one."""
     path = _sqlite_path(url)
-    place = None if path is None else Path(os.path.realpath(path))
-    if place is None or place.exists():
+    if path is None:
         return False
-    if not place.parent.is_dir():
-        raise LedgerError(f"cannot create the ledger {path}: there is no directory {place.parent}")
+    try:
+        place = Path(os.path.realpath(path))
+        if place.exists():
+            return False
+        if not place.parent.is_dir() and not _is_users(place):
+            raise LedgerError(f"cannot create the ledger {path}: there is no directory {place.parent}")
+    except (OSError, ValueError) as error:
+        raise _cannot_open(path, error) from None
     return True
+
+
+def index_changes(connection: sa.Connection) -> None:
+    """Give a ledger of version 0.1 the index by which an account's last change is found; without it, that is slower."""
+    with contextlib.suppress(SQLAlchemyError), connection.begin_nested():  # of a table that may be somebody else's
+        _changes.create(connection, checkfirst=True)
+
+
+def _is_users(place: Path) -> bool:
+    """Whether a file is the user's own ledger, whose folder is made with it."""
+    return place == Path(os.path.realpath(user_ledger()))
+
+
+def _cannot_open(path: str | Path, error: OSError | ValueError) -> LedgerError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return LedgerError(f"cannot open the ledger {brief(str(path))}: {reason}")
 
 
 def _install(connection: sa.Connection) -> None:

@@ -71,33 +71,54 @@ class Ledger:
         description: Mapping[str, Any],
         budget: float | None,
         at_once: bool = True,
+        separate_because: str | None = None,
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
-        Needs a printable name of at most 200 characters, and the model and a description of the data as JSON objects. A
-        data set that was opened before keeps its budget, and is refused with `LedgerError` if the model or the
-        description is another one. Opening for the first time without a budget raises `InvalidInputError`.
+        Needs a printable name of at most 200 characters, which is normalised (`names`), and the model and a description
+        of the data as JSON objects. A data set that was opened before keeps its budget, and is refused with
+        `LedgerError` if the model or the description is another one. Opening for the first time without a budget raises
+        `InvalidInputError`.
 
-        at_once: False leaves the ledger alone until the first charge, which then opens the account as well.
+        at_once:          False leaves the ledger alone until the first charge, which then opens the account as well.
+        separate_because: why this is an account of its own although the ledger has one with the same model and
+                          description, or with a name that could be taken for it; kept in the ledger. Without a reason,
+                          that raises `LedgerError`.
         """
-        validation.line("dataset", label("dataset", dataset))
         canonical("model", model)
         canonical("description", description)
+        if separate_because is not None:
+            validation.text("separate_because", separate_because)
         with self._books() as books:
-            if books.opened(dataset, model, description):
-                return Account(self, dataset)
+            name = books.name(dataset)
+            if books.opened(name, model, description, separate_because):
+                return Account(self, name)
         if budget is None:
             raise InvalidInputError(
-                f"{dataset!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
+                f"{name!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
                 "--budget)"
             )
-        opening = Opening(model, description, validation.positive("budget", budget))
-        if not at_once:
-            return Account(self, dataset, opening)
+        opening = Opening(model, description, validation.positive("budget", budget), separate_because)
+        account = Account(self, name, opening)
+        if at_once:
+            with self._books(write=True) as books:
+                account._open(books)
+        return account
+
+    def check_model(self, dataset: str, model: Mapping[str, Any], *others: Mapping[str, Any]) -> None:
+        """Refuse with `LedgerError` a data set that has an account, opened under none of these models."""
+        with self._books() as books:
+            books.check_model(books.name(dataset), model, *others)
+
+    def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
+        """Keep that a release was refused: also of a data set that has no account, for every refusal tells something.
+
+        reason: a line that says what kind of refusal it was, and holds nothing private.
+        """
+        said = validation.line("reason", label("reason", reason))
+        asked = None if question is None else label("question", question)
         with self._books(write=True) as books:
-            if not books.opened(dataset, model, description):
-                books.open(dataset, opening)
-        return Account(self, dataset)
+            books.refuse(books.name(dataset), said, asked)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets that have an account, sorted."""
@@ -107,7 +128,7 @@ class Ledger:
     def state(self, dataset: str) -> State:
         """Return what stands in a data set's account; `LedgerError` if it has none."""
         with self._books() as books:
-            return self._state(books, label("dataset", dataset))
+            return self._state(books, books.name(dataset))
 
     def lower(self, dataset: str, budget: float, *, reason: str | None = None) -> State:
         """Lower the budget of a data set; `InvalidInputError` if that would not lower it."""
@@ -120,9 +141,12 @@ class Ledger:
         return self._set_budget("raise", dataset, budget, validation.text("reason", reason))
 
     def entries(self, dataset: str | None = None, kind: str | None = None) -> tuple[Entry, ...]:
-        """Return the entries in order: all of them, those of a data set, those of a kind ("open", "charge", …)."""
+        """Return the entries in order: all of them, those of a data set, those of a kind ("open", "charge", …).
+
+        One that was changed since it was written raises `LedgerError`.
+        """
         with self._books() as books:
-            return tuple(books.read(None if dataset is None else label("dataset", dataset), kind))
+            return tuple(books.read(None if dataset is None else books.name(dataset), kind))
 
     def verify(self, heads: Iterable[tuple[int, str]] = ()) -> Verification:
         """Recompute everything from the entries: the chain and its hashes, budgets and totals, one charge per answer.
@@ -157,7 +181,7 @@ class Ledger:
                 for state in states
             ]
             lines = [entry.to_dict() for entry in books.read()]
-            return {"schema": SCHEMA, "head": books.head, "datasets": accounts, "entries": lines}
+            return {"kind": "ledger", "schema": SCHEMA, "head": books.head, "datasets": accounts, "entries": lines}
 
     def _open_database(self) -> Database:
         if self._database is None:
@@ -189,7 +213,7 @@ class Ledger:
             with now() as open_books:
                 return open_books.unanswered(dataset, question)
 
-        if opening is not None and not books.opened(dataset, opening.model, opening.description):
+        if opening is not None and not books.opened_with(dataset, opening):
             return State(dataset, opening.budget, (), 0, books.entries, books.head, find, unanswered)
         return books.state(dataset, find, unanswered)
 
@@ -200,11 +224,12 @@ class Ledger:
     def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
         budget = validation.positive("budget", budget)
         with self._books(write=True) as books:
-            before = self._state(books, label("dataset", dataset)).budget
+            name = books.name(dataset)
+            before = self._state(books, name).budget
             if budget == before or (budget > before) != (kind == "raise"):
-                raise InvalidInputError(f"the budget of {dataset!r} is {before:g}; {budget:g} does not {kind} it")
-            books.set_budget(dataset, kind, before, budget, reason)
-            return self._state(books, dataset)
+                raise InvalidInputError(f"the budget of {name!r} is {before:g}; {budget:g} does not {kind} it")
+            books.set_budget(name, kind, budget, reason)
+            return self._state(books, name)
 
 
 class Account:
@@ -225,6 +250,21 @@ class Account:
 
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
+
+    def open(self) -> State:
+        """Open the account now, without a charge; `LedgerError` if it is open already."""
+        with self._ledger._books(write=True) as books:
+            if not self._open(books):
+                raise LedgerError(
+                    f"the data set {self.dataset!r} has an account already; bayesdp budget show prints it"
+                )
+            state = self._ledger._state(books, self.dataset)
+        self._opening = None
+        return state
+
+    def refused(self, reason: str, question: str | None = None) -> None:
+        """Keep that a release was refused, whether the account is open yet or not."""
+        self._ledger.refused(self.dataset, reason, question)
 
     def state(self, *questions: str) -> State:
         """Return what stands in the account now, or will when its first charge opens it.
@@ -253,16 +293,14 @@ class Account:
         Raises `LedgerError` when the charge could not be written for certain: then draw no noise.
         """
         with self._ledger._books(write=True) as books:
-            opening = self._opening
-            decision = decide(self._ledger._state(books, self.dataset, opening))
+            decision = decide(self._ledger._state(books, self.dataset, self._opening))
             several = isinstance(decision, tuple | list)
             charges = decision if several else (decision,)
             if not any(isinstance(charge, Charge) for charge in charges):
                 return decision
             if not all(isinstance(charge, Charge) for charge in charges):
                 raise InvalidInputError("a decision is a tuple of charges only, or holds none")
-            if opening is not None and not books.opened(self.dataset, opening.model, opening.description):
-                books.open(self.dataset, opening)
+            self._open(books)
             written = [books.charge(self.dataset, charge) for charge in charges]
             after = self._ledger._state(books, self.dataset)
         self._opening = None
@@ -281,3 +319,10 @@ class Account:
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question's fingerprint, newest first."""
         return self._ledger._answers(self.dataset, label("question", question))
+
+    def _open(self, books: Books) -> bool:
+        """Open the account if that is still to be done, and tell whether it was."""
+        if self._opening is None or books.opened_with(self.dataset, self._opening):
+            return False
+        books.open(self.dataset, self._opening)
+        return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -29,6 +29,9 @@ __all__ = [
 
 GENESIS = "0" * 64
 """What stands in place of the hash before the first entry."""
+
+CHANGES = ("open", "charge", "lower", "raise")
+"""The kinds of entries that change an account."""
 
 LONGEST_LABEL = 200
 
@@ -67,13 +70,21 @@ class Charge:
 class Opening:
     """What an account is opened with: the model and a description of the data as JSON objects, and the budget.
 
-    >>> Opening({"type": "independent"}, {"records": 100}, 2.0).budget
-    2.0
+    separate_because: why it is an account of its own although another one looks like it; None if none does.
+
+    >>> Opening({"type": "independent"}, {"records": 100}, 2.0).to_dict()
+    {'budget': 2.0, 'description': {'records': 100}, 'model': {'type': 'independent'}}
     """
 
     model: Mapping[str, Any]
     description: Mapping[str, Any]
     budget: float
+    separate_because: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the body of the entry that opens the account."""
+        body = {"budget": self.budget, "description": self.description, "model": self.model}
+        return body if self.separate_because is None else {**body, "separate_because": self.separate_because}
 
 
 @dataclass(frozen=True)
@@ -151,8 +162,8 @@ class Verification:
 class Entry:
     """One line of the ledger, as it is stored; `body` is canonical JSON.
 
-    kind:     "open", "charge", "answer", "lower" or "raise".
-    question: the fingerprint of what is asked, for a charge and its answer.
+    kind:     "open", "charge", "lower" or "raise", which change an account; "answer" or "refusal", which do not.
+    question: the fingerprint of what is asked, for a charge and its answer, and for a refusal where it is known.
     charge:   the number of the charge that an answer answers.
     previous: the hash of the entry before; `hash` covers everything else.
 
@@ -180,9 +191,26 @@ class Entry:
         """Return the entry with its hash."""
         return replace(self, hash=self.digest())
 
+    @classmethod
+    def intact(cls, columns: Iterable[Any]) -> Entry:
+        """Return the entry that a row of the database holds; LedgerError if it is not what was written."""
+        entry = cls(*columns)
+        if entry.hash != entry.digest():
+            raise LedgerError(
+                f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
+            )
+        return entry
+
+    def content(self) -> dict[str, Any]:
+        """Return the body, read; LedgerError if it is no JSON object."""
+        found = parsed(self.body)
+        if not isinstance(found, dict):
+            raise LedgerError(f"the ledger is damaged: entry {self.number!r} holds no JSON object; verify it")
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as a JSON object, its body read."""
-        return {**vars(self), "body": parsed(self.body)}
+        return {**vars(self), "body": self.content()}
 
 
 def canonical(name: str, document: Mapping[str, Any]) -> str:

@@ -1,0 +1,62 @@
+"""The names of data sets: one text, one name.
+
+A name is kept trimmed and in Unicode's normal form C, so that "é" typed in two ways is one name; what cannot be seen
+(zero-width, directional and other format characters, fillers, variation selectors) is refused. Form C keeps what a
+reader can tell apart, "m²" and "m2", "Steps" and "steps". Names that differ only in such things (case, compatibility
+characters, spaces) are *alike*: the second of them is not opened by accident, but for a reason that is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError
+from bayesdp.ledger.records import label
+from bayesdp.validation import brief
+
+__all__ = ["dataset_name", "likeness", "normalised"]
+
+_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""What is not seen although Unicode does not call it a format character (Cf)."""
+
+
+def dataset_name(name: object) -> str:
+    """Return a name as it is kept; InvalidInputError if it is none, cannot be stored, or holds what cannot be seen.
+
+    >>> dataset_name(" cafe\\u0301 ") == "caf\\u00e9"
+    True
+    >>> dataset_name("steps\\u200b")
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: dataset holds a character that cannot be seen, U+200B: 'steps\\u200b'
+    """
+    kept = validation.line("dataset", label("dataset", normalised(validation.text("dataset", name))))
+    unseen = next((character for character in kept if _is_invisible(character)), None)
+    if unseen is not None:
+        raise InvalidInputError(f"dataset holds a character that cannot be seen, U+{ord(unseen):04X}: {brief(kept)}")
+    return kept
+
+
+def normalised(name: str) -> str:
+    """Return a text trimmed and in normal form C: equal for names that are one.
+
+    >>> normalised(" a ")
+    'a'
+    """
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def likeness(name: str) -> str:
+    """Return what names have in common that could be taken for one another.
+
+    >>> likeness("Steps  2012") == likeness("steps\\u200b 2012") == likeness("ｓteps 2012")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return " ".join("".join(character for character in folded if not _is_invisible(character)).split())
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) == "Cf" or _INVISIBLE.match(character) is not None

@@ -1,0 +1,91 @@
+"""The accounts computed again from the entries alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from bayesdp import validation
+from bayesdp.errors import BayesDPError, LedgerError
+from bayesdp.ledger.records import CHANGES, Entry, canonical
+from bayesdp.ledger.standing import SEAL, Standing
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """What the entries applied so far add up to."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, Standing] = {}
+        self._charges: dict[int, tuple[str, str | None]] = {}
+        self._answered: set[int | None] = set()
+
+    def apply(self, entry: Entry) -> Iterator[str]:
+        """Enter one entry; yield what contradicts the entries before it."""
+        try:
+            body = json.loads(entry.body)
+            if canonical("the body", body) != entry.body:
+                yield f"entry {entry.number}: its body is not canonical JSON"
+            wrong = self._contradiction(entry, body)
+        except (BayesDPError, ValueError, TypeError, KeyError, RecursionError) as error:
+            wrong = f"it cannot be read: {type(error).__name__} {error}"
+        if wrong is not None:
+            yield f"entry {entry.number}: {wrong}"
+
+    def _contradiction(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        if entry.kind not in _APPLY:
+            return f"{entry.kind!r} is no kind of entry"
+        if entry.kind not in ("open", "refusal") and entry.dataset not in self.accounts:
+            return f"the data set {entry.dataset!r} was never opened"
+        wrong = _APPLY[entry.kind](self, entry, body)
+        if wrong is None and SEAL in body and entry.kind in CHANGES:
+            wrong = None if body[SEAL] == self.accounts[entry.dataset].seal() else _UNSEALED
+        return wrong
+
+    def _open(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        if entry.dataset in self.accounts:
+            return f"the data set {entry.dataset!r} was opened before"
+        self.accounts[entry.dataset] = Standing.opened(body["model"], body["description"], body["budget"])
+        return None
+
+    def _charge(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        account = self.accounts[entry.dataset]
+        try:
+            self.accounts[entry.dataset] = account.charged(entry.number, body["key"], body["query"], body["tau"])
+        except LedgerError as error:
+            return str(error)
+        self._charges[entry.number] = (entry.dataset, entry.question)
+        return None
+
+    def _answer(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        if entry.charge is None or self._charges.get(entry.charge) != (entry.dataset, entry.question):
+            return "an answer without an earlier charge for its question"
+        if entry.charge in self._answered:
+            return f"a second answer for the charge {entry.charge}"
+        self._answered.add(entry.charge)
+        return None
+
+    def _budget(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        account = self.accounts[entry.dataset]
+        before, after = account.budget, account.with_budget(body["budget"])
+        self.accounts[entry.dataset] = after
+        if body["before"] == before and (after.budget > before) == (entry.kind == "raise") and after.budget != before:
+            return None
+        return f"it does not {entry.kind} the budget of {before:g} that stood before it"
+
+    def _refusal(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        validation.text("reason", body["reason"])
+        return None
+
+
+_APPLY = {
+    "open": Replay._open,
+    "charge": Replay._charge,
+    "answer": Replay._answer,
+    "lower": Replay._budget,
+    "raise": Replay._budget,
+    "refusal": Replay._refusal,
+}
+_UNSEALED = "the account that it was sealed with is not what the entries add up to"

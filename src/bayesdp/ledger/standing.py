@@ -1,0 +1,85 @@
+"""How an account stands: what the derived tables say of it, how entries change it, and the seal that binds the two.
+
+Every entry that changes an account carries the account's seal after it, inside the hash chain. So the budget and the
+totals, which are kept beside the chain to be read in constant time, can be checked against one entry of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from bayesdp import validation
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger.records import Total, canonical, fingerprint, parsed, rounded_up
+
+__all__ = ["SEAL", "Standing", "Subtotal"]
+
+SEAL = "account"
+"""Under which name an entry's body carries the seal."""
+
+
+@dataclass(frozen=True)
+class Subtotal:
+    """One row of the totals: a key, what it asks as JSON text, the exact sum of its τ's, and its first entry."""
+
+    key: str
+    query: str
+    tau: str
+    since: int
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One account as the derived tables have it: fingerprints of model and description, budget, charges, subtotals.
+
+    >>> new = Standing.opened({"type": "independent"}, {"records": 100}, 2.0)
+    >>> spent = new.charged(2, "count", {"query": "count"}, 0.5).charged(3, "count", {"query": "count"}, 0.25)
+    >>> spent.charges, spent.subtotals[0].tau, spent.seal() == spent.with_budget(1.0).seal()
+    (2, '3/4', False)
+    """
+
+    model: str
+    description: str
+    budget: float
+    charges: int
+    subtotals: tuple[Subtotal, ...]
+
+    @classmethod
+    def opened(cls, model: Mapping[str, Any], description: Mapping[str, Any], budget: float) -> Standing:
+        """Return a new account, with nothing spent."""
+        return cls(fingerprint(model), fingerprint(description), validation.positive("budget", budget), 0, ())
+
+    def charged(self, number: int, key: str, query: Mapping[str, Any], tau: float) -> Standing:
+        """Return the account after the charge in entry `number`; LedgerError if its key stands for another query."""
+        asked, amount = canonical("query", query), Fraction(validation.positive("tau", tau))
+        subtotals = {each.key: each for each in self.subtotals}
+        before = subtotals.get(key, Subtotal(key, asked, "0", number))
+        if before.query != asked:
+            raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
+        exact = Fraction(before.tau) + amount
+        rounded_up(exact)
+        subtotals[key] = replace(before, tau=str(exact))
+        return replace(self, charges=self.charges + 1, subtotals=tuple(subtotals.values()))
+
+    def with_budget(self, budget: float) -> Standing:
+        """Return the account with another budget."""
+        return replace(self, budget=validation.positive("budget", budget))
+
+    def seal(self) -> str:
+        """Return the hash of all this; LedgerError for what no account can be."""
+        content = {**vars(self), "subtotals": [[each.key, each.query, each.tau, each.since] for each in self.subtotals]}
+        try:
+            return fingerprint(content)
+        except InvalidInputError:
+            raise LedgerError("the ledger is damaged: an account holds what cannot be one; verify it") from None
+
+    def totals(self) -> tuple[Total, ...]:
+        """Return the subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
+        try:
+            taus = [validation.positive("tau", rounded_up(Fraction(each.tau))) for each in self.subtotals]
+        except (ValueError, TypeError, ZeroDivisionError) as error:
+            raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
+        return tuple(Total(each.key, parsed(each.query), tau) for each, tau in zip(self.subtotals, taus, strict=True))
