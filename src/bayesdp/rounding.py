@@ -22,11 +22,19 @@ __all__ = [
     "log_above",
     "shown_above",
     "shown_below",
+    "shown_odds",
+    "shown_remaining",
     "up",
 ]
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
+
+_DUST = 1e-9
+"""Less than this share of a budget is what rounding leaves of it, and no amount anybody can spend."""
+
+_CERTAIN = 99.99
+"""Beyond this many in a hundred, more digits of an attacker's certainty mean nothing."""
 
 _LARGE = Fraction(2) ** 1000
 
@@ -106,6 +114,32 @@ def shown_above(value: float, digits: int = 6) -> str:
 def shown_below(value: float, digits: int = 6) -> str:
     """Write a τ with `digits` significant digits, never more than it is."""
     return _shown(value, digits, ROUND_FLOOR)
+
+
+def shown_remaining(amount: float, of: float) -> str:
+    """Write how much remains of a budget (or of all that was ever in it), never more than it is; rounding dust as 0.
+
+    >>> shown_remaining(0.5, 2.0), shown_remaining(2.22044e-16, 2.0)
+    ('0.5', '0')
+    """
+    return "0" if amount < _DUST * of else shown_below(amount)
+
+
+def shown_odds(epsilon: float) -> str:
+    """Write what ε means to an attacker who was 50 : 50 between two values of a record, never less than it is.
+
+    The odds change by at most e^ε, so that 50 : 50 becomes at most e^ε/(1 + e^ε).
+
+    >>> shown_odds(1.0)
+    'an attacker who was 50 : 50 is at most 73.2 : 26.8'
+    >>> shown_odds(12.0)
+    'an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)'
+    """
+    share = 100 / (1 + math.exp(-epsilon))
+    winner = shown_above(share, 3 if share <= 99.9 else 4)
+    if share > _CERTAIN:
+        return "an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)"
+    return f"an attacker who was 50 : 50 is at most {winner} : {100 - Decimal(winner)}"
 
 
 def _shown(value: float, digits: int, rounding: str) -> str:
