@@ -17,7 +17,7 @@ class ArbitraryGroups(Model):
     """Records come in independent groups of at most `size`; nothing is assumed inside a group.
 
     >>> ArbitraryGroups(4).assumption
-    'at most 4 records are correlated with one another, in any way'
+    'records come in groups of at most 4 that are independent of one another; inside a group anything may hold'
     """
 
     size: int
@@ -36,7 +36,10 @@ class ArbitraryGroups(Model):
 
     @property
     def assumption(self) -> str:
-        return f"at most {self.size} records are correlated with one another, in any way"
+        return (
+            f"records come in groups of at most {self.size} that are independent of one another; inside a group "
+            "anything may hold"
+        )
 
     def _content(self) -> dict[str, Any]:
         return {"size": self.size}
