@@ -20,6 +20,7 @@ __all__ = [
     "float_above",
     "float_below",
     "log_above",
+    "nearest",
     "shown_above",
     "shown_below",
     "shown_odds",
@@ -74,13 +75,13 @@ def float_above(value: Fraction) -> float:
     >>> float_above(Fraction(3)), float_above(Fraction(1, 3)) * 3 >= 1
     (3.0, True)
     """
-    near = _nearest(value)
+    near = nearest(value)
     return finite(near if Fraction(near) >= value else up(near))
 
 
 def float_below(value: Fraction) -> float:
     """Return the largest float that is at most the exact `value`."""
-    near = _nearest(value)
+    near = nearest(value)
     return near if Fraction(near) <= value else down(near)
 
 
@@ -150,7 +151,8 @@ def _shown(value: float, digits: int, rounding: str) -> str:
     return format(float(rounded), f".{digits}g")
 
 
-def _nearest(value: Fraction) -> float:
+def nearest(value: Fraction) -> float:
+    """Return the float nearest to the exact `value`; TooLargeError if there is none."""
     try:
         return float(value)
     except OverflowError:
