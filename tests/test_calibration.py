@@ -178,6 +178,7 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
         "Laplace noise of scale 155",
         "the sum of height, clipped to 0–100",
         "leaks at most ε = 1 about one record, not the person behind several",
+        "an attacker who was 50 : 50 is at most 73.2 : 26.8",
         "theorem gaussian-tight, docs/theory/gaussian-tight.md",
         "at most 100 apart",
     ):

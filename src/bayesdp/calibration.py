@@ -108,7 +108,8 @@ class Calibration(Document):
             self.leakage,
             f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
             f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases "
-            f"and leaks at most ε = {shown_above(self.epsilon)}",
+            "and",
+            self.epsilon,
         ) + (f" {self.uncertainty}" if self.uncertainty is not None else "")
 
     def table(self) -> str:

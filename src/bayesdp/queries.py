@@ -87,6 +87,10 @@ class Query(Document):
         """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
         return Fraction(0)
 
+    def possible(self, records: int) -> tuple[Fraction, Fraction]:
+        """Return the smallest and the largest answer (cell) that `records` records can give: counts, unless it adds."""
+        return Fraction(0), Fraction(records)
+
     @property
     @abstractmethod
     def description(self) -> str:
@@ -232,6 +236,11 @@ class Sum(_Clipped):
 
     kind: ClassVar[str] = "sum"
 
+    def possible(self, records: int) -> tuple[Fraction, Fraction]:
+        """Return the range of the sum; a filter, also a public one, may leave records out of it."""
+        low, high = (records * end for end in self._ends)
+        return (low, high) if self.where is None else (min(low, Fraction(0)), max(high, Fraction(0)))
+
     @property
     def sensitivity(self) -> float:
         low, high = self._ends
@@ -262,6 +271,10 @@ class Mean(_Clipped):
             )
         if self.size is not None:
             object.__setattr__(self, "size", validation.natural("size", self.size, QueryError))
+
+    def possible(self, records: int) -> tuple[Fraction, Fraction]:
+        """Return the bounds: no mean of clipped values lies beyond them."""
+        return self._ends
 
     @property
     def sensitivity(self) -> float:

@@ -20,13 +20,22 @@ __all__ = [
     "float_above",
     "float_below",
     "log_above",
+    "nearest",
     "shown_above",
     "shown_below",
+    "shown_odds",
+    "shown_remaining",
     "up",
 ]
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
+
+_DUST = 1e-9
+"""Less than this share of a budget is what rounding leaves of it, and no amount anybody can spend."""
+
+_CERTAIN = 99.99
+"""Beyond this many in a hundred, more digits of an attacker's certainty mean nothing."""
 
 _LARGE = Fraction(2) ** 1000
 
@@ -66,13 +75,13 @@ def float_above(value: Fraction) -> float:
     >>> float_above(Fraction(3)), float_above(Fraction(1, 3)) * 3 >= 1
     (3.0, True)
     """
-    near = _nearest(value)
+    near = nearest(value)
     return finite(near if Fraction(near) >= value else up(near))
 
 
 def float_below(value: Fraction) -> float:
     """Return the largest float that is at most the exact `value`."""
-    near = _nearest(value)
+    near = nearest(value)
     return near if Fraction(near) <= value else down(near)
 
 
@@ -108,6 +117,32 @@ def shown_below(value: float, digits: int = 6) -> str:
     return _shown(value, digits, ROUND_FLOOR)
 
 
+def shown_remaining(amount: float, of: float) -> str:
+    """Write how much remains of a budget (or of all that was ever in it), never more than it is; rounding dust as 0.
+
+    >>> shown_remaining(0.5, 2.0), shown_remaining(2.22044e-16, 2.0)
+    ('0.5', '0')
+    """
+    return "0" if amount < _DUST * of else shown_below(amount)
+
+
+def shown_odds(epsilon: float) -> str:
+    """Write what ε means to an attacker who was 50 : 50 between two values of a record, never less than it is.
+
+    The odds change by at most e^ε, so that 50 : 50 becomes at most e^ε/(1 + e^ε).
+
+    >>> shown_odds(1.0)
+    'an attacker who was 50 : 50 is at most 73.2 : 26.8'
+    >>> shown_odds(12.0)
+    'an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)'
+    """
+    share = 100 / (1 + math.exp(-epsilon))
+    winner = shown_above(share, 3 if share <= 99.9 else 4)
+    if share > _CERTAIN:
+        return "an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)"
+    return f"an attacker who was 50 : 50 is at most {winner} : {100 - Decimal(winner)}"
+
+
 def _shown(value: float, digits: int, rounding: str) -> str:
     nearest = format(value, f".{digits}g")
     if math.isclose(float(nearest), value, rel_tol=_SAME):
@@ -116,7 +151,8 @@ def _shown(value: float, digits: int, rounding: str) -> str:
     return format(float(rounded), f".{digits}g")
 
 
-def _nearest(value: Fraction) -> float:
+def nearest(value: Fraction) -> float:
+    """Return the float nearest to the exact `value`; TooLargeError if there is none."""
     try:
         return float(value)
     except OverflowError:

@@ -39,8 +39,9 @@ from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, finge
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain, Model
 from bayesdp.planning import Asked, Plan, Target, TooFineError, plan
+from bayesdp.publishing import warnings_about
 from bayesdp.queries import Count, Mean, Query
-from bayesdp.rounding import float_above, shown_above, shown_below
+from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.validation import brief
 
 __all__ = ["Preview", "Randomized", "Session"]
@@ -64,6 +65,7 @@ class Preview(Document):
 
     alpha:    the answer would be off by α or more with probability at most β.
     interval: how far the interval of level 1 − β would reach below and above the answer.
+    records:  the public number of records.
     stored:   an answer that is as good is stored already, and would be returned at no cost.
     """
 
@@ -77,21 +79,32 @@ class Preview(Document):
     epsilon_total: float
     epsilon_remaining: float
     theorem: str
+    records: int
     stored: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What would have to stand beside the number, in sentences."""
+        return warnings_about(self.query, self.records, self.alpha, self.epsilon_total)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""
-        return {**vars(self), "query": self.query.to_dict(), "interval": list(self.interval)}
+        derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
+        return {**vars(self), **derived}
 
     def __str__(self) -> str:
         if self.stored:
             return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
-        return (
-            f"{self.query.description} would be off by less than {shown_above(self.alpha)} in "
-            f"{shown_below(100 * (1 - self.beta))} % of cases (noise of scale {shown_above(self.scale)}, tau = "
-            f"{shown_below(self.tau)}). It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}) and "
-            f"leave {shown_below(self.epsilon_remaining)}. Nothing was charged."
-        )
+        left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+        lines = [
+            f"A preview of {self.query.description}. Nothing was charged.",
+            f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
+            f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
+            f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), to ε = "
+            f"{shown_above(self.epsilon_total)} in all, and leave {left}.",
+            f"With that, {shown_odds(self.epsilon_total)}.",
+        ]
+        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
 
 @dataclass(frozen=True)
@@ -503,6 +516,7 @@ class Session:
             epsilon_total=cost.total,
             epsilon_remaining=remaining(state.budget, cost.total),
             theorem=cost.leakage.theorem,
+            records=asked.records,
         )
 
     def _previewed_again(self, answer: Answer, target: Target, state: State) -> Preview:
@@ -519,6 +533,7 @@ class Session:
             epsilon_total=total,
             epsilon_remaining=remaining(state.budget, total),
             theorem=answer.theorem,
+            records=answer.records,
             stored=True,
         )
 

@@ -117,7 +117,7 @@ def test_verify_finds_an_altered_answer(
     given: list[str], name: str, value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = released(capsys, *given, "--epsilon", "1", "--budget", "2")
-    derived = ("alpha", "scale", "interval")
+    derived = ("alpha", "scale", "interval", "rounded", "warnings")
     edited = {key: entry for key, entry in {**answer, name: value}.items() if key not in derived}
     assert edited[name] != answer[name]
     Path("answer.json").write_text(json.dumps(edited))

@@ -364,3 +364,79 @@ def test_a_layout_keeps_what_is_not_given() -> None:
     assert groups.renamed(["v", "w"], None, None) == GroupLayout(["v", "w"], dropped=True)
     with pytest.raises(ModelError, match="one value column needs group="):
         groups.renamed("w", None, None)
+
+
+def test_that_groups_and_entities_are_independent_of_one_another_is_said() -> None:
+    chains = MarkovChain([[0.9, 0.1], [0.4, 0.6]], layout=ChainLayout("time", ["house", "meter"]))
+    assert chains.assumption.endswith(
+        "one chain for each house, meter, and these chains are independent of one another"
+    )
+    assert "independent of" not in CHAIN.assumption
+    for groups in (
+        ArbitraryGroups(4),
+        GaussianGroups(correlation=0.2, size=4),
+        GaussianGroups(covariance=[[1, 0], [0, 1]]),
+    ):
+        assert f"groups of at most {groups.group_size} that are independent of one another" in groups.assumption
+
+
+def test_the_parameters_of_a_chain_are_its_probabilities_and_odds_without_its_counts() -> None:
+    chain = MarkovChain.from_counts([[7001, 2999], [401, 99]], states=["idle", "active"], column="s")
+    assert chain.parameters.splitlines() == [
+        "s, then:    idle  active",
+        "--------  ------  ------",
+        "idle      0.7001  0.2999",
+        "active    0.8020  0.1980",
+        "Odds ratio of neighbouring records: at most 1.736.",
+    ]
+    assert "7001" in chain.summary()
+    assert "at most 13.5." in CHAIN.parameters
+    assert "without limit" in MarkovChain([[0, 1], [0.5, 0.5]]).parameters
+    never = MarkovChain([[0.5, 0.5, 0], [0.25, 0.75, 0], [0.5, 0.5, 0]], start="any")
+    assert "at most 3." in never.parameters  # a state that nothing leads to ties no neighbours
+    assert "5e-08" in MarkovChain([[0.5, 0.5], [5e-8, 1 - 5e-8]]).parameters
+
+
+@given(chain_cases())
+def test_the_odds_ratio_is_the_largest(case: Case) -> None:
+    assert isinstance(case.model, MarkovChain)
+    matrix, states = case.model.matrix, range(len(case.model.states))
+    ratios = [
+        matrix[x, y] * matrix[u, v] / matrix[x, v] / matrix[u, y]
+        for x in states
+        for u in states
+        for y in states
+        for v in states
+        if (matrix > 0).all()
+    ]
+    said = case.model.parameters.splitlines()[-1]
+    if ratios:
+        shown = float(said.removeprefix("Odds ratio of neighbouring records: at most ").removesuffix("."))
+        assert max(ratios) * (1 - 1e-9) <= shown <= max(ratios) * 1.002
+
+
+def test_the_parameters_of_large_models_are_summarised() -> None:
+    size = 15
+    many = MarkovChain([[(1 + (i == j)) / (size + 1) for j in range(size)] for i in range(size)])
+    assert many.parameters == (
+        "Transition probabilities between 15 states: from 0.0625 to 0.125; 0 of 225 are 0.\n"
+        "Odds ratio of neighbouring records: at most 4."
+    )
+    large = GaussianGroups(covariance=np.eye(20) * 4 + 0.4)
+    assert large.parameters == (
+        "Standard deviations from 2.098 to 2.098; every correlation is at most 0.09091 in absolute value."
+    )
+
+
+def test_the_parameters_of_groups_leave_out_means_and_numbers_of_groups() -> None:
+    assert GaussianGroups(correlation=0.275, size=3).parameters == (
+        "All variances are equal, and every correlation is at most 0.275 in absolute value."
+    )
+    pair = GaussianGroups.from_moments([69.5, 64.25], [[4, 1], [1, 9]], groups=197)
+    assert pair.parameters.splitlines()[-1].split() == ["2", "3", "0.1667"]
+    assert not any(figure in pair.parameters for figure in ("69.5", "64.25", "197"))
+    assert Independent().parameters is None
+    assert ArbitraryGroups(3).parameters is None
+    assert AnyOf(Independent(), ArbitraryGroups(3)).parameters is None
+    both = AnyOf(Independent(column="s"), CHAIN).parameters
+    assert both == f"Model 2:\n{CHAIN.parameters}"

@@ -268,7 +268,8 @@ def release(
 
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
-    target = options.one_of("--epsilon", epsilon, "--alpha", alpha) | {"beta": options.number("--beta", beta)}
+    target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
+    target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     with releasing.session(data, assumed, ledger, dataset, limit, missing, dry_run) as opened:
         if dry_run:
@@ -280,12 +281,28 @@ def release(
 @app.command()
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .html (prints well) or .md."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """One page about a release that a data-protection officer can file."""
     from bayesdp.cli import releasing
 
-    print(_text(releasing.filed(answer), as_json))
+    filed = releasing.filed(answer, output)
+    print(_text(filed, as_json) if output is None or as_json else escaped(f"The statement is in {output}."))
+
+
+@app.command()
+def proof(
+    name: Annotated[str, typer.Argument(metavar="THEOREM", help="markov-mixing, for example.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print the page that proves a theorem."""
+    from bayesdp import proofs
+
+    print(_text(proofs.proof(name), as_json))
 
 
 @app.command()

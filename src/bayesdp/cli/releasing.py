@@ -12,10 +12,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bayesdp import statement
 from bayesdp.accounting import leaked, remaining, spend_of
 from bayesdp.answer import Answer
 from bayesdp.documents import Document, read
 from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.files import refuse_overwriting
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
@@ -170,9 +172,13 @@ class Filed(Document):
         return self.answer.statement()
 
 
-def filed(path: str) -> Filed:
-    """Read an answer to be filed."""
-    return Filed(_answer(path))
+def filed(path: str, output: str | None) -> Filed:
+    """Read an answer to be filed, and write its page if a file is named."""
+    found = Filed(_answer(path))
+    if output is not None:
+        refuse_overwriting(output, [path])
+        statement.write(found.answer, output)
+    return found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from bayesdp.errors import InvalidInputError, NoTheoremAppliesError, TooLargeErr
 from bayesdp.leakage.registry import theorem_named, theorems
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import AnyOf, Model
-from bayesdp.rounding import shown_above, shown_below
+from bayesdp.rounding import shown_above, shown_below, shown_odds
 from bayesdp.spending import Spend, queries_of, total_tau
 from bayesdp.tables import table
 from bayesdp.validation import brief
@@ -89,7 +89,7 @@ class Leakage(Document):
         )
 
     def __str__(self) -> str:
-        return promised(self, f"Releasing {_described(self.spend)} leaks at most ε = {shown_above(self.epsilon)}")
+        return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
 
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
@@ -196,11 +196,11 @@ def check_queries(model: object, spend: Spend) -> None:
     model.check_queries(queries_of(spend))
 
 
-def promised(leakage: Leakage, claim: str) -> str:
-    """Return a claim with everything it rests on, as sentences."""
+def promised(leakage: Leakage, release: str, epsilon: float) -> str:
+    """Return what a release leaks at most, with everything that rests on, as sentences."""
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
-        f"{claim} about {leakage.unit}",
+        f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
         f"This is proven ({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
         f"It covers {leakage.scope}",
     ]

@@ -57,6 +57,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._database.name if self._database else 'closed'!r})"
 
+    @property
+    def name(self) -> str:
+        """Where the ledger is: a file, or a database's address without its password."""
+        return self._open_database().name
+
     def close(self) -> None:
         """Close the ledger; whatever is asked of it afterwards raises `LedgerError`."""
         if self._database is not None:

@@ -70,6 +70,11 @@ class AnyOf(Model):
         return "one of these holds: " + "; or ".join(model.assumption for model in self.models)
 
     @property
+    def parameters(self) -> str | None:
+        said = [(index, model.parameters) for index, model in enumerate(self.models, start=1)]
+        return "\n\n".join(f"Model {index}:\n{lines}" for index, lines in said if lines is not None) or None
+
+    @property
     def estimated(self) -> bool:
         return any(model.estimated for model in self.models)
 

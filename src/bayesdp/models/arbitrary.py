@@ -22,7 +22,7 @@ class ArbitraryGroups(Model):
     group: the columns that tell which records belong together, so that a session can see that no group is larger.
 
     >>> ArbitraryGroups(4).assumption
-    'at most 4 records are correlated with one another, in any way'
+    'records come in groups of at most 4 that are independent of one another; inside a group anything may hold'
     """
 
     size: int
@@ -43,7 +43,10 @@ class ArbitraryGroups(Model):
 
     @property
     def assumption(self) -> str:
-        return f"at most {self.size} records are correlated with one another, in any way"
+        return (
+            f"records come in groups of at most {self.size} that are independent of one another; inside a group "
+            "anything may hold"
+        )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, if the model names the columns of groups."""

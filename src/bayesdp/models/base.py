@@ -80,6 +80,14 @@ class Model(Document):
     def assumption(self) -> str:
         """What is assumed, as the end of a sentence that begins "if"."""
 
+    @property
+    def parameters(self) -> str | None:
+        """The assumed probabilities or correlations in a few readable lines, without the counts or moments behind them.
+
+        None when the assumption says all there is.
+        """
+        return None
+
     def summary(self) -> str:
         """Return the model in a few lines of text: what is assumed, and the parameters if there are not too many."""
         return f"It is assumed that {self.assumption}."

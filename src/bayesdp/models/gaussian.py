@@ -17,7 +17,7 @@ from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.view import TableView
-from bayesdp.rounding import shown_below
+from bayesdp.rounding import shown_above, shown_below
 from bayesdp.tables import table
 from bayesdp.validation import Matrix, brief
 
@@ -237,28 +237,56 @@ class GaussianGroups(Model):
 
     @property
     def assumption(self) -> str:
+        groups = (
+            f"records come in normal groups of at most {self.group_size} that are independent of one another, with "
+        )
         if self.correlation is not None:
-            return (
-                f"records come in independent normal groups of at most {self.size}, with equal variances and every "
-                f"correlation at most {shown_below(self.correlation)} in absolute value"
-            )
-        return f"records come in independent normal groups of at most {self.group_size} with the given covariance" + (
-            "s" if len(self.kinds) > 1 else ""
+            bound = shown_below(self.correlation)
+            return f"{groups}equal variances and every correlation at most {bound} in absolute value"
+        return f"{groups}the given covariance{'s' if len(self.kinds) > 1 else ''}"
+
+    @property
+    def parameters(self) -> str:
+        """The bound, or the standard deviations and correlations of up to a dozen members, or else their range."""
+        if self.correlation is not None:
+            bound = shown_below(self.correlation)
+            return f"All variances are equal, and every correlation is at most {bound} in absolute value."
+        if isinstance(self.moments, AnovaMoments):
+            return self._exchangeable
+        if self._shows_members:
+            return self._members
+        deviations = [deviation for matrix in self.matrices for deviation in np.sqrt(np.diag(matrix))]
+        return (
+            f"Standard deviations from {min(deviations):.4g} to {max(deviations):.4g}; every correlation is at most "
+            f"{shown_above(self.largest_correlation, 4)} in absolute value."
         )
 
     def summary(self) -> str:
         """Return what is assumed, and the standard deviations and correlations of up to a dozen members."""
         said = super().summary()
         if isinstance(self.moments, AnovaMoments):
-            return (
-                f"{said} Members are exchangeable: standard deviation {self.matrices[0][0, 0] ** 0.5:.5g}, intraclass "
-                f"correlation {self.moments.correlation:.4f}, from {self.moments.records} records in "
-                f"{self.moments.groups} groups."
-            )
-        if len(self.kinds) != 1 or self.group_size > _MOST_SHOWN:
-            return said
+            basis = f"Estimated from {self.moments.records} records in {self.moments.groups} groups."
+            return f"{said} {self._exchangeable} {basis}"
+        return f"{said}\n\n{self._members}" if self._shows_members else said
+
+    @property
+    def _exchangeable(self) -> str:
+        """What describes the members if they are all alike."""
+        assert isinstance(self.moments, AnovaMoments)
+        return (
+            f"Members are exchangeable: standard deviation {self.matrices[0][0, 0] ** 0.5:.5g}, intraclass correlation "
+            f"{self.moments.correlation:.4f}."
+        )
+
+    @property
+    def _shows_members(self) -> bool:
+        return len(self.kinds) == 1 and self.group_size <= _MOST_SHOWN
+
+    @property
+    def _members(self) -> str:
+        """The standard deviations and correlations of every member, as a table."""
         matrix = self.matrices[0]
-        named = self.moments.roles if self.moments is not None else ()
+        named = self.moments.roles if isinstance(self.moments, Moments) else ()
         roles = list(named) or [str(i + 1) for i in range(len(matrix))]
         deviations = np.sqrt(np.diag(matrix))
         rows = [
@@ -271,7 +299,7 @@ class GaussianGroups(Model):
             + [""] * (len(roles) - i - 1)
             for i, role in enumerate(roles)
         ]
-        return f"{said}\n\n{table(['member', 'sd', *roles[:-1], ''], rows)}"
+        return table(["member", "sd", *roles[:-1], ""], rows)
 
     @property
     def estimated(self) -> bool:

@@ -19,6 +19,7 @@ from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
 from bayesdp.tables import table
 from bayesdp.validation import Matrix, Scalar, Values, brief
 
@@ -37,6 +38,9 @@ _UNDERFLOW = 1e-300
 _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
 _MOST_SHOWN = 12
+_MOST_COMPARED = 400
+_LARGEST_LOG = 700.0
+_SMALLEST_SHOWN = 0.0005
 
 
 @dataclass(frozen=True)
@@ -370,22 +374,58 @@ class MarkovChain(Model):
             f"{size} state{'s' if size > 1 else ''} and the given transition probabilities, "
             + ("of any length" if self.length is None else f"at most {self.length} records long")
             + (" from an unknown start" if self.start == "any" else "")
+            + self._entities
         )
+
+    @property
+    def _entities(self) -> str:
+        """That there are several chains, if there are, as the end of the assumption."""
+        if self.layout is None or not self.layout.entity:
+            return ""
+        return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+
+    @property
+    def parameters(self) -> str:
+        """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
+        if len(self.states) <= _MOST_SHOWN:
+            said = self._probabilities([""] * len(self.states))
+        else:
+            possible = self.matrix[self.matrix > 0]
+            said = (
+                f"Transition probabilities between {len(self.states)} states: from {shown_below(possible.min(), 4)} to "
+                f"{shown_above(possible.max(), 4)}; {self.matrix.size - possible.size} of {self.matrix.size} are 0."
+            )
+        return said if len(self.states) > _MOST_COMPARED else f"{said}\n{self._odds}"
+
+    @property
+    def _odds(self) -> str:
+        """How strongly neighbours are tied: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
+        possible = self.matrix > 0
+        logs = np.log(self.matrix[:, possible[0]]) if (possible == possible[0]).all() else None
+        largest = math.inf if logs is None else max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
+        if largest > _LARGEST_LOG:
+            return (
+                "Odds ratio of neighbouring records: without limit; some states can follow one state but not another."
+            )
+        return f"Odds ratio of neighbouring records: at most {shown_above(math.exp(largest), 4)}."
 
     def summary(self) -> str:
         """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""
         said = super().summary() + (" Some records in between are missing." if self.gaps else "")
         if len(self.states) > _MOST_SHOWN:
             return said
+        counts: Matrix = self.counts or [[]] * len(self.states)
+        seen = ["of " + " + ".join(map(str, row)) if row else "" for row in counts]
+        return f"{said}\n\n{self._probabilities(seen)}"
+
+    def _probabilities(self, notes: Sequence[str]) -> str:
+        """Return the transition probabilities as a table, with a note on each row."""
         header = [f"{self.subject or 'state'}, then:", *map(str, self.states), ""]
         rows = [
-            [str(state), *(f"{probability:.4f}" for probability in row), self._seen(i)]
-            for i, (state, row) in enumerate(zip(self.states, self.transition, strict=True))
+            [str(state), *map(_shown, row), note]
+            for state, row, note in zip(self.states, self.transition, notes, strict=True)
         ]
-        return f"{said}\n\n{table(header, rows)}"
-
-    def _seen(self, row: int) -> str:
-        return "" if self.counts is None else "of " + " + ".join(map(str, self.counts[row]))
+        return table(header, rows)
 
     def check_query(self, query: Query) -> None:
         """Refuse another column, and values that are not states of the chain."""
@@ -449,6 +489,11 @@ class MarkovChain(Model):
     @classmethod
     def _required(cls) -> frozenset[str]:
         return frozenset({"transition"})
+
+
+def _shown(probability: float) -> str:
+    """Write a probability; a small one with its leading digits, and only 0 as 0."""
+    return f"{probability:.2g}" if probability < _SMALLEST_SHOWN else f"{probability:.4f}"
 
 
 def _counts(value: object) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,148 @@
+"""A page of facts, paragraphs and lists, written as Markdown, or as HTML that prints well and needs nothing else.
+
+Names, reasons and filters are other people's words: whatever they hold stays text, in both forms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["Block", "Listed", "Page", "Verbatim", "code"]
+
+_CSS = """
+@page { size: A4; margin: 18mm 20mm; }
+:root { color-scheme: light; }
+body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; background: #fff; color: #1a1a1a;
+  font: 10.5pt/1.45 Georgia, "Times New Roman", serif; overflow-wrap: anywhere; }
+h1 { font-size: 17pt; line-height: 1.2; margin: 0 0 1rem; border-bottom: 2px solid #1a1a1a; padding-bottom: .4rem; }
+h2 { font-size: 12pt; margin: 1.3rem 0 .3rem; break-after: avoid; }
+p, ul, ol { margin: .4rem 0; }
+li { margin: .15rem 0; }
+table { width: 100%; border-collapse: collapse; }
+th, td { text-align: left; vertical-align: top; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid #ccc; }
+th { width: 12rem; font-weight: normal; color: #555; overflow-wrap: normal; }
+tr, li, pre { break-inside: avoid; }
+code, pre { font: 8.5pt/1.4 "DejaVu Sans Mono", Menlo, Consolas, monospace; }
+pre { padding: .6rem .8rem; background: #f5f5f5; white-space: pre-wrap; }
+.warning { border-left: 4px solid #b00020; padding: .3rem .8rem; color: #b00020; }
+@media print { body { max-width: none; margin: 0; padding: 0; } pre { background: none; border: 1px solid #ccc; } }
+"""
+
+_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+"""Code, between as many backticks before as after it."""
+
+_MARKUP = re.compile(r"[<|]|(?<=\])\(|\\(?=[!-/:-@\[-`{-~])")
+"""What begins a tag, a cell or the address of a link in Markdown, and a backslash that would escape what follows."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A list."""
+
+    items: Sequence[str]
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Lines that stay as they are."""
+
+    text: str
+
+
+Block = str | Listed | Verbatim
+"""A paragraph, a list, or lines that stay as they are."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page says. Its texts may hold code (`code`); nothing else in them is markup.
+
+    warnings: sentences that stand out, before everything else.
+    facts:    a table of names and texts.
+    sections: headings, each with what stands under it.
+    """
+
+    title: str
+    warnings: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[tuple[str, Sequence[Block]]]
+
+    def markdown(self) -> str:
+        """Return the page in Markdown."""
+        facts = "\n".join(f"| {_markdown(name)} | {_markdown(text)} |" for name, text in self.facts)
+        warnings = "".join(f"**Warning: {_markdown(text)}**\n\n" for text in self.warnings)
+        sections = "".join(
+            f"\n## {title}\n\n{chr(10).join(map(_markdown_block, blocks))}" for title, blocks in self.sections
+        )
+        return f"{markdown_opening(self.title)}\n{warnings}| | |\n|---|---|\n{facts}\n{sections}"
+
+    def html(self) -> str:
+        """Return the page in HTML, with its style inside."""
+        warnings = "".join(f'<p class="warning">Warning: {_html(text)}</p>\n' for text in self.warnings)
+        facts = "".join(f"<tr><th>{_html(name)}</th><td>{_html(text)}</td></tr>\n" for name, text in self.facts)
+        sections = "".join(
+            f"<h2>{_html(title)}</h2>\n{''.join(map(_html_block, blocks))}" for title, blocks in self.sections
+        )
+        return (
+            f'{html_opening(self.title)}<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{_html(self.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<h1>{_html(self.title)}</h1>\n"
+            f"{warnings}<table>\n{facts}</table>\n{sections}</body>\n</html>\n"
+        )
+
+
+def markdown_opening(title: str) -> str:
+    """Return how a page of this title begins in Markdown."""
+    return f"# {title}\n"
+
+
+def html_opening(title: str) -> str:
+    """Return how a page of this title begins in HTML."""
+    return f"<!DOCTYPE html>\n<!-- {escape(title)} -->\n"
+
+
+def code(text: str) -> str:
+    """Mark a text as code, whatever backticks it holds itself.
+
+    >>> code("district = 3"), code("`a b` > 0")
+    ('`district = 3`', '`` `a b` > 0 ``')
+    """
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return f"{'`' * (longest + 1)} {text} {'`' * (longest + 1)}" if longest else f"`{text}`"
+
+
+def _markdown_block(block: Block) -> str:
+    if isinstance(block, str):
+        return f"{_markdown(block)}\n"
+    if isinstance(block, Verbatim):
+        return "".join(f"    {line}\n" for line in block.text.splitlines())
+    marks = (f"{number}." if block.ordered else "-" for number in range(1, len(block.items) + 1))
+    return "".join(f"{mark} {_markdown(item)}\n" for mark, item in zip(marks, block.items, strict=True))
+
+
+def _markdown(text: str) -> str:
+    """Return one line; what would begin a cell, a tag or a link is escaped."""
+    spans = _CODE.split(" ".join(text.split()))
+    plain = [_MARKUP.sub(r"\\\g<0>", span) for span in spans[::3]]
+    codes = [
+        f"{fence}{inner}{fence}".replace("|", "\\|") for fence, inner in zip(spans[1::3], spans[2::3], strict=True)
+    ]
+    return "".join(part for pair in zip(plain, [*codes, ""], strict=True) for part in pair)
+
+
+def _html_block(block: Block) -> str:
+    if isinstance(block, str):
+        return f"<p>{_html(block)}</p>\n"
+    if isinstance(block, Verbatim):
+        return f"<pre>{escape(block.text)}</pre>\n"
+    tag = "ol" if block.ordered else "ul"
+    items = "".join(f"<li>{_html(item)}</li>\n" for item in block.items)
+    return f"<{tag}>\n{items}</{tag}>\n"
+
+
+def _html(text: str) -> str:
+    return _CODE.sub(lambda found: f"<code>{found[2].strip()}</code>", escape(" ".join(text.split())))
