@@ -18,6 +18,7 @@ __all__ = [
     "LedgerError",
     "MissingDependencyError",
     "ModelError",
+    "NoColumnError",
     "NoTheoremAppliesError",
     "QueryError",
     "RecordsError",
@@ -57,6 +58,10 @@ class ExpressionError(InvalidInputError):
 
 class FrameError(InvalidInputError):
     """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
+
+
+class NoColumnError(FrameError):
+    """The table has no column of that name. Only names were looked at."""
 
 
 class RecordsError(FrameError):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesdp import validation
-from bayesdp.errors import FrameError, InvalidInputError, QueryError, RecordsError
+from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
@@ -70,7 +71,8 @@ class Inquiry:
         rule, table = missing_rule(model, missing), scan(frame)
         with reading(table):
             rows = row_count(table)
-        within = model.check_table(View(table, rule))
+        with _by_kinds(table, table.schema):
+            within = model.check_table(View(table, rule))
         if not isinstance(within, type(model)):
             raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
         return cls(table, within, rule, rows)
@@ -153,24 +155,18 @@ class Inquiry:
         return self._columns_of(self._subjects(query)) | filtered
 
     def _check_kinds(self, query: Query) -> None:
-        """Refuse what the table cannot answer, by the kinds of its columns.
-
-        Where kinds were read off the values, such a refusal tells about these: then it is one about the records.
-        """
-        wide = self._about_all(query)
-        table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
-        try:
+        """Refuse what the table cannot answer, by the kinds of its columns."""
+        with _by_kinds(self.table, self._columns_used(query)):
+            wide = self._about_all(query)
+            table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
             check_question(table, query, subject=subject, rows=self.rows)
-        except (FrameError, QueryError) as error:
-            if not self.table.types_from_values(self._columns_used(query)):
-                raise
-            raise RecordsError(str(error)) from None
 
     def _check_within(self, query: Query) -> None:
         """Look whether the column asked about is within a model that names no column of its own."""
         if query.column is None or self.model.subject is not None or query.column in self._within:
             return
-        self.model.check_table(View(self.table, self.missing), query.column)
+        with _by_kinds(self.table, self._columns_used(query)):
+            self.model.check_table(View(self.table, self.missing), query.column)
         self._within.add(query.column)
 
     def _question(self, query: Query, column: str | None) -> str:
@@ -238,6 +234,22 @@ class Inquiry:
             if isinstance(each.query, Mean) and found[i].records != each.records:
                 raise RecordsError(f"{self.name} changed: a mean was over {each.records} records before")
         return [found[i] for i in range(len(asked))]
+
+
+@contextmanager
+def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
+    """Make what is refused because of kinds that were read off the values a refusal about the records.
+
+    In a CSV file one value decides whether a column holds numbers or texts, so such a refusal tells about values.
+    """
+    try:
+        yield
+    except NoColumnError:
+        raise
+    except (FrameError, QueryError) as error:
+        if not table.types_from_values(columns):
+            raise
+        raise RecordsError(str(error)) from None
 
 
 def missing_rule(model: Model, missing: Missing | None) -> Missing:

@@ -22,7 +22,14 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError, RecordsError
+from bayesdp.errors import (
+    BayesDPError,
+    FrameError,
+    MissingDependencyError,
+    NoColumnError,
+    QueryError,
+    RecordsError,
+)
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
 from bayesdp.validation import Scalar, brief
 
@@ -86,7 +93,7 @@ class Table:
         """Refuse names of columns that the table does not have."""
         for column in columns:
             if column not in self.schema:
-                raise FrameError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
+                raise NoColumnError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
 
     def types_from_values(self, columns: Iterable[str]) -> bool:
         """Whether what some of these columns hold was read off their values: in a CSV file, in pandas's objects."""
