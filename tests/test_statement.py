@@ -240,6 +240,7 @@ def test_the_pages_are_packed_where_an_installed_package_looks(tmp_path: Path, m
 
 
 def test_a_proof_from_elsewhere_is_named_without_a_command() -> None:
-    page = answer(theorem="mine", proof="my-proof.pdf").statement()
-    assert "Theorem `mine`, proven in `my-proof.pdf`." in page
-    assert "bayesdp proof" not in page
+    for proof in ("my-proof.pdf", "elsewhere/general.md"):
+        page = answer(theorem="mine", proof=proof).statement()
+        assert f"Theorem `mine`, proven in `{proof}`." in page
+        assert "bayesdp proof" not in page

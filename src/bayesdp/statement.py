@@ -133,8 +133,8 @@ def _tested(answer: Answer) -> list[Block]:
 
 def _proof(answer: Answer) -> str:
     said = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
-    name = Path(answer.proof).stem
-    return f"{said}; `bayesdp proof {name}` prints that page." if name in proof_names() else f"{said}."
+    ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
+    return f"{said}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{said}."
 
 
 def _checks(answer: Answer) -> list[Block]:
