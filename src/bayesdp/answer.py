@@ -177,21 +177,27 @@ class Answer(Document):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must stand beside the number, in sentences: noise that drowns it, a promise that is none."""
-        return warnings_about(self.query, self.records, self.accuracy(), self.epsilon_total)
+        """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
+        violated = self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
+        denied = ["The data speak against the assumption: what is proven under it may not hold."] if violated else []
+        return (*warnings_about(self.query, self.records, self.accuracy(), self.epsilon_total), *denied)
 
     @property
     def verdict(self) -> str:
-        """The verdict of the diagnosis in a few words, with the reason to release in spite of it."""
+        """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
         said = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
-        return said if self.accepted is None else f"{said}; released although {said}, because: {self.accepted}"
+        return said if self.accepted is None else f"released although {said}, because: {self.accepted}"
 
     @property
     def tested(self) -> str:
-        """What a table said about the model, as a sentence without its full stop."""
+        """What a table said about the model, and which table, as a sentence without its full stop."""
         if self.diagnosis is None:
-            return f"this model was {self.verdict}"
-        return "the diagnosis on {table} ({rows} rows, {date}) says: ".format(**self.diagnosis) + self.verdict
+            said = "This model was never diagnosed on a table"
+        else:
+            said = "The diagnosis of this model on {table} ({rows} rows, {date}) says: {verdict}".format(
+                **self.diagnosis
+            )
+        return said if self.accepted is None else f"{said}; {self.verdict}"
 
     @property
     def left(self) -> str:
@@ -213,7 +219,7 @@ class Answer(Document):
             f"{account}: {shown_odds(self.epsilon_total)}",
             f"What is protected is {self.protects}",
             f"This is proven (theorem {self.theorem}, {self.proof}) if {self.assumption}",
-            _capitalised(self.tested),
+            self.tested,
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
         ]
@@ -228,7 +234,7 @@ class Answer(Document):
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all, and {self.left} remain.",
             f"It protects {self.protects}: {shown_odds(self.epsilon_total)}.",
-            f"Proven (theorem {self.theorem}) if {self.assumption}; {self.tested}. More: .guarantee, .statement().",
+            f"Proven ({self.theorem}) if {self.assumption}. Model: {self.verdict}. More: guarantee, statement.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
@@ -309,10 +315,11 @@ class Answer(Document):
 
     def __rich__(self) -> Table:
         from rich.table import Table
+        from rich.text import Text
 
-        table = Table(title=self.query.description, show_header=False, caption=self.guarantee)
+        table = Table(title=Text(self.query.description), show_header=False, caption=Text(self.guarantee))
         for name, text in self._rows():
-            table.add_row(name, text)
+            table.add_row(name, Text(text))
         return table
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -326,7 +333,7 @@ class Answer(Document):
             ("in words", shown_odds(self.epsilon_total)),
             ("τ", shown_below(self.tau)),
             ("theorem", self.theorem),
-            ("assumption", self.tested),
+            ("model", self.verdict),
             ("data set", self.dataset),
             ("time", self.timestamp),
         ]

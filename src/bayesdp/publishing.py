@@ -37,13 +37,13 @@ def shortened(cell: float, place: Fraction) -> Fraction:
 
 
 def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) -> float:
-    """Return by less than what shortened cells are off if the cells are off by less than α: a multiple of `place`.
+    """Return by less than what shortened cells are off if the cells are off by less than α, to the same place.
 
     >>> shortened_accuracy(374.5, [4248], Fraction(10))
     380.0
     """
     moved = max(abs(shortened(cell, place) - Fraction(cell)) for cell in cells)
-    return float_above(ceil((Fraction(alpha) + moved) / place) * place)
+    return float_above(ceil((Fraction(alpha) + moved) / place) * place) if moved else alpha
 
 
 def warnings_about(query: Query, records: int, alpha: float, epsilon_total: float) -> tuple[str, ...]:

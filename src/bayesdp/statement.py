@@ -69,16 +69,20 @@ def _begins(path: Path, opening: bytes) -> bool:
 
 
 def _facts(answer: Answer) -> list[tuple[str, str]]:
+    rounded, unrounded = answer.shown(answer.rounded), answer.shown()
+    exactly = (
+        [] if rounded == unrounded else [("Unrounded", f"{unrounded} (rounding what is released costs no privacy)")]
+    )
     return [
         ("Data set", f"{answer.dataset} ({answer.records} records, a public number)"),
         ("Question", answer.query.description),
-        ("Answer", answer.shown(answer.rounded)),
-        ("Unrounded", f"{answer.shown()} (rounding a released number costs no privacy)"),
+        ("Answer", rounded),
+        *exactly,
         ("Accuracy", f"off by less than {answer.off_by}"),
         ("Cost of this release", f"ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)})"),
         ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
         ("Remaining budget", f"ε = {answer.left}"),
-        ("Verdict on the assumption", answer.verdict),
+        ("Verdict on the model", answer.verdict),
         ("Released", f"{answer.timestamp}, by {answer.by or 'somebody who is not named'}"),
         ("Ledger", f"{answer.ledger or 'not named'}, entry {answer.entry}"),
         ("Software", f"bayesdp {answer.version or '(version not recorded)'}"),
@@ -117,11 +121,10 @@ def _assumptions(answer: Answer) -> list[Block]:
 
 
 def _tested(answer: Answer) -> list[Block]:
-    said = f"{answer.tested[:1].upper()}{answer.tested[1:]}."
     if answer.diagnosis is None:
-        return [f"{said} `bayesdp diagnose` shows what a table says about it."]
+        return [f"{answer.tested}. `bayesdp diagnose` shows what a table says about it."]
     return [
-        said,
+        f"{answer.tested}.",
         Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
         "A diagnosis can find a violation, but cannot prove an assumption. It was computed from the data without "
         "noise, and no guarantee covers it.",
@@ -130,8 +133,8 @@ def _tested(answer: Answer) -> list[Block]:
 
 def _proof(answer: Answer) -> str:
     said = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
-    name = Path(answer.proof).stem
-    return f"{said}; `bayesdp proof {name}` prints that page." if name in proof_names() else f"{said}."
+    ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
+    return f"{said}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{said}."
 
 
 def _checks(answer: Answer) -> list[Block]:
