@@ -178,9 +178,13 @@ class Answer(Document):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
-        violated = self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
-        denied = ["The data speak against the assumption: what is proven under it may not hold."] if violated else []
+        denied = ["The data speak against the assumption: nothing is proven for them."] if self.denied else []
         return (*warnings_about(self.query, self.records, self.accuracy(), self.epsilon_total), *denied)
+
+    @property
+    def denied(self) -> bool:
+        """Whether a table speaks against the assumption, so that nothing is proven about it."""
+        return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
 
     @property
     def verdict(self) -> str:
@@ -218,7 +222,8 @@ class Answer(Document):
         sentences = [
             f"{account}: {shown_odds(self.epsilon_total)}",
             f"What is protected is {self.protects}",
-            f"This is proven (theorem {self.theorem}, {self.proof}) if {self.assumption}",
+            f"This {'would be' if self.denied else 'is'} proven (theorem {self.theorem}, {self.proof}) if "
+            f"{self.assumption}",
             self.tested,
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
@@ -234,7 +239,8 @@ class Answer(Document):
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all, and {self.left} remain.",
             f"It protects {self.protects}: {shown_odds(self.epsilon_total)}.",
-            f"Proven ({self.theorem}) if {self.assumption}. Model: {self.verdict}. More: guarantee, statement.",
+            f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
+            f"Model: {self.verdict}. More: guarantee, statement.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 

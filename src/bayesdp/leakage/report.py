@@ -84,9 +84,10 @@ class Leakage(Document):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader must know beyond the number."""
-        return tuple(
+        kept = tuple(
             note for note, holds in ((ESTIMATED, self.model.estimated), (DROPPED, self.model.dropped)) if holds
         )
+        return kept + denial(self.model)
 
     def __str__(self) -> str:
         return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
@@ -124,6 +125,16 @@ class Leakage(Document):
                 for each in self.assessments
             ],
         }
+
+
+def denial(model: Model) -> tuple[str, ...]:
+    """Return that a table has denied the model's assumption, as one sentence; none if no table has."""
+    diagnosis = model.diagnosis
+    if diagnosis is None or diagnosis.verdict != "violated":
+        return ()
+    names = ", ".join(finding.name for finding in diagnosis.findings if finding.verdict == "violated")
+    when = f" ({diagnosis.date})" if diagnosis.date else ""
+    return (f"The data speak against that assumption: {diagnosis.table}{when} has it violated: {names}.",)
 
 
 def report(model: Model, spend: Spend, *, composing: bool = False) -> Leakage:
