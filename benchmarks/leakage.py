@@ -10,6 +10,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from scipy.optimize import linprog
 from bayesdp import Count, MarkovChain
 from bayesdp.calibration import largest_taus
 from bayesdp.leakage.gaussian_covariance import covariance_factor
+from bayesdp.leakage.gaussian_tight import tight_factor
 from bayesdp.leakage.markov_count import MarkovCount
 from bayesdp.leakage.markov_mixing import MarkovMixing, mixing_epsilons
 from bayesdp.leakage.markov_quilt import MarkovQuilt
@@ -92,6 +94,11 @@ def plain_covariance(matrix: NDArray[np.float64]) -> float:
                 slopes = matrix[np.ix_(unknown, given)] @ np.linalg.inv(matrix[np.ix_(given, given)])[:, -1]
                 worst = max(worst, 1 + float(np.minimum(np.abs(slopes), 1).sum()))
     return worst
+
+
+def plain_tight(size: int, correlation: Fraction) -> Fraction:
+    """Every number of records the adversary may know, one by one."""
+    return 1 + max((size - 1 - k) * min(correlation / (1 - k * correlation), Fraction(1)) for k in range(size - 1))
 
 
 def plain_count(chain: MarkovChain, tau: float, depth: int) -> float:
@@ -222,9 +229,14 @@ def main() -> None:
     row("gaussian-covariance, m = 12", 0.1, timed(lambda: covariance_factor(random_covariance(12))), reference)
     row("gaussian-covariance, m = 16", 2, timed(lambda: covariance_factor(random_covariance(16))), reference, "m = 12")
     row("gaussian-covariance, m = 20", 30, timed(lambda: covariance_factor(random_covariance(20))), reference, "m = 12")
-    steps = np.arange(1000)
-    chain = tuple(map(tuple, (0.5 ** np.abs(steps[:, None] - steps)).tolist()))
-    row("gaussian-covariance, sign-MTP2, m = 1000", 1, timed(lambda: covariance_factor(chain)), reference, "m = 12")
+    for size, limit in ((1000, 2), (1500, 5)):
+        steps = np.arange(size)
+        covariance = tuple(map(tuple, (0.5 ** np.abs(steps[:, None] - steps)).tolist()))
+        ours = timed(lambda covariance=covariance: covariance_factor(covariance))  # type: ignore[misc]
+        row(f"gaussian-covariance, sign-MTP2, m = {size}", limit, ours, reference, "m = 12")
+    known = Fraction(1, 10**6 + 5)
+    reference = timed(lambda: plain_tight(10**4, known))
+    row("gaussian-tight, groups of 10⁹", 0.01, timed(lambda: tight_factor(10**9, known / 1000)), reference, "m = 10⁴")
 
 
 if __name__ == "__main__":

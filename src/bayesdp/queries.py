@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from bayesdp import validation
 from bayesdp.documents import Document
 from bayesdp.errors import QueryError
+from bayesdp.placement import Placement
 from bayesdp.rounding import float_above
 from bayesdp.validation import Scalar, Values, brief
 
@@ -181,6 +182,8 @@ class _Clipped(Query):
         object.__setattr__(self, "bounds", (low, high))
         if self.step is not None:
             step = validation.positive("step", self.step, QueryError)
+            if self.privately_filtered and not 1 <= max(abs(low), abs(high), high - low) / step <= MOST_STEPS:
+                raise QueryError(f"a step of {step:g} does not fit values between {low:g} and {high:g}")
             steps = (high - low) / step
             if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
                 ends = ", ".join(_told_apart(low, high))
@@ -188,6 +191,18 @@ class _Clipped(Query):
                     f"bounds must be a whole number of steps apart, up to 2^60, but ({ends}) are {steps:g}"
                 )
             object.__setattr__(self, "step", step)
+
+    @property
+    def origin(self) -> float:
+        """Where the grid begins: at the lower bound, or at 0 if records may leave the sum."""
+        assert self.bounds is not None
+        return 0.0 if self.privately_filtered else self.bounds[0]
+
+    @property
+    def placement(self) -> Placement | None:
+        """Where values go on the grid before they are added; None if they are added as they are."""
+        assert self.bounds is not None
+        return None if self.step is None else Placement(*self.bounds, self.origin, self.step)
 
     @property
     def rounding(self) -> Fraction:
@@ -244,7 +259,11 @@ class Sum(_Clipped):
     @property
     def sensitivity(self) -> float:
         low, high = self._ends
-        return float_above(max(abs(low), abs(high), high - low) if self.privately_filtered else high - low)
+        if not self.privately_filtered:
+            return float_above(high - low)
+        unplaced = max(abs(low), abs(high), high - low)
+        grid = self.placement
+        return float_above(unplaced if grid is None else max(unplaced, Fraction(grid.step) * grid.span))
 
 
 @dataclass(frozen=True)

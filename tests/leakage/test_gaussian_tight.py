@@ -2,10 +2,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, leakage
+from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, calibrate, leakage
 from bayesdp.audit.oracle import gaussian_lemma
 from bayesdp.leakage.gaussian_paper import paper_factor
 from bayesdp.leakage.gaussian_tight import GaussianTight, tight_factor
@@ -44,6 +44,39 @@ def test_never_above_the_paper_nor_the_general_bound(size: int, correlation: Fra
         assert factor <= paper_factor(size, correlation)
         if correlation * (size - 1) <= 1:
             assert factor == 1 + (size - 1) * correlation
+
+
+def every_number_known(size: int, correlation: Fraction, reach: Fraction) -> Fraction:
+    """The factor as it is stated: the largest over how many records the adversary knows."""
+    moves = (
+        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1))
+        for known in range(size - 1)
+    )
+    return min(reach, Fraction(1)) + max(moves, default=Fraction(0))
+
+
+@settings(max_examples=5 * (settings.default.max_examples if settings.default else 100))
+@given(
+    st.integers(1, 60),
+    st.fractions(0, 1, max_denominator=1000),
+    st.fractions(Fraction(1, 50), 70, max_denominator=50),
+)
+def test_four_numbers_known_are_enough(size: int, share: Fraction, reach: Fraction) -> None:
+    """Over every correlation with ρ(m−2) < 1, and reaches at which the cap acts never, sometimes and always."""
+    correlation = min(share / max(size - 2, 1) * Fraction(1001, 1000), Fraction(1))
+    if correlation * (size - 2) < 1:
+        assert tight_factor(size, correlation, reach) == every_number_known(size, correlation, reach)
+
+
+@pytest.mark.parametrize("size", [10**6, 10**9])
+def test_large_groups_have_a_closed_form(size: int) -> None:
+    """Every number known, one by one, would take minutes for a million records and days for a billion."""
+    model = GaussianGroups(correlation=0.1 / size, size=size)
+    assert leakage(model, SUM, tau=1.0).epsilon == pytest.approx(1.1, rel=1e-5)
+    assert calibrate(model, SUM, epsilon=1.0).tau == pytest.approx(1 / 1.1, rel=1e-5)
+    assert tight_factor(size, Fraction(1, size - 1), Fraction(1, 2)) == 1
+    assert tight_factor(size, Fraction(1, size - 1), Fraction(3)) == 1 + 3
+    assert tight_factor(size, Fraction(1, size - 1), Fraction(size)) == size
 
 
 @given(st.integers(2, 6), st.floats(0.01, 0.99))

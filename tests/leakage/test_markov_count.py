@@ -2,13 +2,14 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bayesdp import ArbitraryGroups, Count, Histogram, MarkovChain, Mean, Sum, leakage
 from bayesdp.audit.oracle import bdpl, chain_joint, laplace_sum
 from bayesdp.calibration import largest_taus
 from bayesdp.errors import NoTheoremAppliesError
+from bayesdp.frames.grid import grid_for
 from bayesdp.leakage.markov_count import MarkovCount, state_values
 from bayesdp.leakage.markov_mixing import MarkovMixing
 from bayesdp.spending import as_spend
@@ -68,6 +69,63 @@ def test_sums_of_whole_numbers_are_the_oracle_too(values: list[int], matrix: obj
     assert MarkovCount().epsilon(chain, as_spend(mean, tau)) == pytest.approx(truth, rel=1e-9)
 
 
+@st.composite
+def grids(draw: st.DrawFn) -> tuple[tuple[float, float], float]:
+    """Bounds a whole number of steps apart; dyadic, so that the oracle's own rule rounds exactly as ours does."""
+    step = draw(st.sampled_from([0.25, 0.5, 0.75, 1.0, 2.0, 3.5]))
+    low = draw(st.integers(-12, 8)) / 4
+    return (low, low + step * draw(st.integers(1, 6))), step
+
+
+VALUES = st.lists(st.integers(-12, 12).map(lambda quarters: quarters / 4), min_size=3, max_size=3, unique=True)
+
+
+@settings(max_examples=3 * (settings.default.max_examples if settings.default else 100))
+@given(VALUES, transition_matrices(3), grids(), st.floats(0.05, 4), st.integers(1, 4))
+def test_sums_on_a_grid_are_the_oracle(
+    values: list[float], matrix: object, grid: tuple[tuple[float, float], float], tau: float, length: int
+) -> None:
+    """What is added is what the grid makes of the states, and the noise is scaled to the grid's own span."""
+    bounds, step = grid
+    assume(MarkovChain(matrix, start="any").is_irreducible)
+    chain = MarkovChain(matrix, states=values, length=length)
+    truth = max(
+        bdpl(chain_joint(chain, n), laplace_sum(values, n, tau, bounds=bounds, step=step)).epsilon
+        for n in range(1, length + 1)
+    )
+    for query in (Sum(bounds=bounds, step=step), Mean(bounds=bounds, step=step, size=7)):
+        spend = as_spend(query, tau)
+        assert MarkovCount().epsilon(chain, spend) == pytest.approx(truth, rel=1e-9, abs=1e-9)
+        assert MarkovCount().epsilon(chain, spend) >= truth - 1e-13
+        assert MarkovMixing().epsilon(chain, spend) >= truth - 1e-9
+
+
+def test_a_coarse_grid_adds_other_numbers_than_the_states() -> None:
+    """0, 1, 2 in steps of 2 are 0, 1 and 1, one step apart: records that look graded are told apart in full."""
+    chain = MarkovChain([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]], length=4)
+    coarse = Sum(bounds=(0, 2), step=2.0)
+    truth = bdpl(chain_joint(chain, 4), laplace_sum([0, 1, 1], 4, 3.0)).epsilon
+    assert MarkovCount().epsilon(chain, as_spend(coarse, 3.0)) == pytest.approx(truth, rel=1e-12)
+    assert truth > 1.05 * MarkovCount().epsilon(chain, as_spend(Sum(bounds=(0, 2)), 3.0))
+
+
+def test_a_fine_grid_on_which_the_states_lie_changes_nothing_and_costs_nothing() -> None:
+    chain = MarkovChain([[0.6, 0.3, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+    plain, fine = (
+        MarkovCount().epsilon(chain, as_spend(Sum(bounds=(0, 2), step=step), 1.0)) for step in (None, 2.0**-39)
+    )
+    assert fine == pytest.approx(plain, rel=1e-12)
+
+
+def test_the_grid_of_a_release_adds_what_the_theorem_enumerates() -> None:
+    """The session's own grid and the theorem place states by one rule."""
+    chain = MarkovChain([[0.2, 0.3, 0.5]] * 3, states=[0.1, 0.35, 7.0])
+    for step in (0.05, 0.125, 0.2, 1.0, 1.75):
+        query = Sum("x", bounds=(0.0, 7 * step), step=step)
+        placed = [grid_for(query, 100, whole=False).place(value) for value in (0.1, 0.35, 7.0)]
+        assert state_values(chain, query) == tuple(place - min(placed) for place in placed)
+
+
 def test_reference_values() -> None:
     taus = largest_taus(MarkovCount(), ACTIVITY, COUNT, [1.0, 5.0, 10.0, 20.0])
     assert taus == [pytest.approx(tau, abs=6e-7) for tau in (0.249773, 1.745328, 5.545246, 15.392287)]
@@ -103,6 +161,7 @@ def test_values_of_states() -> None:
     assert state_values(chain, Count(isin=[5, 90])) == (1, 0, 1)
     assert state_values(chain, Sum(bounds=(0, 10))) == (0, 2, 5)
     assert isinstance(state_values(chain, Sum(bounds=(0, 6.5))), str)
+    assert state_values(chain, Sum(bounds=(0, 6.5), step=0.5)) == (0, 3, 3)
 
 
 def test_where_densities_underflow_the_mixing_bound_takes_over() -> None:

@@ -214,21 +214,34 @@ def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None
     return joint
 
 
-def laplace_sum(values: Sequence[float], records: int, tau: float) -> NDArray[np.float64]:
+def laplace_sum(
+    values: Sequence[float],
+    records: int,
+    tau: float,
+    *,
+    bounds: tuple[float, float] | None = None,
+    step: float | None = None,
+) -> NDArray[np.float64]:
     """Return the kernel of Laplace noise on the sum of state values, τ-DP.
+
+    bounds: values are clipped to these, and the noise covers their width; by default the values as they are.
+    step:   clipped values are rounded to low + step·(a whole number), halves up, before they are added.
 
     Given anything, the output density is a mixture of Laplace densities centred at possible sums. Between two
     neighbouring sums every mixture is A·e^(−cy) + B·e^(cy), the ratio of two of them is monotone in y, and outside all
     sums it is constant: the supremum over outputs is a maximum over the possible sums, which are the outputs returned.
     """
     numbers = np.array([validation.number("value", value) for value in values])
-    tau = _private(tau, records)
-    spread = numbers.max() - numbers.min()
+    low, high = bounds if bounds is not None else (numbers.min(), numbers.max())
+    numbers, spread = np.clip(numbers, low, high), high - low
+    if step is not None:
+        numbers, spread = np.floor((numbers - low) / step + 0.5), np.floor((high - low) / step + 0.5)
     sums = np.zeros(())
     for _ in range(validation.natural("records", records)):
         sums = sums[..., None] + numbers
-    if spread == 0:
+    if (numbers == numbers[0]).all():
         return np.ones((*sums.shape, 1))
+    tau = _private(tau, records)
     points = np.unique(sums)
     return np.array(np.exp(-tau / spread * np.abs(points - sums[..., None])))
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import floor
 
 import narwhals as nw
 
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
+from bayesdp.placement import Placement
 from bayesdp.queries import Mean, Sum
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
@@ -23,30 +21,8 @@ MOST_WHOLE_BITS = 50
 _EXACT_FLOAT = 2**53
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Values clipped to [low, high] and rounded to origin + step·(a whole number).
-
-    whole:   the values and both bounds are whole numbers and the step is 1: nothing is rounded.
-    origin:  low, or 0 for a sum that records may leave (a private filter): then leaving changes it by the whole value.
-    """
-
-    low: float
-    high: float
-    origin: float
-    step: float
-    whole: bool = False
-
-    def place(self, value: float) -> int:
-        """Return a value's whole number, by the same floating-point operations the engines use.
-
-        >>> Grid(0.0, 100.0, 0.0, 0.5).place(70.3)
-        141
-        """
-        clipped = min(max(value, self.low), self.high)
-        if self.whole:
-            return int(clipped) - int(self.origin)
-        return floor((clipped - self.origin) / self.step + 0.5)
+class Grid(Placement):
+    """A placement that engines carry out: sums of whole numbers, in the engine."""
 
     def placed(self, table: Table, column: str) -> nw.Expr:
         """Return the whole numbers of a column; null where a value is missing."""
@@ -56,12 +32,6 @@ class Grid:
         values = table.column(column) if table.kind(column) == "number" else table.column(column).cast(nw.Float64)
         clipped = values.clip(self.low, self.high)
         return ((clipped - self.origin if self.origin else clipped) / self.step + 0.5).floor().cast(nw.Int64)
-
-    @cached_property
-    def span(self) -> int:
-        """How far replacing one record can move the sum of whole numbers; counts records that may leave it."""
-        ends = self.place(self.low), self.place(self.high)
-        return ends[1] - ends[0] if self.origin == self.low else max(abs(ends[0]), abs(ends[1]), ends[1] - ends[0])
 
     def total(self, placed: int, records: int) -> Fraction:
         """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
@@ -79,9 +49,8 @@ def grid_for(query: Sum | Mean, records: int, *, whole: bool, bits: int = FINEST
     """
     assert query.bounds is not None
     low, high = query.bounds
-    leaving = query.privately_filtered
-    origin = 0.0 if leaving else low
-    width = max(abs(low), abs(high), high - low) if leaving else high - low
+    origin = query.origin
+    width = max(abs(low), abs(high), high - low) if query.privately_filtered else high - low
     room = _SUM_BITS - max(records, 1).bit_length()
     if query.step is not None:
         return _stepped(query.step, low, high, origin, width, room, whole=whole)

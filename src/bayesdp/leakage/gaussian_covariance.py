@@ -106,6 +106,7 @@ class _Group:
     largest: float
 
     @staticmethod
+    @lru_cache(maxsize=8)
     def of(covariance: Matrix) -> _Group:
         matrix = np.array(covariance)
         deviations = np.sqrt(np.diag(matrix))
@@ -239,14 +240,27 @@ def find_signs(covariance: Matrix) -> Signs | None:
         return None
     exact = np.where(linked, inverse, 0.0)
     np.fill_diagonal(exact, np.diag(inverse))
-    residual = np.abs(exact @ group.correlations - np.eye(size))
-    residual += (size + 8) * _UNIT * (np.abs(exact) @ np.abs(group.correlations))
-    norm = math.sqrt(float(residual.sum(axis=0).max()) * float(residual.sum(axis=1).max()))
+    norm = _residual_norm(exact, group.correlations)
     if norm > _RELIABLE * group.smallest / 2:
         return None
     nothing_zeroed = int(linked.sum()) == size * (size - 1)
     margin = 0.0 if nothing_zeroed else group.moved(1.02 * group.largest * norm)
     return Signs(tuple(signs), margin) if margin <= _LARGEST_MARGIN else None
+
+
+def _residual_norm(inverse: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+    """Return a bound on the 2-norm of inverse·matrix − 1, with what rounding that product can hide.
+
+    The 2-norm is at most the root of the largest column sum times the largest row sum. The rounding of the product is
+    at most (m + 8)·2⁻⁵³·|inverse|·|matrix| entrywise, of which only row and column sums are needed.
+    """
+    size = len(matrix)
+    residual = np.abs(inverse @ matrix - np.eye(size))
+    left, right = np.abs(inverse), np.abs(matrix)
+    hidden = (size + 8) * _UNIT
+    columns = residual.sum(axis=0) + hidden * (left.sum(axis=0) @ right)
+    rows = residual.sum(axis=1) + hidden * (left @ right.sum(axis=1))
+    return math.sqrt(float(columns.max()) * float(rows.max()))
 
 
 def _two_coloured(linked: NDArray[np.bool_], inverse: NDArray[np.float64]) -> list[int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import ClassVar
 
@@ -35,16 +36,20 @@ def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)
     """Return the exact factor for groups of `size`, |correlations| at most `correlation`, targets `reach` widths apart.
 
     The largest over how many records k the adversary knows: the target moves by min(reach, 1) widths, and each of the
-    m−1−k unknown ones by at most min(reach·ρ/(1−kρ), 1). At reach 1 and (m−1)ρ ≤ 1 this is 1 + (m−1)ρ.
+    m−1−k unknown ones by at most min(reach·ρ/(1−kρ), 1). Of these k four at most can be the worst (the proof has
+    why): none known, the last before and the first at which the cap of 1 acts, and all but one.
 
-    >>> float(tight_factor(10, Fraction(1, 10)))
-    1.9
+    >>> float(tight_factor(10, Fraction(1, 10))), float(tight_factor(10**9, Fraction(1, 10**10)))
+    (1.9, 1.0999999999)
     """
-    moves = (
-        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1))
-        for known in range(size - 1)
+    target = min(reach, Fraction(1))
+    if size == 1 or correlation == 0:
+        return target
+    capped = math.ceil(1 / correlation - reach)
+    candidates = {min(max(known, 0), size - 2) for known in (0, capped - 1, capped, size - 2)}
+    return target + max(
+        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1)) for known in candidates
     )
-    return min(reach, Fraction(1)) + max(moves, default=Fraction(0))
 
 
 def refuse_all_jumps(queries: tuple[Query, ...]) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +16,7 @@ from bayesdp.leakage.sides import UNIT, Ending, Side, reach_of, sides, unreliabl
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Count, Mean, Query, Sum
-from bayesdp.rounding import up
+from bayesdp.rounding import float_below, up
 from bayesdp.spending import Spend
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class MarkovCount(Theorem):
         values = state_values(model, query)
         if isinstance(values, str):
             return values
-        return unreliable(model) or _too_much(model, values)
+        return unreliable(model) or _too_much(model, _in_common_units(values)[0])
 
     def bound(self, model: Model, spend: Spend) -> float:
         assert isinstance(model, MarkovChain)
@@ -89,8 +90,11 @@ class Worst:
 def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
     """Return what each state adds to the answer, shifted to begin at 0, or why that is not a whole number.
 
-    >>> state_values(MarkovChain([[0.9, 0.1], [0.4, 0.6]]), Count(equals=1))
-    (0, 1)
+    A sum with a step adds whole numbers of steps: those its grid places the states on, by its own rule.
+
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
+    >>> state_values(chain, Count(equals=1)), state_values(chain, Sum(bounds=(0, 1), step=0.125))
+    ((0, 1), (0, 8))
     """
     if isinstance(query, Count):
         hits = [int(state in query.values) for state in chain.states]
@@ -98,15 +102,37 @@ def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
     assert isinstance(query, Sum | Mean)
     assert query.bounds is not None
     low, high = query.bounds
-    numbers = []
-    for state in chain.states:
-        if isinstance(state, str):
-            return f"the state {state!r} is not a number, so the sum is not over the states"
-        numbers.append(min(max(float(state), low), high))
-    shifted = [number - min(numbers) for number in numbers]
+    words = [state for state in chain.states if isinstance(state, str)]
+    if words:
+        return f"the state {words[0]!r} is not a number, so the sum is not over the states"
+    numbers = [float(state) for state in chain.states]
+    if query.placement is not None:
+        placed = [query.placement.place(number) for number in numbers]
+        return tuple(place - min(placed) for place in placed)
+    clipped = [min(max(number, low), high) for number in numbers]
+    shifted = [number - min(clipped) for number in clipped]
     if not all(number.is_integer() for number in shifted):
         return "the state values are not whole numbers apart after clipping"
     return tuple(int(number) for number in shifted)
+
+
+def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Return the values divided by what they all have in common, and that: a fine grid costs nothing by itself.
+
+    >>> _in_common_units((0, 8, 12))
+    ((0, 2, 3), 4)
+    """
+    unit = math.gcd(*values) or 1
+    return tuple(value // unit for value in values), unit
+
+
+def _sensitivity(query: Query) -> Fraction:
+    """Return what the noise is scaled to, in the units of `state_values`: the grid's own span, if there is a grid."""
+    if isinstance(query, Count):
+        return Fraction(1)
+    assert isinstance(query, Sum | Mean)
+    assert query.width is not None
+    return query.width if query.placement is None else Fraction(query.placement.span)
 
 
 def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
@@ -179,13 +205,14 @@ def _worst(chain: MarkovChain, query: Query, tau: float) -> Worst:
     depth, reach = _depth(chain), reach_of(chain)
     assert not isinstance(values, str)
     assert depth is not None
+    values, unit = _in_common_units(values)
     nothing = Ending(0, None)
     if len(values) == 1 or max(values) == 0:
         return Worst(0.0, None, (nothing, nothing))
     before, after = sides(chain)
     left, left_laws = _laws(before, values, depth)
     right, right_laws = _laws(after, values, depth)
-    scale = 1.0 if isinstance(query, Count) else float(query.width or 1)
+    scale = float_below(_sensitivity(query) / unit)
     fits = _fitting(left, right, reach)
     unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
     worst = Worst(0.0, None, (nothing, nothing))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from fractions import Fraction
 
+import numpy as np
+
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
@@ -71,9 +73,9 @@ def variance_kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]
     if model.correlation is not None:
         return [(model.group_size, Fraction(model.correlation), Fraction(0))]
     found = []
-    for kind in model.kinds:
-        variances = [row[index] for index, row in enumerate(kind)]
-        smallest, largest = Fraction(min(variances)), Fraction(max(variances))
-        others = (abs(value) for i, row in enumerate(kind) for j, value in enumerate(row) if i != j)
-        found.append((len(kind), Fraction(max(others, default=0.0)) / smallest, (largest - smallest) / smallest))
+    for matrix in model.matrices:
+        variances = matrix.diagonal()
+        smallest, largest = Fraction(float(variances.min())), Fraction(float(variances.max()))
+        covariances = np.abs(matrix - np.diag(variances))
+        found.append((len(matrix), Fraction(float(covariances.max())) / smallest, (largest - smallest) / smallest))
     return found

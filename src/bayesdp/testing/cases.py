@@ -166,6 +166,15 @@ def _values(states: int) -> st.SearchStrategy[list[int]]:
     return st.lists(st.integers(-3, 3), min_size=states, max_size=states, unique=True)
 
 
+@st.composite
+def _grids(draw: st.DrawFn, least: int, largest: int) -> tuple[tuple[float, float], float | None]:
+    """Draw what values are clipped to, within or around them, and the grid they are rounded to, if any."""
+    low = draw(st.integers(least - 1, largest - 1))
+    step = draw(st.sampled_from([None, 0.5, 1.0, 2.0, 3.0]))
+    high = low + draw(st.integers(1, 4)) * (step or 1.0)
+    return (float(low), float(high)), step
+
+
 def _finite_case(
     draw: st.DrawFn,
     model: Model,
@@ -182,9 +191,9 @@ def _finite_case(
     if chosen == "count":
         kernel = partial(oracle.laplace_sum, [float(value == counted) for value in values], records)
     elif chosen == "sum":
-        low = draw(st.integers(min(values), max(values) - 1))
-        query = Sum(bounds=(low, max(values)))
-        kernel = partial(oracle.laplace_sum, [max(value, low) for value in values], records)
+        bounds, step = draw(_grids(min(values), max(values)))
+        query = Sum(bounds=bounds, step=step)
+        kernel = partial(oracle.laplace_sum, values, records, bounds=bounds, step=step)
     elif chosen == "response":
         kernel = partial(oracle.generalized_randomized_response, states=states, records=records)
     else:
