@@ -20,6 +20,7 @@ __all__ = [
     "ModelError",
     "NoTheoremAppliesError",
     "QueryError",
+    "RecordsError",
     "TheoremError",
     "TooLargeError",
 ]
@@ -55,6 +56,13 @@ class ExpressionError(InvalidInputError):
 
 class FrameError(InvalidInputError):
     """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
+
+
+class RecordsError(FrameError):
+    """Something about the records themselves; what it says may depend on private values.
+
+    A session says only that it refuses.
+    """
 
 
 class DoesNotApplyError(BayesDPError):

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, QueryError, RecordsError
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
 from bayesdp.validation import Scalar, brief
 
@@ -281,7 +281,7 @@ class Table:
 
 
 def scan(source: object) -> Table:
-    """Open a table: a dataframe of any engine Narwhals knows, or the path (or glob) of .parquet or .csv files.
+    """Open a table: a dataframe of any engine Narwhals knows, or files (docs/frames.md), by path or glob.
 
     Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
 
@@ -335,9 +335,9 @@ def _repeated(source: Any) -> list[Any]:
 
 
 def _file(path: str) -> Table:
-    frame, void = open_files(path)
-    opened = nw.from_native(frame)
-    return Table(opened, opened.collect_schema(), path, void=void, guessed=path.lower().endswith(".csv"))
+    opened = open_files(path)
+    frame = nw.from_native(opened.frame)
+    return Table(frame, frame.collect_schema(), path, void=opened.void, guessed=opened.guessed)
 
 
 def _cleaned(table: Table) -> Iterator[nw.Expr]:
@@ -428,7 +428,7 @@ def reading(table: Table) -> Iterator[None]:
     except Exception as error:
         told = table.guessed and odd_csv(table.name)
         stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-        raise FrameError(f"{table.name} cannot be read: {told or stopped}") from None
+        raise RecordsError(f"{table.name} cannot be read: {told or stopped}") from None
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:
