@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Sum
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Session, Sum
 from bayesdp.errors import BayesDPError, FrameError, QueryError, RecordsError
 from bayesdp.frames.aggregates import check_question, tally
 from bayesdp.frames.groups import group_moments
@@ -680,3 +680,70 @@ def test_a_good_question_passes_without_reading() -> None:
     with pytest.raises(FrameError, match="too fine for that many records"):
         check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40), rows=2**30)
     check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40))
+
+
+# --- states match by value, in whatever type they are written ---------------------------------------------------------
+
+COLUMNS: dict[str, list[Any]] = {
+    "whole": [0, 1, 1, 0, 1, 1, 1, 0],
+    "number": [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0],
+    "text": list("01101110"),
+    "truth": [False, True, True, False, True, True, True, False],
+}
+WRITTEN: list[list[Any]] = [[0, 1], ["0", "1"], [0.0, 1.0], ["0.0", "1e0"], [False, True], ["false", "True"]]
+
+
+def matches(kind: str, states: list[Any]) -> bool:
+    """Tell whether states written so are those of a column: nobody knows how a text would write a truth."""
+    if kind == "text":
+        return states in ([0, 1], ["0", "1"]) and not isinstance(states[0], bool)
+    return kind == "truth" or states != ["false", "True"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("states", WRITTEN, ids=str)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_states_match_by_value(kind: str, states: list[Any], engine: str, tmp_path: Path) -> None:
+    records = pl.DataFrame({"s": COLUMNS[kind], "t": range(8)})
+    frame: Any = records.to_pandas() if engine == "pandas" else records
+    if engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        frame = duckdb.connect().from_arrow(records.to_arrow())
+    chain = MarkovChain([[0.4, 0.6], [0.5, 0.5]], states=states, column="s", length=8, layout=ChainLayout("t"))
+    question = Count("s", equals=states[1])
+
+    def released() -> None:
+        with Session(frame, chain, epsilon=9.0, ledger=tmp_path / "ledger.db", dataset="d") as session:
+            assert session.release(question, epsilon=8.0).records == 8
+
+    if matches(kind, states):
+        found = tally(frame, [question, Histogram("s", cells=states)])
+        assert [each.counts for each in found] == [(5,), (3, 5)]
+        assert chain.diagnose(frame).records == 8
+        released()
+    else:
+        with pytest.raises(FrameError, match="not a state of the model"):
+            chain.diagnose(frame)
+        with pytest.raises(BayesDPError):
+            released()
+
+
+@pytest.mark.parametrize("states", [[1, "1"], ["1", "1.0"], [True, "1"], ["true", "True"]], ids=str)
+def test_states_that_are_the_same_value_are_refused(states: list[Any], tmp_path: Path) -> None:
+    frame = pl.DataFrame({"s": [True, True, False], "t": [1, 2, 3]})
+    for subject in ("s", "t > 1"):
+        chain = MarkovChain([[0.4, 0.6], [0.5, 0.5]], states=states, column=subject, layout=ChainLayout("t"))
+        for ask in (
+            lambda subject=subject: tally(frame, [Histogram(subject, cells=states)]),
+            lambda chain=chain: chain.diagnose(frame),
+            lambda chain=chain: Session(frame, chain, epsilon=1.0, ledger=tmp_path / "ledger.db", dataset="d"),
+        ):
+            with pytest.raises(QueryError, match=r"are the same value of '.*'; name it once"):
+                ask()
+
+
+def test_conditions_mean_the_types_they_write() -> None:
+    frame = pl.DataFrame({"t": ["1", "2"], "k": [1, 2]})
+    for text in ("t > 1", "t == 1", "t in [1]", "k == '1'", "k in ['1']"):
+        with pytest.raises(QueryError, match=r"holds .*, which .* is not"):
+            tally(frame, [Count(text, equals=True)])
