@@ -86,9 +86,11 @@ def read(path: str | Path) -> Mapping[str, Any]:
     """Read one JSON object from a file, with errors that name the file."""
     name = str(path)
     try:
-        if Path(path).stat().st_size > _LARGEST_FILE:
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)  # a pipe or a device does not say how much it holds
+        if len(content) > _LARGEST_FILE:
             raise InvalidInputError(f"{name} is larger than 64 MiB; it is not one of our JSON documents")
-        source = Path(path).read_text(encoding="utf-8-sig")
+        source = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInputError(f"{name} is not UTF-8 text; expected a JSON document") from None
     except (OSError, ValueError, TypeError) as error:

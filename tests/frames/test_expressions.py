@@ -302,7 +302,8 @@ def test_what_cannot_be_compared(text: str, error: type[BayesDPError], message: 
 
 def test_a_condition_is_true_or_false() -> None:
     assert tally(FRAME, [Count("steps > 0", isin=[1, 0.0])])[0].counts == (4,)
-    for value in ("true", 2, 0.5):
+    assert tally(FRAME, [Count("steps > 0", isin=["true", "False"])])[0].counts == (4,)
+    for value in ("yes", 2, 0.5):
         with pytest.raises(QueryError, match=f"'steps > 0' is true or false of a record; {value!r} is neither"):
             tally(FRAME, [Count("steps > 0", equals=value)])
     with pytest.raises(QueryError, match="only a column of numbers can be added up, and 'steps > 0' is none"):

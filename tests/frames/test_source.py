@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Sum
-from bayesdp.errors import BayesDPError, FrameError, QueryError
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Session, Sum
+from bayesdp.errors import BayesDPError, FrameError, QueryError, RecordsError
 from bayesdp.frames.aggregates import check_question, tally
 from bayesdp.frames.groups import group_moments
 from bayesdp.frames.source import scan
@@ -199,13 +199,92 @@ def test_names_that_are_no_texts() -> None:
     assert total(frame, "0") == 3
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.csv", b"a;b\n1;x,y\n2;z\n"),
+        ("x.csv", b'"a";"b,c"\n1;x\n2;y\n'),
+        ("x.csv", b'\xef\xbb\xbf\n"a";"b\n,c"\n1;x\n2;y\n'),
+        ("x.csv", b'"a","b;c"\n1,x\n2,y\n'),
+        ("x.csv", b"a;b\n1;3.5\n2;4\n"),
+        ("x.csv", b"a\tb\n1\tx,y;z\n2\t\n"),
+        ("x.tsv", b"a\tb,c;d\n1\tx,y\n2\tz\n"),
+        ("X.TSV", b"a\n1\n2\n"),
+    ],
+)
+def test_separators_are_read_off_the_first_line(name: str, text: bytes) -> None:
+    assert total(written(name, text)) == 3
+    assert total(written(f"{name}.gz", gzip.compress(text, mtime=0))) == 3
+    assert len(scan(name).schema) == (1 if name == "X.TSV" else 2)
+
+
+def test_compressed_files() -> None:
+    written("part/1.csv.gz", gzip.compress(b"a,b\n1,x\n", mtime=0))
+    written("part/2.csv.gz", gzip.compress(b"a,b\n2,x\n", mtime=0) + gzip.compress(b"4,y\n", mtime=0))
+    written("part/3.csv.gz", b"a,b\n8,x\n")
+    assert total("part/*.csv.gz") == 15
+    assert scan("part/*.csv.gz").guessed
+    assert total(written("plain.csv", gzip.compress(b"a\n1\n", mtime=0))) == 1
+
+
+def parquet(name: str, **columns: Any) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    pl.DataFrame(columns).write_parquet(name)
+
+
+def test_folders_of_parquet() -> None:
+    parquet("plain/1.parquet", a=[1, 2])
+    parquet("plain/below/2.PARQUET", a=[4])
+    parquet("plain/_temporary/3.parquet", a=[8])
+    parquet("plain/.hidden.parquet", a=[16])
+    written("plain/_SUCCESS", "")
+    written("plain/.1.parquet.crc", "x")
+    for name in ("plain", "plain/", Path("plain")):
+        assert total(name) == 7
+    assert not scan("plain").guessed
+    parquet("spark.csv/1.parquet", a=[1])
+    assert total("spark.csv") == 1
+
+
+def test_partitioned_folders() -> None:
+    parquet("run=5/table/year=2012/room=a b/1.parquet", a=[1, 2])
+    parquet("run=5/table/year=2013/room=c/1.parquet", a=[4])
+    table = scan("run=5/table")
+    assert {column: table.kind(column) for column in table.schema} == {"a": "whole", "year": "whole", "room": "text"}
+    assert table.guessed
+    assert total(table) == 7
+    asked = [Sum("a", bounds=(0, 9), where="year == 2012"), Count("room", equals="a b"), Count("year > 2012", equals=1)]
+    assert [each.counts for each in tally(table, asked)] == [(3,), (2,), (1,)]
+    parquet("gap/k=__HIVE_DEFAULT_PARTITION__/1.parquet", a=[1])
+    parquet("gap/k=3/1.parquet", a=[2])
+    assert tally("gap", [Count("k", equals=3)], missing="drop")[0].records == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["t/k=1/1", "t/2"], r"must lie in folders of the same names, such as .*, but t/k=1/1\.parquet and t/2"),
+        (["t/k=1/j=1/1", "t/j=1/k=1/1"], "must lie in folders of the same names"),
+        (["t/a=1/1"], "'a' is given by the names of its folders and once more, by its files or by a folder above"),
+        (["a=1/t/k=1/1", "a=1/t/k=2/1"], "'a' is given by"),
+        (["k=1/t/k=1/1"], "'k' is given by"),
+    ],
+)
+def test_partitions_that_cannot_be_told(names: list[str], message: str) -> None:
+    for name in names:
+        parquet(f"{name}.parquet", a=[1])
+    folder = names[0][: names[0].index("t/") + 1]
+    with pytest.raises(FrameError, match=f"^cannot read {folder}: .*{message}"):
+        total(folder)
+
+
 # --- files that are not -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("x.csv", b"", r"cannot read x\.csv: empty CSV"),
+        ("x.csv", b"", r"cannot read x\.csv: it is empty; expected a first line with the names of the columns"),
         ("x.csv", b"a,b\n", r"x\.csv is empty: it has no rows"),
         ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"x\.csv cannot be read: x\.csv is not UTF-8; save it"),
         ("x.csv", b"a,b\n" + b"1,x\n" * 300_000 + b"2,\xe9\n", r"x\.csv cannot be read: x\.csv is not UTF-8"),
@@ -214,7 +293,8 @@ def test_names_that_are_no_texts() -> None:
         ("x.csv", b'"a\rb",c\r\n', r"x\.csv has no column 'a'|x\.csv is empty: it has no rows"),
         ("x.csv", b"\x00" * 100, r"cannot read x\.csv: it holds NUL bytes"),
         ("x.csv", b"a\xff\n1\n", r"x\.csv has no column 'a'"),
-        ("x.csv", b"a;b\n1;2\n", r"x\.csv has no column 'a'; it has 'a;b'"),
+        ("x.csv", b"a;b,c\n1;2\n", r"cannot read x\.csv: its first line holds commas and semicolons"),
+        ("x.csv", b"a;b\n1;2\n3;4;5\n", r"put texts that contain semicolons in quotes"),
         ("x.csv", b"A\n1\n", r"x\.csv has no column 'a'; it has 'A'"),
         ("x.csv", b'a,b\n1,"x\n2,y\n', r"cannot read x\.csv: is there a quotation mark .* never closed"),
         ("x.csv", b'a,b\n1,x\n2,"y\n3,z\n', r"cannot read x\.csv: is there a quotation mark .* never closed"),
@@ -227,12 +307,7 @@ def test_names_that_are_no_texts() -> None:
         ("x.parquet", b"", r"cannot read x\.parquet: parquet"),
         ("x.parquet", b"PAR1 and no more", r"cannot read x\.parquet: parquet"),
         ("x.parquet", b"a,b\n1,2\n", r"cannot read x\.parquet: parquet"),
-        (
-            "x.csv.gz",
-            gzip.compress(b"a\n1\n", mtime=0),
-            r"'x\.csv\.gz' is no kind of table we read; expected a \.parquet or \.csv",
-        ),
-        ("x.json", b"{}", "is no kind of table we read"),
+        ("x.json.zip", b"{}", "is no kind of table we read; expected a .parquet, .csv, .tsv, "),
         ("x", b"a\n1\n", "is no kind of table we read"),
         (".csv", b"a\n1\n", "is no kind of table we read"),
         ("x.csv ", b"a\n1\n", "is no kind of table we read"),
@@ -241,6 +316,79 @@ def test_names_that_are_no_texts() -> None:
 def test_files_that_cannot_be_read(name: str, text: bytes, message: str) -> None:
     with pytest.raises((FrameError, QueryError), match=message):
         total(written(name, text))
+
+
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [
+        ("x.xlsx", "pandas.read_excel"),
+        ("x.feather", "pandas.read_feather"),
+        ("X.JSON", "pandas.read_json"),
+        ("x.jsonl.gz", "pandas.read_json"),
+        ("x.sas7bdat", "pandas.read_sas"),
+        ("x.dta", "pandas.read_stata"),
+        ("x.sav", "pandas.read_spss"),
+        ("x.rds", "pyreadr.read_r"),
+        ("x.db", "pandas.read_sql"),
+        ("x.txt", "pandas.read_csv"),
+        ("x.csv.zst", "pandas.read_csv"),
+    ],
+)
+def test_other_kinds_name_the_way_in(name: str, reader: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(FrameError) as refused:
+        total(written(name, "a\n1\n"))
+    assert str(refused.value) == (
+        f"{name!r} is no kind of table we read; read it with {reader} and pass the frame, or save it as .csv or "
+        ".parquet"
+    )
+    assert not reader.startswith("pandas.") or hasattr(pandas, reader.removeprefix("pandas."))
+
+
+PACKED = gzip.compress(b"a,b\n" + b"1,2\n" * 100_000, mtime=0)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [PACKED[:15], PACKED[: len(PACKED) // 2], PACKED[:60] + b"\0" * 40 + PACKED[100:], PACKED[:-8] + b"\0" * 8],
+    ids=["header only", "half", "overwritten", "checksum"],
+)
+def test_compressed_files_that_are_broken(packed: bytes) -> None:
+    with pytest.raises(FrameError, match=r"^cannot read x\.csv\.gz: its compressed data is damaged or cut short"):
+        total(written("x.csv.gz", packed))
+
+
+RECORDS = {
+    b"a,b\n1,2\n3,4,5\n": "more fields",
+    b'a,b\n1,"x\n2,y\n': "never closed",
+    b'a,"b\n1,x\n2,y\n': "never closed",
+    b"a,b\n1,\xff\xfe\n2,x\n": "not UTF-8",
+    b"\x00" * 100: "NUL bytes",
+    b"a;b\n1;2,5\n2;3\n": "'b' holds numbers with a decimal comma; save the file with decimal points, or read it",
+    b"a;b\n1.234,5;2\n": "'a' holds numbers with a decimal comma",
+    b"a\tb\n1\t-0,5\n": "'b' holds numbers with a decimal comma",
+}
+FILES = {
+    b"": "it is empty",
+    b"a,a\n1,2\n": "several columns",
+    b"a,b;c\n1,2\n": "commas and semicolons",
+    b"a,b\r1,2\r": "carriage return",
+    b"c\n1\n": "has no column 'a'",
+}
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+@pytest.mark.parametrize(("text", "message"), (RECORDS | FILES).items())
+def test_what_is_wrong_with_the_records_is_told_apart(name: str, text: bytes, message: str) -> None:
+    """A session may say what is wrong with a file, but not what is wrong with its records."""
+    with pytest.raises(FrameError, match=message) as refused:
+        total(written(name, gzip.compress(text, mtime=0) if name.endswith(".gz") else text))
+    assert isinstance(refused.value, RecordsError) == (text in RECORDS)
+
+
+def test_commas_that_are_no_decimals() -> None:
+    assert total(written("x.csv", "a;b;c;d\n1;1,5 m;12,;NA\n2;2,5;7,1,2;\n")) == 3
+    assert total(written("y.csv", 'a,b\n1,"1,5"\n2,"2,5"\n')) == 3
 
 
 def test_parquet_that_is_broken() -> None:
@@ -384,10 +532,10 @@ def test_paths_that_lead_nowhere() -> None:
         ("loop.csv", "cannot read"),
         ("x" * 5000 + ".csv", "cannot read 'xxx"),
         ("a\0b.csv", "cannot read|no such file"),
-        ("sub", "is no kind of table we read"),
+        ("sub", r"sub is a folder without \.parquet files; name the files in it, for example sub/\*\.csv"),
         ("", "is no kind of table we read"),
-        ("dir.csv", r"dir\.csv is a folder; name its files, for example dir\.csv/\*\.csv"),
-        ("d*.csv", "is a folder"),
+        ("dir.csv", r"dir\.csv is a folder without \.parquet files; .* for example dir\.csv/\*\.csv"),
+        ("d*.csv", r"d\*\.csv names a folder; name the files in it, for example dir\.csv/\*\.csv"),
     ):
         with pytest.raises(FrameError, match=message) as refused:
             total(name)
@@ -532,3 +680,70 @@ def test_a_good_question_passes_without_reading() -> None:
     with pytest.raises(FrameError, match="too fine for that many records"):
         check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40), rows=2**30)
     check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40))
+
+
+# --- states match by value, in whatever type they are written ---------------------------------------------------------
+
+COLUMNS: dict[str, list[Any]] = {
+    "whole": [0, 1, 1, 0, 1, 1, 1, 0],
+    "number": [0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0],
+    "text": list("01101110"),
+    "truth": [False, True, True, False, True, True, True, False],
+}
+WRITTEN: list[list[Any]] = [[0, 1], ["0", "1"], [0.0, 1.0], ["0.0", "1e0"], [False, True], ["false", "True"]]
+
+
+def matches(kind: str, states: list[Any]) -> bool:
+    """Tell whether states written so are those of a column: nobody knows how a text would write a truth."""
+    if kind == "text":
+        return states in ([0, 1], ["0", "1"]) and not isinstance(states[0], bool)
+    return kind == "truth" or states != ["false", "True"]
+
+
+@pytest.mark.parametrize("engine", ["polars", "pandas", "duckdb"])
+@pytest.mark.parametrize("states", WRITTEN, ids=str)
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_states_match_by_value(kind: str, states: list[Any], engine: str, tmp_path: Path) -> None:
+    records = pl.DataFrame({"s": COLUMNS[kind], "t": range(8)})
+    frame: Any = records.to_pandas() if engine == "pandas" else records
+    if engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        frame = duckdb.connect().from_arrow(records.to_arrow())
+    chain = MarkovChain([[0.4, 0.6], [0.5, 0.5]], states=states, column="s", length=8, layout=ChainLayout("t"))
+    question = Count("s", equals=states[1])
+
+    def released() -> None:
+        with Session(frame, chain, epsilon=9.0, ledger=tmp_path / "ledger.db", dataset="d") as session:
+            assert session.release(question, epsilon=8.0).records == 8
+
+    if matches(kind, states):
+        found = tally(frame, [question, Histogram("s", cells=states)])
+        assert [each.counts for each in found] == [(5,), (3, 5)]
+        assert chain.diagnose(frame).records == 8
+        released()
+    else:
+        with pytest.raises(FrameError, match="not a state of the model"):
+            chain.diagnose(frame)
+        with pytest.raises(BayesDPError):
+            released()
+
+
+@pytest.mark.parametrize("states", [[1, "1"], ["1", "1.0"], [True, "1"], ["true", "True"]], ids=str)
+def test_states_that_are_the_same_value_are_refused(states: list[Any], tmp_path: Path) -> None:
+    frame = pl.DataFrame({"s": [True, True, False], "t": [1, 2, 3]})
+    for subject in ("s", "t > 1"):
+        chain = MarkovChain([[0.4, 0.6], [0.5, 0.5]], states=states, column=subject, layout=ChainLayout("t"))
+        for ask in (
+            lambda subject=subject: tally(frame, [Histogram(subject, cells=states)]),
+            lambda chain=chain: chain.diagnose(frame),
+            lambda chain=chain: Session(frame, chain, epsilon=1.0, ledger=tmp_path / "ledger.db", dataset="d"),
+        ):
+            with pytest.raises(QueryError, match=r"are the same value of '.*'; name it once"):
+                ask()
+
+
+def test_conditions_mean_the_types_they_write() -> None:
+    frame = pl.DataFrame({"t": ["1", "2"], "k": [1, 2]})
+    for text in ("t > 1", "t == 1", "t in [1]", "k == '1'", "k in ['1']"):
+        with pytest.raises(QueryError, match=r"holds .*, which .* is not"):
+            tally(frame, [Count(text, equals=True)])

@@ -12,7 +12,7 @@ import narwhals as nw
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
-from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.frames.source import Kind, Missing, Table, alike, checked_missing, places, plain, reading, scan, whole
 from bayesdp.queries import Count, Histogram, Mean, Query, Sum
 from bayesdp.validation import Scalar, brief
 
@@ -62,8 +62,13 @@ class Subject:
         """The columns that must be present."""
         return (self.text,) if self.condition is None else tuple(sorted(self.condition.columns))
 
+    def kind(self, table: Table) -> Kind:
+        """Return what it holds; a condition is true or false."""
+        return "truth" if self.condition is not None else table.kind(self.text)
+
     def member(self, table: Table, values: Sequence[Scalar]) -> nw.Expr:
-        """Return whether a record has one of these values."""
+        """Return whether a record has one of these values, in whatever type they are written."""
+        values = [alike(self.kind(table), value) for value in values]
         if self.condition is None:
             return table.member(self.text, values)
         for value in values:
@@ -193,7 +198,7 @@ class _Question:
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
         if isinstance(query, Sum | Mean):
-            kind = "truth" if subject.condition is not None else table.kind(subject.text)
+            kind = subject.kind(table)
             if kind not in ("whole", "number"):
                 raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
             grid = grid_for(query, rows, whole=kind == "whole")
@@ -202,6 +207,8 @@ class _Question:
             raise QueryError(f"no way is known to compute {query.description}")
         if subject.condition is None:
             table.check_distinct(subject.text, query.values)
+        else:
+            places(subject.text, subject.kind(table), query.values)
         cells = [query.values] if isinstance(query, Count) else [(cell,) for cell in query.cells]
         return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
 

@@ -46,12 +46,12 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
     found = transitions(table, model.subject, layout, _rule(layout))
-    if not set(found.states) <= set(states):
+    chains = Sequences.of(table, model.subject, layout)
+    if not set(found.states) <= chains.places(states).keys():
         raise FrameError(
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
         )
     with reading(table):
-        chains = Sequences.of(table, model.subject, layout)
         counts, halves, triples = _chain_counts(chains, states, found.records + found.missing)
         entities = _entity_counts(chains, states) if found.entities > 1 else None
     statistics = ChainStatistics(states, counts, triples, halves, entities, found.entities, found.records)
@@ -79,7 +79,7 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
         keys["pp"] = chains.before("s", 2)
         after["rp"] = chains.before("r")
     found = chains.count(keys, after=after, by=("p", "n", "h", *(("pp", "rp") if with_triples else ())))
-    index = {state: i for i, state in enumerate(states)}
+    index = chains.places(states)
     size = len(states)
     halves = np.zeros((2, size, size), dtype=np.int64)
     triples = np.zeros((size, size, size), dtype=np.int64) if with_triples else None
@@ -107,7 +107,7 @@ def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
     )
     keys = {f"k{i}": nw.col(name) for i, name in enumerate(chains.entities)}
     found = chains.count({**keys, "p": chains.before("s"), "n": nw.col("s")}, of=mine)
-    index = {state: i for i, state in enumerate(states)}
+    index = chains.places(states)
     places = {tuple(map(plain, each)): i for i, each in enumerate(chosen)}
     counts = np.zeros((len(chosen), len(states), len(states)), dtype=np.int64)
     for (*entity, before, now, relation), count in found.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,9 +32,9 @@ from bayesdp.errors import (
     RecordsError,
 )
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
-from bayesdp.validation import Scalar, brief
+from bayesdp.validation import Scalar, brief, plain_number
 
-__all__ = ["Kind", "Missing", "Table", "checked_missing", "plain", "reading", "scan", "whole"]
+__all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 
 Kind = Literal["truth", "whole", "number", "text", "time"]
 Missing = Literal["error", "drop"]
@@ -221,7 +222,11 @@ class Table:
         return column.clip(low, high)
 
     def value(self, name: str, literal: Scalar) -> Any:
-        """Return a value as a column can be compared with it. Raises QueryError for one the column cannot hold."""
+        """Return a value as a column can be compared with it. Raises QueryError for one the column cannot hold.
+
+        A condition means the type it writes: `room > 0` is refused of texts. Values that are asked for by name, and the
+        states of a chain, go through `alike` before.
+        """
         kind = self.kind(name)
         if kind == "text" and isinstance(literal, str):
             return literal
@@ -270,19 +275,10 @@ class Table:
         return moment
 
     def check_distinct(self, name: str, values: Sequence[Scalar]) -> None:
-        """Refuse values that are one and the same to the column, such as a moment written in two ways."""
-        seen: dict[Any, Scalar] = {}
+        """Refuse values the column cannot hold, and values that are one and the same to it."""
         for value in values:
-            self.value(name, value)
-            same: Any = value
-            if self.kind(name) == "number":
-                same = float(value)
-            elif self.kind(name) == "time":
-                moment = datetime.datetime.fromisoformat(str(value))
-                same = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
-            if same in seen:
-                raise QueryError(f"{brief(seen[same])} and {brief(value)} are the same value of {name!r}; name it once")
-            seen[same] = value
+            self.value(name, alike(self.kind(name), value))
+        places(name, self.kind(name), values)
 
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
         """Return whether a column holds one of these values. Raises QueryError for one it cannot hold."""
@@ -299,8 +295,55 @@ class Table:
         return self.column(name).is_in(wanted)
 
 
+def alike(kind: Kind, literal: Scalar) -> Scalar:
+    """Return what a column of some kind holds for a value that is written in another type; else the value itself.
+
+    A model that says "1" means the number 1 of a table with numbers, and one that says 1 the text "1" of a table with
+    texts. Texts true and false are truths, but no text stands for a truth: it could be written true, True or TRUE.
+
+    >>> alike("whole", "1"), alike("text", 1.0), alike("truth", "True"), alike("whole", "01"), alike("text", True)
+    (1, '1', True, '01', True)
+    """
+    if kind == "text":
+        return literal if isinstance(literal, str | bool) else str(plain_number(literal))
+    if kind == "time" or not isinstance(literal, str):
+        return literal
+    if kind == "truth" and literal.lower() in _TRUTHS:
+        return _TRUTHS[literal.lower()]
+    return plain_number(
+        float(literal) if _REAL.fullmatch(literal) else int(literal) if _WHOLE.fullmatch(literal) else literal
+    )
+
+
+_TRUTHS = {"true": True, "false": False}
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,299})")
+_REAL = re.compile(r"-?(0|[1-9]\d{0,15})(\.\d{1,99}([eE][+-]?\d\d?)?|[eE][+-]?\d\d?)")
+"""Numbers as JSON writes them, and no longer than a number that someone means."""
+
+
+def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
+    """Return the places of values, by what a column of that kind holds for them.
+
+    Raises QueryError for values that are one and the same to it, such as 1 and "1", or a moment written in two ways.
+    """
+    found: dict[Any, int] = {}
+    for place, value in enumerate(values):
+        held: Any = alike(kind, value)
+        if kind == "number" and not isinstance(held, str):
+            held = float(held)
+        elif kind == "time":
+            moment = datetime.datetime.fromisoformat(str(value))
+            held = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+        if held in found:
+            raise QueryError(
+                f"{brief(values[found[held]])} and {brief(value)} are the same value of {name!r}; name it once"
+            )
+        found[held] = place
+    return found
+
+
 def scan(source: object) -> Table:
-    """Open a table: a dataframe of any engine Narwhals knows, or the path (or glob) of .parquet or .csv files.
+    """Open a table: a dataframe of any engine Narwhals knows, or files (docs/frames.md), by path or glob.
 
     Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
 
@@ -354,9 +397,9 @@ def _repeated(source: Any) -> list[Any]:
 
 
 def _file(path: str) -> Table:
-    frame, void = open_files(path)
-    opened = nw.from_native(frame)
-    return Table(opened, opened.collect_schema(), path, void=void, guessed=path.lower().endswith(".csv"))
+    opened = open_files(path)
+    frame = nw.from_native(opened.frame)
+    return Table(frame, frame.collect_schema(), path, void=opened.void, guessed=opened.guessed)
 
 
 def _cleaned(table: Table) -> Iterator[nw.Expr]:

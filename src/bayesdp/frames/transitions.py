@@ -15,7 +15,7 @@ import narwhals as nw
 
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
-from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, period
 from bayesdp.validation import Scalar, brief
 
@@ -91,6 +91,10 @@ class Sequences:
         named = Table(frame, frame.collect_schema(), table.name)
         step = None if layout.step is None else _step(named, layout.step)
         return cls(named, tuple(orders), tuple(entities), step, subject.condition is not None)
+
+    def places(self, states: Sequence[Scalar]) -> dict[Any, int]:
+        """Return the places of a chain's states, by what `s` holds for them; refuses two that are the same to it."""
+        return places("state", self.table.kind("s"), states)
 
     def before(self, column: str, steps: int = 1) -> nw.Expr:
         """Return a column's value `steps` records earlier in the same chain; null if there is none."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp import documents, validation
 from bayesdp.documents import Document
-from bayesdp.errors import ModelError, QueryError
+from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
@@ -256,6 +256,16 @@ class Model(Document):
             return Model.from_dict(documents.read(path))
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from None
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model to a JSON file only its owner can read: it may hold exact counts, and is kept like the data.
+
+        Raises InvalidInputError for a file that exists, unless it may be overwritten, and for one that cannot be
+        written; then nothing is left behind.
+        """
+        if not overwrite and Path(path).is_file():
+            raise InvalidInputError(f"{path} exists; write to another file, or say overwrite=True to replace it")
+        documents.write(path, self)
 
 
 def _listed(names: frozenset[str]) -> str:
