@@ -50,9 +50,8 @@ class Comparison(Document):
         names = dict.fromkeys(each.method for each in self.published)
         notes = [f"({name}): {method_named(name).note}" for name in names]
         if any(each.alpha == 0 for each in self.published):
-            notes.append(
-                f"α = 0: the answer is exactly right in {shown_below(100 * (1 - self.beta))} % of cases or more"
-            )
+            share = shown_below(100 * (1 - self.beta))
+            notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
         notes += [
             f"{name}: {reason}"
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
