@@ -26,8 +26,9 @@ __all__ = ["Comparison", "compare"]
 class Comparison(Document):
     """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
 
-    rows:      what is proven.
-    published: what others published and what plain DP would do; no guarantees, for comparison only.
+    rows:      what the theorems prove.
+    published: what others published, what plain DP would do, and randomized response; `proven` says which of them
+               keep the promise.
     """
 
     model: Model
@@ -40,13 +41,17 @@ class Comparison(Document):
         return self.table()
 
     def table(self) -> str:
-        """Return a text table: what is proven at each ε, then in brackets what is not, then the reasons."""
+        """Return a text table: what the theorems prove at each ε, in brackets what others do, then the reasons."""
         lines = []
         for epsilon in dict.fromkeys(row.epsilon for row in self.rows):
             proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
             lines += [[*row_of(row), row.reason or ""] for row in proven]
             lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
-        notes = [f"({method}): {note_of(method)}" for method in dict.fromkeys(each.method for each in self.published)]
+        names = dict.fromkeys(each.method for each in self.published)
+        notes = [f"({name}): {method_named(name).note}" for name in names]
+        if any(each.alpha == 0 for each in self.published):
+            share = shown_below(100 * (1 - self.beta))
+            notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
         notes += [
             f"{name}: {reason}"
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
@@ -66,7 +71,7 @@ class Comparison(Document):
         return plot_comparison(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that `bayesdp compare --json` prints; only `rows` are guarantees."""
+        """Return the JSON object that `bayesdp compare --json` prints; guarantees are `rows`, and what is proven."""
         return {
             "rows": [
                 {"theorem": row.theorem, "epsilon": row.epsilon, "tau": row.tau, "alpha": row.alpha}
@@ -80,7 +85,8 @@ class Comparison(Document):
                     "epsilon": result.epsilon,
                     "tau": result.tau,
                     "alpha": result.alpha,
-                    "note": note_of(result.method),
+                    "proven": result.proven,
+                    "note": method_named(result.method).note,
                 }
                 for result in self.published
             ],
@@ -101,28 +107,29 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
     rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))
-    published = tuple(
-        result
-        for epsilon in targets
-        for method in PRIOR_ART
-        for result in _published(method, model, query, epsilon, beta)
-    )
-    return Comparison(model, query, beta, rows, published)
+    distinct = list(dict.fromkeys(targets))
+    published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]
+    in_order = tuple(result for epsilon in targets for result in published if result.epsilon == epsilon)
+    return Comparison(model, query, beta, rows, in_order)
 
 
-def note_of(method: str) -> str:
-    """Return what a reader must know about a published method."""
-    return next(each.note for each in PRIOR_ART if each.name == method)
+def method_named(name: str) -> Published:
+    """Return one of the methods shown beside the theorems."""
+    return next(each for each in PRIOR_ART if each.name == name)
 
 
-def _published(method: Published, model: Model, query: Query, epsilon: float, beta: float) -> list[PublishedResult]:
-    """Return the method's result under the worst of the models that may hold, or nothing where it does not apply."""
-    if any(method.refusal(member, query) is not None for member in members(model)):
+def _published(
+    method: Published, model: Model, query: Query, epsilons: Sequence[float], beta: float
+) -> list[PublishedResult]:
+    """Return what the method reaches under the worst of the models that may hold, nothing where it does not apply."""
+    several = members(model)
+    if any(method.refusal(member, query) is not None for member in several) or (method.one_model and len(several) > 1):
         return []
-    results = [method.result(member, query, epsilon, beta) for member in members(model)]
-    return [max(results, key=lambda result: result.alpha)]
+    results = [method.results(member, query, epsilons, beta) for member in several]
+    return [max(at_one, key=lambda result: result.alpha) for at_one in zip(*results, strict=True)]
 
 
 def _shown(result: PublishedResult) -> list[str]:
     tau = "–" if result.tau is None else shown_below(result.tau)
-    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), "no guarantee"]
+    standing = method_named(result.method).standing
+    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), standing]

@@ -1,61 +1,116 @@
-"""What others published, shown beside our theorems and never offered as a guarantee.
+"""What others do, shown beside our theorems: each says whether it keeps the promise.
 
 `yang-2015` is valid but never better than `general`. `chakrabarti-2022`, as printed, is not ε-BDP against adversaries
-who know other records; tests/audit/test_oracle.py shows it. Both: docs/theory/prior-art.md.
+who know other records; tests/audit/test_oracle.py shows it. `randomized-response` is the same mechanism with flips that
+are proven. All: docs/theory/prior-art.md.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from bayesdp import validation
 from bayesdp.accuracy import Laplace, RandomizedResponse, laplace_scale
+from bayesdp.calibration import largest_taus
 from bayesdp.errors import DoesNotApplyError
+from bayesdp.leakage.markov_mixing import MarkovMixing
+from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
 from bayesdp.models import GaussianGroups, MarkovChain, Model
 from bayesdp.queries import Count, Query
 from bayesdp.rounding import down
 
-__all__ = ["PRIOR_ART", "Chakrabarti2022", "PlainDP", "Published", "PublishedResult", "Yang2015", "chakrabarti_flip"]
+__all__ = [
+    "PRIOR_ART",
+    "Chakrabarti2022",
+    "LaplaceMethod",
+    "PlainDP",
+    "ProvenResponse",
+    "Published",
+    "PublishedResult",
+    "Yang2015",
+    "chakrabarti_flip",
+]
 
 _ROUNDED = 1e-12
 """More than rounding can take from a flip probability, relatively: its exponent is at most 700 and carries 2^-53."""
 
 
+_LEAST_TAU = 1e-15
+"""Randomized response with so little τ flips every second bit and says nothing."""
+
+_NO_ERROR = 1e-6
+"""Of a count: an error of less than a millionth of a record is none."""
+
+
 @dataclass(frozen=True)
 class PublishedResult:
-    """What a published method says at one ε: its accuracy, and its τ if it is a Laplace mechanism."""
+    """What a method reaches at one ε: its accuracy, and the τ of its noise.
+
+    alpha:  0 if a count is right, to less than a millionth of a record, with probability 1 − β or more. (Where it is
+            exactly right that often, every α above 0 will do and there is no smallest.)
+    tau:    None for chakrabarti-2022, which is not calibrated by way of DP.
+    proven: whether the method is proven to leak at most ε.
+    """
 
     method: str
     epsilon: float
     alpha: float
     tau: float | None = None
+    proven: bool = False
 
 
 class Published(ABC):
-    """A method from the literature: when it applies, its accuracy as published, and what to know about it."""
+    """A method beside our theorems: when it applies, its accuracy, and what to know about it.
+
+    proven:    whether it keeps the promise.
+    standing:  the same in a few words, for tables and pictures.
+    note:      the same in a sentence.
+    one_model: whether it speaks about one model only, not about the worst of several.
+    """
 
     name: ClassVar[str]
+    proven: ClassVar[bool] = False
+    standing: ClassVar[str] = "no guarantee"
     note: ClassVar[str]
+    one_model: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, model: Model, query: Query) -> str | None:
         """Return why the method does not cover the query under the model, or None."""
 
     @abstractmethod
-    def _result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult: ...
+    def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]: ...
 
-    def result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult:
-        """Return what the method says at ε; raises DoesNotApplyError where it does not apply."""
+    def results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
+        """Return what the method reaches at each ε; raises DoesNotApplyError where it does not apply."""
         reason = self.refusal(model, query)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
-        return self._result(model, query, validation.positive("epsilon", epsilon), validation.probability("beta", beta))
+        targets = validation.positives("epsilons", epsilons)
+        return self._results(model, query, targets, validation.probability("beta", beta))
 
 
-class PlainDP(Published):
+class LaplaceMethod(Published):
+    """A method that adds Laplace noise at a τ of its own."""
+
+    @abstractmethod
+    def tau(self, model: Model, epsilon: float) -> float:
+        """Return the τ the method uses for ε under a model it covers."""
+
+    def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
+        found = []
+        for epsilon in epsilons:
+            tau = self.tau(model, epsilon)
+            alpha = Laplace(laplace_scale(query, tau)).alpha(beta, query.dimension)
+            found.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
+        return found
+
+
+class PlainDP(LaplaceMethod):
     """Laplace noise at τ = ε: what ordinary differential privacy would do."""
 
     name: ClassVar[str] = "plain-dp"
@@ -64,15 +119,17 @@ class PlainDP(Published):
     def refusal(self, model: Model, query: Query) -> str | None:
         return None
 
-    def _result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult:
-        return _laplace(self.name, query, epsilon, epsilon, beta)
+    def tau(self, model: Model, epsilon: float) -> float:
+        return epsilon
 
 
-class Yang2015(Published):
+class Yang2015(LaplaceMethod):
     """Yang, Sato and Nakagawa (2015), Gaussian Markov random fields of n records: ε = n·τ."""
 
     name: ClassVar[str] = "yang-2015"
-    note: ClassVar[str] = "as published: n·τ over a field of n records, here one group; never better than general"
+    proven: ClassVar[bool] = True
+    standing: ClassVar[str] = "valid, but loose"
+    note: ClassVar[str] = "n·τ over a field of n records, here one group: valid, and never better than general"
 
     def refusal(self, model: Model, query: Query) -> str | None:
         if not isinstance(model, GaussianGroups):
@@ -81,19 +138,16 @@ class Yang2015(Published):
             return f"it is about clipped sums, and {query.not_metric}"
         return None
 
-    def _result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult:
+    def tau(self, model: Model, epsilon: float) -> float:
         assert model.group_size is not None
-        return _laplace(self.name, query, epsilon, down(epsilon / model.group_size), beta)
+        return down(epsilon / model.group_size)
 
 
-class Chakrabarti2022(Published):
-    """Chakrabarti et al. (2022): randomized response on a symmetric, lazy, stationary binary chain.
+class _Response(Published):
+    """Randomized response on a symmetric, lazy, stationary binary chain, and the count estimated from it.
 
     The accuracy is for half of the records being 1; its spread hardly depends on that.
     """
-
-    name: ClassVar[str] = "chakrabarti-2022"
-    note: ClassVar[str] = "as published, but not ε-BDP against adversaries who know other records"
 
     def refusal(self, model: Model, query: Query) -> str | None:
         if not isinstance(model, MarkovChain) or len(model.transition) != 2:
@@ -113,17 +167,72 @@ class Chakrabarti2022(Published):
             return "its exact accuracy is computed for at most a million records"
         return None
 
-    def _result(self, model: Model, query: Query, epsilon: float, beta: float) -> PublishedResult:
-        law = self.noise(model, epsilon)
-        return PublishedResult(self.name, epsilon, law.alpha(beta))
+    def _result(
+        self, model: Model, epsilon: float, beta: float, flip: float, tau: float | None = None
+    ) -> PublishedResult:
+        alpha = _response(model, flip).alpha(beta)
+        return PublishedResult(self.name, epsilon, 0.0 if alpha < _NO_ERROR else alpha, tau, self.proven)
+
+
+class Chakrabarti2022(_Response):
+    """Chakrabarti et al. (2022): randomized response with the flip probability they publish."""
+
+    name: ClassVar[str] = "chakrabarti-2022"
+    note: ClassVar[str] = "as published, but not ε-BDP against adversaries who know other records"
+
+    def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
+        return [self._result(model, epsilon, beta, _flip(model, epsilon)) for epsilon in epsilons]
 
     @staticmethod
     def noise(model: Model, epsilon: float) -> RandomizedResponse:
         """Return the law of the estimated count's error for a chain the method covers."""
-        assert isinstance(model, MarkovChain)
-        assert model.length is not None
-        flip = chakrabarti_flip(model.transition[0][1], epsilon)
-        return RandomizedResponse(flip, model.length, model.length // 2)
+        return _response(model, _flip(model, epsilon))
+
+
+class ProvenResponse(_Response):
+    """Randomized response that keeps the promise: flips with probability 1/(1 + e^τ) are τ-DP for every record.
+
+    τ is the largest that markov-mixing, which holds for every τ-DP mechanism, allows for ε.
+    """
+
+    name: ClassVar[str] = "randomized-response"
+    proven: ClassVar[bool] = True
+    standing: ClassVar[str] = "proven by markov-mixing"
+    one_model: ClassVar[bool] = True
+    note: ClassVar[str] = (
+        "the same mechanism with flips 1/(1 + e^τ), τ from markov-mixing: proven, and every record is noised by itself"
+    )
+
+    def refusal(self, model: Model, query: Query) -> str | None:
+        return super().refusal(model, query) or MarkovMixing().refusal(model, (query,))
+
+    def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
+        taus = largest_taus(MarkovMixing(), model, query, epsilons)
+        return [
+            self._result(model, epsilon, beta, _proven_flip(tau), tau)
+            for epsilon, tau in zip(epsilons, taus, strict=True)
+            if tau is not None and tau > _LEAST_TAU
+        ]
+
+    @staticmethod
+    def noise(model: Model, tau: float) -> RandomizedResponse:
+        """Return the law of the estimated count's error at τ for a chain the method covers."""
+        return _response(model, _proven_flip(tau))
+
+
+def _response(model: Model, flip: float) -> RandomizedResponse:
+    assert isinstance(model, MarkovChain)
+    assert model.length is not None
+    return RandomizedResponse(flip, model.length, model.length // 2)
+
+
+def _flip(model: Model, epsilon: float) -> float:
+    assert isinstance(model, MarkovChain)
+    return chakrabarti_flip(model.transition[0][1], epsilon)
+
+
+def _proven_flip(tau: float) -> float:
+    return float(RandomizedResponseMechanism(tau).flip_probability)
 
 
 def chakrabarti_flip(switch: float, epsilon: float) -> float:
@@ -146,8 +255,4 @@ def chakrabarti_flip(switch: float, epsilon: float) -> float:
     return min(down(0.5), flip * (1 + _ROUNDED))
 
 
-def _laplace(method: str, query: Query, epsilon: float, tau: float, beta: float) -> PublishedResult:
-    return PublishedResult(method, epsilon, Laplace(laplace_scale(query, tau)).alpha(beta, query.dimension), tau)
-
-
-PRIOR_ART: tuple[Published, ...] = (PlainDP(), Yang2015(), Chakrabarti2022())
+PRIOR_ART: tuple[Published, ...] = (PlainDP(), Yang2015(), Chakrabarti2022(), ProvenResponse())
