@@ -18,7 +18,8 @@ _CSS = """
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; background: #fff; color: #1a1a1a;
   font: 10.5pt/1.45 Georgia, "Times New Roman", serif; overflow-wrap: anywhere; }
 h1 { font-size: 17pt; line-height: 1.2; margin: 0 0 1rem; border-bottom: 2px solid #1a1a1a; padding-bottom: .4rem; }
-h2 { font-size: 12pt; margin: 1.3rem 0 .3rem; break-after: avoid; }
+h2 { font-size: 12pt; margin: 1.3rem 0 .3rem; }
+h2, p:has(+ pre) { break-after: avoid; }
 p, ul, ol { margin: .4rem 0; }
 li { margin: .15rem 0; }
 table { width: 100%; border-collapse: collapse; }
