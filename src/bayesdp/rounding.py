@@ -22,11 +22,15 @@ __all__ = [
     "log_above",
     "shown_above",
     "shown_below",
+    "shown_left",
     "up",
 ]
 
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
+
+_NOTHING = 1e-9
+"""A share of a budget that is not worth writing down."""
 
 _LARGE = Fraction(2) ** 1000
 
@@ -106,6 +110,15 @@ def shown_above(value: float, digits: int = 6) -> str:
 def shown_below(value: float, digits: int = 6) -> str:
     """Write a τ with `digits` significant digits, never more than it is."""
     return _shown(value, digits, ROUND_FLOOR)
+
+
+def shown_left(left: float, budget: float) -> str:
+    """Write what is left of a budget, never more than it is; less than a billionth of the budget is nothing.
+
+    >>> shown_left(2.22044e-16, 2.0), shown_left(0.1, 2.0)
+    ('0', '0.1')
+    """
+    return "0" if left < _NOTHING * budget else shown_below(left)
 
 
 def _shown(value: float, digits: int, rounding: str) -> str:
