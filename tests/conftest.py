@@ -1,4 +1,4 @@
-"""Hypothesis profiles: the same examples on every run, more in `make test-all`, new ones in `explore`. No real ledger."""
+"""Hypothesis profiles: the same examples on every run, more in `make test-all`, new in `explore`. No real ledger."""
 
 import itertools
 import os

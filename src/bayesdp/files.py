@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import BayesDPError, InvalidInputError
 
-__all__ = ["refuse_overwriting", "write_private"]
+__all__ = ["refuse_overwriting", "refuse_replacing", "write_private"]
 
 _DEVICES = ("/dev/", "/proc/")
 
@@ -23,6 +23,24 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None
         if _same(output, each):
             same = "" if str(output) == str(each) else f" (it is the file {each})"
             raise InvalidInputError(f"{output} is an input{same} and would be overwritten; write to another file")
+
+
+def refuse_replacing(output: str | Path, kind: str, load: Callable[[str | Path], object]) -> None:
+    """Refuse an output that is a file already and not of its own kind: what stands there would be lost.
+
+    kind: what the output is, in words ("a model"); load: reads one, and raises BayesDPError for what is none.
+
+    Raises InvalidInputError.
+    """
+    try:
+        if Path(output).is_file():
+            load(output)
+    except BayesDPError:
+        raise InvalidInputError(
+            f"{output} is there already and is not {kind}; write to another file, or replace it with --force"
+        ) from None
+    except (OSError, ValueError):
+        return  # not a place that could be written to; writing will say why
 
 
 def write_private(path: str | Path, content: str) -> None:

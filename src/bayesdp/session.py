@@ -230,9 +230,9 @@ class Session:
         if self._owned:
             self._ledger.close()
 
-    def open_account(self) -> None:
+    def open_account(self) -> State:
         """Open the data set's account now, without a release; LedgerError if it is open already."""
-        self._account.open()
+        return self._account.open()
 
     @property
     def model(self) -> Model:

@@ -175,6 +175,7 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
         assert said in capsys.readouterr().err
 
 
+OLD_MODEL = '{"type": "independent"}'
 CHAIN = ("--model", "markov", "--state", "s", "--order-by", "t")
 
 
@@ -227,13 +228,28 @@ def test_a_model_that_cannot_be_written_leaves_the_old_one(
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    (parts / "model.json").write_text("the old one")
+    (parts / "model.json").write_text(OLD_MODEL)
     before = sorted(path.name for path in parts.iterdir())
     monkeypatch.setattr(os, "fsync", full)
     assert run(["fit", "part0.csv", *CHAIN, "-o", "model.json"]) == 2
     assert "cannot write model.json: No space left" in capsys.readouterr().err
-    assert (parts / "model.json").read_text() == "the old one"
+    assert (parts / "model.json").read_text() == OLD_MODEL
     assert sorted(path.name for path in parts.iterdir()) == before
+
+
+@pytest.mark.parametrize("content", ["my notes", "", "{}", '{"type": "unheard of"}', '{"kind": "answer", "value": 1}'])
+def test_a_file_that_is_no_model_is_replaced_only_by_force(
+    parts: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (parts / "thesis.json").write_text(content)
+    fit = ["fit", "part0.csv", *CHAIN, "-o", "thesis.json"]
+    assert run(fit) == 2
+    assert "thesis.json is there already and is not a model" in capsys.readouterr().err
+    assert (parts / "thesis.json").read_text() == content
+    assert run([*fit, "--force"]) == 0
+    assert json.loads((parts / "thesis.json").read_text())["type"] == "markov"
+    assert run(fit) == 0, "a model is replaced by a newer one"
+    assert run([*fit[:-1], "part0.csv", "--force"]) == 2, "data are never replaced"
 
 
 def test_a_device_is_written_to_and_stays_a_device(parts: Path) -> None:

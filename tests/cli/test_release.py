@@ -79,7 +79,7 @@ def test_budget_commands(given: list[str], capsys: pytest.CaptureFixture[str]) -
     assert (shown["dataset"], shown["budget"], len(shown["releases"])) == ("steps", 2.0, 1)
     assert shown["epsilon_total"] == answer["epsilon_total"]
     assert "1 remaining" in printed(capsys, "budget", "show", *ledger, "--dataset", "steps")
-    assert "1 answers checked" in printed(capsys, "budget", "verify", *ledger, "--answer", "answer.json")
+    assert "1 answer checked" in printed(capsys, "budget", "verify", *ledger, "--answer", "answer.json")
     assert "is now 1.5" in printed(capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.5")
     lowered = json.loads(printed(capsys, "budget", "lower", *ledger, "--dataset", "steps", "--to", "1.25", "--json"))
     assert (lowered["dataset"], lowered["budget"], lowered["charges"], lowered["entry"]) == ("steps", 1.25, 1, 5)
@@ -135,7 +135,7 @@ def test_an_answer_given_again_can_state_only_what_the_ledger_said(
     check = ("budget", "verify", "--ledger", "budget.db", "--answer", "answer.json")
     for answer in (first, again):
         Path("answer.json").write_text(json.dumps(answer))
-        assert "1 answers checked" in printed(capsys, *check)
+        assert "1 answer checked" in printed(capsys, *check)
     for name, forged in (("epsilon_total", 0.7), ("epsilon_remaining", 1.9)):
         Path("answer.json").write_text(json.dumps({**again, name: forged}))
         assert f"its {name} differ" in printed(capsys, *check, status=2)
@@ -161,7 +161,8 @@ def test_a_damaged_ledger_is_said_to_be_damaged(
 
 def test_export_of_one_data_set(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
-    released(capsys, *given, "--epsilon", "0.5", "--budget", "2", "--dataset", "other")
+    other = ("--dataset", "other", "--separate-because", "of another year")
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2", *other)
     found = json.loads(printed(capsys, "budget", "export", "--ledger", "budget.db", "--dataset", "other"))
     assert {each["dataset"] for part in ("datasets", "entries") for each in found[part]} == {"other"}
     assert "no data set" in printed(capsys, "budget", "export", "--ledger", "budget.db", "--dataset", "no", status=2)
@@ -277,7 +278,7 @@ def test_a_name_that_steers_the_terminal_is_refused(
     assert "must not hold line breaks or control characters" in message
     assert message[:-1].isprintable()
     if Path("budget.db").exists():
-        assert json.loads(printed(capsys, "budget", "show", "--ledger", "budget.db", "--json")) == {"datasets": []}
+        assert json.loads(printed(capsys, "budget", "show", "--ledger", "budget.db", "--json"))["datasets"] == []
 
 
 def test_what_an_older_ledger_or_an_edited_answer_holds_does_not_steer_the_terminal(

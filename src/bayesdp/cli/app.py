@@ -9,7 +9,7 @@ import typer
 
 from bayesdp import __version__
 from bayesdp.cli import options
-from bayesdp.files import refuse_overwriting
+from bayesdp.files import refuse_overwriting, refuse_replacing
 from bayesdp.validation import escaped
 
 if TYPE_CHECKING:
@@ -30,7 +30,17 @@ app = typer.Typer(
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
 Data = Annotated[str, typer.Argument(metavar="DATA", help="The table: a .parquet or .csv file, or a glob of them.")]
 LedgerUrl = Annotated[
-    str, typer.Option(metavar="URL", help="sqlite:///budget.db, a file's path, or postgresql://user@host/database.")
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="A file, sqlite:///budget.db or postgresql://user@host/database; else BAYESDP_LEDGER, else your own.",
+    ),
+]
+Separate = Annotated[
+    str | None,
+    typer.Option(
+        "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
+    ),
 ]
 Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
 SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
@@ -65,6 +75,7 @@ GroupColumns = Annotated[
     list[str] | None, typer.Option("--group", metavar="A,B", help="gaussian: the columns that tell groups apart.")
 ]
 Role = Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")]
+Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -181,6 +192,7 @@ def fit(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Estimate a model from a table, and say whether the table looks like it."""
@@ -201,6 +213,8 @@ def fit(
     )
     if output is not None:
         refuse_overwriting(output, options.files(data))
+        if not force:
+            refuse_replacing(output, "a model", options.model)
     fitted = fitting.fitted(data, model, chosen)
     said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{fitted.diagnose(data)}\n"
     if output is not None:
@@ -222,7 +236,7 @@ def diagnose(
     value: ValueColumns = None,
     group: GroupColumns = None,
     role: Role = None,
-    missing: Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")] = None,
+    missing: Missing = None,
     as_json: AsJson = False,
 ) -> None:
     """Does a table look as a model assumes? One that was fitted knows its columns; name them for another."""
@@ -245,8 +259,8 @@ def release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     query: QueryKind,
-    ledger: LedgerUrl,
     dataset: Dataset,
+    ledger: LedgerUrl = None,
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="By how much the leakage may rise.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
@@ -259,7 +273,8 @@ def release(
     where: Where = None,
     public_filter: PublicFilter = False,
     size: Size = None,
-    missing: Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")] = None,
+    missing: Missing = None,
+    separate_because: Separate = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -271,7 +286,8 @@ def release(
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
-    with releasing.session(data, assumed, ledger, dataset, limit, missing, dry_run) as opened:
+    place = options.ledger(ledger)
+    with releasing.session(data, assumed, place, dataset, limit, missing, separate_because, dry_run=dry_run) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
         else:
@@ -332,45 +348,64 @@ def reproduce(
     print(_text(experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start), as_json))
 
 
-@budget_app.command()
-def show(ledger: LedgerUrl, dataset: SomeDataset = None, as_json: AsJson = False) -> None:
-    """What was released, what it leaked, and what remains."""
+@budget_app.command("open")
+def open_account(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    budget: Annotated[str, typer.Option(metavar="ε", help="What may be spent on the data set.")],
+    ledger: LedgerUrl = None,
+    missing: Missing = None,
+    separate_because: Separate = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open a data set's account, without a release."""
     from bayesdp.cli import releasing
 
-    print(_text(releasing.overview(ledger, dataset), as_json))
+    assumed, limit = options.model(model), options.positive("--budget", budget)
+    place = options.ledger(ledger)
+    print(_text(releasing.opened(data, assumed, place, dataset, limit, missing, separate_because), as_json))
+
+
+@budget_app.command()
+def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, as_json: AsJson = False) -> None:
+    """What was released, what it leaked, what remains, and how the budget was changed."""
+    from bayesdp.cli.overview import overview
+
+    print(_text(overview(options.ledger(ledger), dataset), as_json))
 
 
 @budget_app.command()
 def lower(
-    ledger: LedgerUrl,
     dataset: Dataset,
     to: NewBudget,
+    ledger: LedgerUrl = None,
     reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Lower a budget."""
     from bayesdp.cli import releasing
 
-    print(_text(releasing.lowered(ledger, dataset, options.positive("--to", to), reason), as_json))
+    print(_text(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
 @budget_app.command("raise")
 def raise_budget(
-    ledger: LedgerUrl,
     dataset: Dataset,
     to: NewBudget,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
     from bayesdp.cli import releasing
 
-    print(_text(releasing.raised(ledger, dataset, options.positive("--to", to), reason), as_json))
+    print(_text(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
 @budget_app.command()
 def verify(
-    ledger: LedgerUrl,
+    ledger: LedgerUrl = None,
     answer: Annotated[
         list[str] | None, typer.Option(metavar="ANSWER.json", help="Also check that these answers are in it.")
     ] = None,
@@ -379,19 +414,19 @@ def verify(
     """Recompute the ledger: is the chain of hashes unbroken, and do the totals add up?"""
     from bayesdp.cli import releasing
 
-    print(_text(releasing.verified(ledger, answer or ()), as_json))
+    print(_text(releasing.verified(options.ledger(ledger), answer or ()), as_json))
 
 
 @budget_app.command()
 def export(
-    ledger: LedgerUrl,
+    ledger: LedgerUrl = None,
     dataset: SomeDataset = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it always does.")] = True,
 ) -> None:
     """Print every entry as JSON."""
     from bayesdp.cli import releasing
 
-    print(escaped(releasing.exported(ledger, dataset)))
+    print(escaped(releasing.exported(options.ledger(ledger), dataset)))
 
 
 def _text(found: Document, as_json: bool) -> str:

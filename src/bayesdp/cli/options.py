@@ -21,6 +21,7 @@ __all__ = [
     "columns",
     "files",
     "folder",
+    "ledger",
     "model",
     "natural",
     "number",
@@ -36,11 +37,18 @@ __all__ = [
 KINDS = ("count", "sum", "mean", "histogram")
 
 
-def model(path: str) -> Model:
+def model(path: str | Path) -> Model:
     """Read the model file."""
     from bayesdp.models import Model
 
     return Model.load(path)
+
+
+def ledger(url: str | None) -> str | Path:
+    """Return the ledger that is named, or the one that is used when none is."""
+    from bayesdp.ledger import default_ledger
+
+    return default_ledger() if url is None else url
 
 
 def files(data: str) -> list[str]:

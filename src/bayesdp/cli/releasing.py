@@ -13,115 +13,91 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bayesdp import statement
-from bayesdp.accounting import leaked, remaining, spend_of
+from bayesdp.accounting import remaining
 from bayesdp.answer import Answer
+from bayesdp.cli.words import counted
 from bayesdp.documents import Document, read
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.files import refuse_overwriting
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
-from bayesdp.queries import query_from_dict
-from bayesdp.rounding import shown_above, shown_below
 from bayesdp.session import Session
-from bayesdp.tables import table
 
-__all__ = ["Changed", "Filed", "Overview", "exported", "filed", "lowered", "overview", "raised", "session", "verified"]
+__all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
 
 
 @contextmanager
 def session(
-    data: str, model: Model, ledger: str, dataset: str, budget: float | None, missing: str | None, dry_run: bool
+    data: str,
+    model: Model,
+    ledger: str | Path,
+    dataset: str,
+    budget: float | None,
+    missing: str | None,
+    separate_because: str | None = None,
+    *,
+    dry_run: bool = False,
 ) -> Iterator[Session]:
-    """Open a session; a dry run on a data set the ledger does not know yet leaves the ledger alone."""
+    """Open a session; a dry run creates no ledger, unless there is a refusal to keep in it."""
     rule: Any = missing
     with TemporaryDirectory() as folder:
-        aside = dry_run and not _knows(ledger, dataset)
-        place = Path(folder) / "dry-run.db" if aside else ledger
-        with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, missing=rule) as opened:
-            if budget not in (None, opened.budget):
-                said = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
-                print(f"note: {said}; bayesdp budget lower and raise change it", file=sys.stderr)
-            yield opened
+        aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
+        place = ledger if aside is None else aside
+        options: dict[str, Any] = {"epsilon": budget, "missing": rule, "separate_because": separate_because}
+        try:
+            with Session(data, model, dataset=dataset, ledger=place, **options) as opened:
+                if budget not in (None, opened.budget):
+                    said = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
+                    print(f"note: {said}; bayesdp budget lower and raise change it", file=sys.stderr)
+                yield opened
+        finally:
+            if aside is not None:
+                _keep_refusals(aside, ledger)
 
 
-def _knows(url: str, dataset: str) -> bool:
-    if to_be_created(url):
-        return False
-    with Ledger(url, create=False) as ledger:
-        return dataset in ledger.datasets()
+def _keep_refusals(aside: Path, url: str | Path) -> None:
+    """Enter the refusals of a dry run, which tell as much as those of a release, into the ledger."""
+    if not aside.exists():
+        return
+    with Ledger(aside, create=False) as ledger:
+        refusals = ledger.entries(kind="refusal")
+    if refusals:
+        with Ledger(url) as ledger:
+            for entry in refusals:
+                ledger.refused(entry.dataset, entry.content()["reason"], entry.question)
 
 
 @dataclass(frozen=True)
-class Overview(Document):
-    """What `bayesdp budget show` prints."""
+class Opened(Document):
+    """What `bayesdp budget open` prints."""
 
-    datasets: Sequence[dict[str, Any]]
+    dataset: str
+    budget: float
+    entry: int
+    head: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
-        return {"datasets": list(self.datasets)}
+        return dict(vars(self))
 
     def __str__(self) -> str:
-        if not self.datasets:
-            return "The ledger is empty: no data set has been opened in it."
-        return "\n\n".join(map(_described, self.datasets))
+        return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def _described(entry: dict[str, Any]) -> str:
-    said = (
-        f"{entry['dataset']}: ε = {shown_above(entry['epsilon_total'])} of {entry['budget']:g} leaked, "
-        f"{shown_below(entry['epsilon_remaining'])} remaining, {len(entry['releases'])} releases"
-    )
-    rows = [
-        [str(each["entry"]), f"{each['tau']:.6g}", each["timestamp"], each["description"]] for each in entry["releases"]
-    ]
-    return f"{said}\n\n{table(['entry', 'τ', 'time', 'question'], rows)}" if rows else said
-
-
-def overview(url: str, dataset: str | None) -> Overview:
-    """Return what every data set (or one) has leaked, and its releases."""
-    with Ledger(url, create=False) as ledger:
-        names = ledger.datasets() if dataset is None else (dataset,)
-        return Overview([_account(ledger, name) for name in names])
-
-
-def _account(ledger: Ledger, dataset: str) -> dict[str, Any]:
-    state = ledger.state(dataset)
-    try:
-        model = Model.from_dict(ledger.entries(dataset, "open")[0].to_dict()["body"]["model"])
-        releases = [_release(entry.to_dict()) for entry in ledger.entries(dataset, "charge")]
-    except (InvalidInputError, LookupError, TypeError, AttributeError) as error:
-        raise LedgerError(
-            f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
-        ) from None
-    total = leaked(model, spend_of(state.totals))
-    return {
-        "dataset": dataset,
-        "budget": state.budget,
-        "epsilon_total": total,
-        "epsilon_remaining": remaining(state.budget, total),
-        "releases": releases,
-    }
-
-
-def _release(entry: dict[str, Any]) -> dict[str, Any]:
-    details = entry["body"]["details"]
-    return {
-        "entry": entry["number"],
-        "timestamp": entry["timestamp"],
-        "tau": entry["body"]["tau"],
-        "epsilon": details["epsilon"],
-        "epsilon_total": details["epsilon_total"],
-        "theorem": details["theorem"],
-        "query": details["query"],
-        "description": _asked(details),
-    }
-
-
-def _asked(details: dict[str, Any]) -> str:
-    randomized = details.get("randomized")
-    return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
+def opened(
+    data: str,
+    model: Model,
+    url: str | Path,
+    dataset: str,
+    budget: float,
+    missing: str | None,
+    separate_because: str | None,
+) -> Opened:
+    """Open an account on purpose; an error if there is one already."""
+    with session(data, model, url, dataset, budget, missing, separate_because) as ready:
+        state = ready.open_account()
+    return Opened(state.dataset, state.budget, state.entries, state.head)
 
 
 @dataclass(frozen=True)
@@ -142,13 +118,13 @@ class Changed(Document):
         return f"The budget of {self.dataset} is now {self.budget:g} (entry {self.entry})."
 
 
-def lowered(url: str, dataset: str, budget: float, reason: str | None) -> Changed:
+def lowered(url: str | Path, dataset: str, budget: float, reason: str | None) -> Changed:
     """Lower a budget and say so."""
     with Ledger(url, create=False) as ledger:
         return _changed(ledger.lower(dataset, budget, reason=reason))
 
 
-def raised(url: str, dataset: str, budget: float, reason: str) -> Changed:
+def raised(url: str | Path, dataset: str, budget: float, reason: str) -> Changed:
     """Raise a budget and say so."""
     with Ledger(url, create=False) as ledger:
         return _changed(ledger.raise_budget(dataset, budget, reason=reason))
@@ -195,11 +171,12 @@ class Verified(Document):
 
     def __str__(self) -> str:
         return (
-            f"All {self.entries} entries hold together; {self.answers} answers checked. The head hash is {self.head}."
+            f"The ledger holds together: {counted(self.entries, 'entry', 'entries')}, "
+            f"{counted(self.answers, 'answer')} checked. The head hash is {self.head}."
         )
 
 
-def verified(url: str, answers: Sequence[str]) -> Verified:
+def verified(url: str | Path, answers: Sequence[str]) -> Verified:
     """Recompute the ledger, and compare answers with what it stored of them; problems are an error."""
     kept = {path: _answer(path) for path in answers}
     with Ledger(url, create=False) as ledger:
@@ -249,13 +226,13 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
     return () if answer.epsilon_remaining in left else ("epsilon_remaining",)
 
 
-def exported(url: str, dataset: str | None) -> str:
+def exported(url: str | Path, dataset: str | None) -> str:
     """Return every entry as JSON text."""
     with Ledger(url, create=False) as ledger:
-        if dataset is not None:
-            ledger.state(dataset)
         found = ledger.export()
-    if dataset is not None:
-        found["datasets"] = [account for account in found["datasets"] if account["dataset"] == dataset]
-        found["entries"] = [entry for entry in found["entries"] if entry["dataset"] == dataset]
+        if dataset is not None:
+            entries = ledger.entries(dataset)
+            name = entries[0].dataset if entries else ledger.state(dataset).dataset
+            found["datasets"] = [account for account in found["datasets"] if account["dataset"] == name]
+            found["entries"] = [entry.to_dict() for entry in entries]
     return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)

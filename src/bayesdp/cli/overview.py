@@ -1,0 +1,180 @@
+"""What `bayesdp budget show` says: of each data set its budget and how it changed, its releases, and its refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from bayesdp.accounting import leaked, remaining, spend_of
+from bayesdp.answer import Answer
+from bayesdp.cli.words import counted
+from bayesdp.documents import Document
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger import Entry, Ledger
+from bayesdp.models import Model
+from bayesdp.queries import query_from_dict
+from bayesdp.rounding import shown_above, shown_below, shown_remaining
+from bayesdp.tables import table
+
+__all__ = ["Overview", "overview"]
+
+_CHANGES = {"open": "opened with", "lower": "lowered to", "raise": "raised to"}
+
+
+@dataclass(frozen=True)
+class Overview(Document):
+    """What `bayesdp budget show` prints."""
+
+    datasets: Sequence[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {"kind": "budget-overview", "schema": 1, "datasets": list(self.datasets)}
+
+    def __str__(self) -> str:
+        if not self.datasets:
+            return "The ledger is empty: no data set has been opened in it."
+        return "\n\n".join(map(_page, self.datasets))
+
+
+def overview(url: str | Path, dataset: str | None) -> Overview:
+    """Return what every data set (or one) has leaked, with its releases, refusals and changes of its budget."""
+    with Ledger(url, create=False) as ledger:
+        entries = ledger.entries(dataset)
+        if dataset is not None and not entries:
+            ledger.state(dataset)  # says that there is none
+        accounts = ledger.datasets()
+        of_each = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
+        return Overview([_summary(ledger, name, [*lines], opened=name in accounts) for name, lines in of_each])
+
+
+def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: bool) -> dict[str, Any]:
+    refusals = [entry for entry in entries if entry.kind == "refusal"]
+    refused = {
+        "refusals": [
+            {"entry": entry.number, "timestamp": entry.timestamp, "reason": entry.content().get("reason")}
+            for entry in refusals
+        ]
+    }
+    if not opened:
+        nothing: dict[str, Any] = {
+            "budget": None,
+            "epsilon_total": 0.0,
+            "epsilon_remaining": None,
+            "releases": [],
+            "changes": [],
+        }
+        return {"dataset": dataset, **nothing, **refused}
+    state = ledger.state(dataset)
+    answers = {entry.charge: entry.content() for entry in entries if entry.kind == "answer"}
+    try:
+        changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
+        model = Model.from_dict(next(entry.content()["model"] for entry in entries if entry.kind == "open"))
+        releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in entries if entry.kind == "charge"]
+    except (InvalidInputError, LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
+        raise LedgerError(
+            f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
+        ) from None
+    total = leaked(model, spend_of(state.totals))
+    left = remaining(state.budget, total)
+    account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left}
+    return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
+
+
+def _change(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how an entry set the budget, and why."""
+    body = entry["body"]
+    return {
+        "entry": entry["number"],
+        "timestamp": entry["timestamp"],
+        "change": entry["kind"],
+        "budget": float(body["budget"]),
+        "reason": body.get("separate_because" if entry["kind"] == "open" else "reason"),
+    }
+
+
+def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict[str, Any]:
+    details = entry["body"]["details"]
+    return {
+        "entry": entry["number"],
+        "timestamp": entry["timestamp"],
+        "tau": float(entry["body"]["tau"]),
+        "epsilon": float(details["epsilon"]),
+        "epsilon_total": float(details["epsilon_total"]),
+        "theorem": details["theorem"],
+        "query": details["query"],
+        "description": _asked(details),
+        "value": None if answer is None else answer.get("value"),
+        "answer": _answered(details, answer),
+        "diagnosis": details.get("diagnosis", {}).get("verdict"),
+        "accepted": details.get("accepted"),
+        "by": details.get("by"),
+    }
+
+
+def _asked(details: Mapping[str, Any]) -> str:
+    randomized = details.get("randomized")
+    return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
+
+
+def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
+    """Return a release's answer in words."""
+    if answer is None:
+        return "none stored"
+    return Answer.stored(answer).shown() if details.get("randomized") is None else "not kept"
+
+
+def _page(account: Mapping[str, Any]) -> str:
+    """Return one data set in words."""
+    name, refusals = account["dataset"], account["refusals"]
+    name = name if name.isprintable() else ascii(name)
+    refused = counted(len(refusals), "refusal")
+    if refusals:
+        refused += f", the last on {_moment(refusals[-1])}: {refusals[-1]['reason']}"
+    if account["budget"] is None:
+        return f"{name}: no account; {refused}"
+    head = (
+        f"{name}: ε = {shown_above(account['epsilon_total'])} of {account['budget']:g} leaked, "
+        f"{shown_remaining(account['epsilon_remaining'], account['budget'])} remaining; "
+        f"{counted(len(account['releases']), 'release')}, {refused}"
+    )
+    changes = "\n".join(["The budget:", *map(_changed, account["changes"])])
+    if not account["releases"]:
+        return f"{head}\n\n{changes}"
+    rows = [
+        [
+            *(str(each["entry"]), _moment(each), shown_above(each["epsilon"]), shown_below(each["tau"])),
+            *(each["answer"], each["description"]),
+        ]
+        for each in account["releases"]
+    ]
+    releases = table(["entry", "time", "ε", "τ", "answer", "question"], rows)
+    notes = "".join(f"\n{note}" for note in map(_note, account["releases"]) if note)
+    return f"{head}\n\n{releases}{notes}\n\n{changes}"
+
+
+def _changed(change: Mapping[str, Any]) -> str:
+    said = f"  entry {change['entry']}, {_moment(change)}: {_CHANGES[change['change']]} {change['budget']:g}"
+    if change["reason"] is None:
+        return said if change["change"] == "open" else f"{said}, no reason given"
+    why = "apart from others because" if change["change"] == "open" else "because"
+    return f"{said}, {why}: {change['reason']}"
+
+
+def _note(release: Mapping[str, Any]) -> str:
+    """Return what else is known of a release: the diagnosis of its model, why that was accepted, who answers for it."""
+    known = {
+        "diagnosis of the model": release["diagnosis"],
+        "accepted because": release["accepted"],
+        "by": release["by"],
+    }
+    said = "; ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
+    return f"entry {release['entry']}: {said}" if said else ""
+
+
+def _moment(line: Mapping[str, Any]) -> str:
+    """Return a time as people write it, to the second and in UTC."""
+    return str(line["timestamp"])[:19].replace("T", " ")
