@@ -9,6 +9,7 @@ import typer
 
 from bayesdp import __version__
 from bayesdp.cli import options
+from bayesdp.cli.spelling import spelled
 from bayesdp.files import refuse_overwriting
 from bayesdp.validation import escaped
 
@@ -25,10 +26,13 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
-Data = Annotated[str, typer.Argument(metavar="DATA", help="The table: a .parquet or .csv file, or a glob of them.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="The table: .parquet, .csv, .tsv, .csv.gz; a glob; a folder of Parquet.")
+]
 LedgerUrl = Annotated[
     str, typer.Option(metavar="URL", help="sqlite:///budget.db, a file's path, or postgresql://user@host/database.")
 ]
@@ -38,7 +42,7 @@ NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budg
 QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
 States = Annotated[
     str | None,
-    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram; comma-separated."),
+    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),
 ]
 Bounds = Annotated[
     tuple[str, str] | None,
@@ -101,7 +105,7 @@ def leakage(
     _print(leak(assumed, asked, tau=options.number("--tau", tau)), as_json)
 
 
-@app.command()
+@app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
 def calibrate(
     model: ModelPath,
     query: QueryKind,
@@ -160,7 +164,7 @@ def compare(
     print(_text(found, as_json))
 
 
-@app.command()
+@app.command(short_help="Estimate a model from a table; does the table look like it?")
 def fit(
     data: Data,
     model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
@@ -169,6 +173,9 @@ def fit(
     entity: Entity = None,
     step: Step = None,
     smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
+    start: Annotated[
+        str, typer.Option(metavar="LAW", help="markov: stationary, or any: nothing is assumed of the first records.")
+    ] = "stationary",
     value: ValueColumns = None,
     group: GroupColumns = None,
     role: Role = None,
@@ -193,6 +200,7 @@ def fit(
         entity=options.columns("--entity", entity),
         step=step,
         smoothing=options.number("--smoothing", smoothing),
+        start=start,
         value=options.columns("--value", value),
         group=options.columns("--group", group),
         role=role,
@@ -202,7 +210,7 @@ def fit(
     if output is not None:
         refuse_overwriting(output, options.files(data))
     fitted = fitting.fitted(data, model, chosen)
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{fitted.diagnose(data)}\n"
+    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{spelled(str(fitted.diagnose(data)))}\n"
     if output is not None:
         write(output, fitted)
     print(escaped(said))
@@ -211,7 +219,7 @@ def fit(
         print(escaped(f"The model {place}."))
 
 
-@app.command()
+@app.command(short_help="Does a table look as a model assumes?")
 def diagnose(
     model: ModelPath,
     data: Data,
@@ -237,7 +245,8 @@ def diagnose(
         "group": options.columns("--group", group),
         "role": role,
     }
-    print(_text(fitting.diagnosis(options.model(model), data, missing, named), as_json))
+    found = fitting.diagnosis(options.model(model), data, missing, named)
+    print(_text(found, True) if as_json else escaped(spelled(str(found))))
 
 
 @app.command()
@@ -277,7 +286,7 @@ def release(
             print(_text(opened.release(asked, **target), as_json))
 
 
-@app.command()
+@app.command(short_help="One page about a release, for a data-protection officer.")
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
     as_json: AsJson = False,
@@ -288,7 +297,7 @@ def statement(
     print(_text(releasing.filed(answer), as_json))
 
 
-@app.command()
+@app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
 def reproduce(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="[NAME ...]", help="Figures and data sets; all by default.")
@@ -337,7 +346,7 @@ def lower(
     print(_text(releasing.lowered(ledger, dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("raise")
+@budget_app.command("raise", short_help="Raise a budget, with the reason why.")
 def raise_budget(
     ledger: LedgerUrl,
     dataset: Dataset,
@@ -351,7 +360,7 @@ def raise_budget(
     print(_text(releasing.raised(ledger, dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command()
+@budget_app.command(short_help="Do the hashes and totals of the ledger hold together?")
 def verify(
     ledger: LedgerUrl,
     answer: Annotated[
@@ -382,4 +391,4 @@ def _text(found: Document, as_json: bool) -> str:
 
 
 def _print(found: Leakage | Calibration, as_json: bool) -> None:
-    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{found.table()}"))
+    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{spelled(found.table())}"))
