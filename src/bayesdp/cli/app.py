@@ -161,7 +161,7 @@ def compare(
     found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         found.plot(plot)
-    print(_text(found, as_json))
+    print(_text(found, True) if as_json else escaped(spelled(str(found))))
 
 
 @app.command(short_help="Estimate a model from a table; does the table look like it?")
@@ -300,7 +300,7 @@ def statement(
 @app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME ...]", help="Figures and data sets; all by default.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Figures and data sets; all by default.")
     ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
     data: Annotated[

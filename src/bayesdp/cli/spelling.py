@@ -20,7 +20,9 @@ _PARAMETER = re.compile(rf"(?P<name>\b[a-z]+(?:_[a-z]+)*)=(?:{_VALUE}|(?=[\s,;:.
 _BARE = re.compile(r"(?P<name>\b[a-z]+(?:_[a-z]+)+\b)(?![=(/]|\.\w)")
 _MUST = re.compile(r"(?:^|(?<=, so ))(?P<name>[a-z_]+)(?= must )")
 
-_QUOTED = re.compile(r"""(?:(?<=[\s(\[])|^)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[\s,;:.)\]]|$)|[^\s'"]*/\S*""")
+_QUOTED = re.compile(
+    r"""(?:(?<=[\s\[])|(?<=\s\()|^)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[\s,;:.)\]]|$)|[^\s'"]*/\S*"""
+)
 """What a message quotes (a text in quotes, as repr writes it) and paths: they stay as they are."""
 
 _ALIASES = {"equals": "states", "isin": "states", "cells": "states", "epsilons": "epsilon"}
@@ -95,7 +97,7 @@ def _spelled(text: str, options: Options) -> str:
             option, _, metavar = options[name].partition(" ")
             given = value.strip('"') if value is not None and value.startswith('"') else metavar if value else ""
             return f"{option} {given}".strip()
-        if found.re is not _PARAMETER:
+        if found.re is not _PARAMETER and not (found.re is _BARE and name in _ENTRIES):
             return found[0]
         entry = {"True": ": true", "False": ": false"}.get(value or "", f": {value}" if value and '"' in value else "")
         return f'"{name}"{entry}'
