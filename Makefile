@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_READY := $(VENV)/.ready-demo
 
 .PHONY: demo test test-all lint pictures bench clean
 
-demo: $(READY)
+demo: $(DEMO_READY)
 	$(BIN)/python -m bayesdp.demo demo-output
 
 test: $(READY)
@@ -20,20 +21,29 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-pictures: $(READY)
+pictures: $(DEMO_READY)
 	$(BIN)/python -c 'from bayesdp.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
-$(READY): pyproject.toml constraints.txt
+define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "bayesdp needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' || \
 	  { echo "this Python cannot make virtual environments; on Debian: apt install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
+endef
+
+# The demo needs a small part of what the tests need: no Spark, no Java, no other engine.
+$(DEMO_READY): pyproject.toml constraints.txt
+	$(call install,demo)
 	@touch $@
+
+$(READY): pyproject.toml constraints.txt
+	$(call install,dev)
+	@touch $@ $(DEMO_READY)
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,3 +1,4 @@
+import gzip
 import json
 import subprocess
 import sys
@@ -5,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import typer
 
@@ -37,6 +39,8 @@ def models(tmp_path: Path) -> Path:
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     (tmp_path / "empty.json").write_text("")
     (tmp_path / "binary.json").write_bytes(bytes(range(256)))
+    (tmp_path / "nothing.csv").write_bytes(b"")
+    (tmp_path / "bytes.csv").write_bytes(bytes(range(256)))
     return tmp_path
 
 
@@ -152,7 +156,25 @@ def test_states_are_found_whatever_their_type(
         ("leakage {binary} --query count --states 1 --tau 1", "binary.json is not UTF-8 text"),
         ("leakage {folder} --query count --states 1 --tau 1", "cannot read"),
         ("leakage {markov} --query count --states active", "Missing option '--tau'"),
-        ("leakage {markov} --query count --tau 1", "a count needs --states"),
+        (
+            "leakage {markov} --query count --tau 1",
+            'a count needs --states, the values to count: some of "idle", "acti',
+        ),
+        ("leakage {numbered} --query count --tau 1", "a count needs --states, the values to count: some of 0, 1"),
+        ("leakage {groups} --query histogram --tau 1", "a histogram needs --states, the values to count, such as"),
+        (
+            "leakage {zeros} --query count --tau 1",
+            "/dev/zero is larger than 64 MiB; it is not one of our JSON documents",
+        ),
+        ("statement {zeros}", "/dev/zero is larger than 64 MiB"),
+        ("fit {zeros} --model markov --state s --order-by t", "'/dev/zero' is no kind of table we read; expected"),
+        ("fit {nothing} --model markov --state s --order-by t", "nothing.csv: it is empty; expected a first line with"),
+        ("fit {bytes} --model markov --state s --order-by t", "bytes.csv is not UTF-8; save it in that encoding"),
+        (
+            "fit {folder} --model markov --state s --order-by t",
+            "is a folder without .parquet files; name the files in it",
+        ),
+        ("fit nowhere.csv --model markov --state s --order-by t", "cannot read nowhere.csv: there is no such file"),
         ("leakage {markov} --query median --tau 1", "--query must be one of count, sum, mean, histogram, not 'median'"),
         ("leakage {markov} --query count --states run --tau 1", "'run' is not a state of the chain"),
         ("leakage {markov} --query count --states active,,idle --tau 1", "without empty entries"),
@@ -172,7 +194,7 @@ def test_states_are_found_whatever_their_type(
         ("calibrate {gaussian} --query sum --bounds --epsilon 1", "--bounds needs two numbers, LOW HIGH"),
         ("calibrate {gaussian} --query sum --epsilon 1 --bounds 0", "'--bounds' requires 2 arguments"),
         ("calibrate {gaussian} --query mean --bounds 0 1 --size 1.5 --epsilon 1", "--size must be a whole number"),
-        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "size=n"),
+        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "give its size (--size n)"),
         ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
         ("compare {markov} --query count --states active --epsilon 1 --plot x.doc", ".png, .svg or .pdf"),
         ("compare {markov} --query count --states active --epsilon ,", "comma-separated"),
@@ -182,7 +204,7 @@ def test_states_are_found_whatever_their_type(
 def test_mistakes_get_one_clear_line_and_status_two(
     models: Path, capsys: pytest.CaptureFixture[str], arguments: str, message: str
 ) -> None:
-    paths = {path.stem: str(path) for path in models.iterdir()} | {"folder": str(models)}
+    paths = {path.stem: str(path) for path in models.iterdir()} | {"folder": str(models), "zeros": "/dev/zero"}
     assert message in refused(capsys, *arguments.format(**paths).split())
 
 
@@ -190,6 +212,60 @@ def test_mistakes_get_one_clear_line_and_status_two(
 def test_hostile_states_get_one_line(models: Path, capsys: pytest.CaptureFixture[str], states: str) -> None:
     model = str(models / "markov.json")
     assert len(refused(capsys, "leakage", model, "--query", "count", f"--states={states}", "--tau", "1")) < 500
+
+
+def test_states_are_known_to_the_model(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A histogram has all states for cells, and of a chain of false and true the true ones are counted."""
+
+    def leaked(model: str, *query: str) -> dict[str, Any]:
+        asked = ("leakage", str(models / f"{model}.json"), "--query", *query, "--tau", "1", "--json")
+        document: dict[str, Any] = json.loads(answered(capsys, *asked))
+        return document
+
+    for model, states in (("markov", "idle,active"), ("numbered", "0,1"), ("unsure", "idle,active")):
+        assert leaked(model, "histogram") == leaked(model, "histogram", "--states", states)
+    assert leaked("truth", "count") == leaked("truth", "count", "--states", "true")
+    assert leaked("truth", "histogram") == leaked("truth", "histogram", "--states", "false,true")
+
+
+def test_a_model_may_come_through_a_pipe(models: Path) -> None:
+    """As by <(...) in a shell, which names a pipe that does not say how much it holds."""
+    asked = ["leakage", "/dev/stdin", "--query", "count", "--states", "active", "--tau", "1", "--json"]
+    for content, status in ((json.dumps(MARKOV), 0), ("", 2), (" " * (64 * 2**20 + 1), 2)):
+        done = subprocess.run(
+            [sys.executable, "-m", "bayesdp", *asked], input=content, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status, done.stderr
+        assert done.stderr.count("\n") == (1 if status else 0)
+
+
+def test_a_table_of_a_million_rows_is_fitted_and_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, model = str(tmp_path / "t.csv.gz"), str(tmp_path / "m.json")
+    rows = "".join(f"{2 * i};{i % 3 // 2}\n{2 * i + 1};{i % 5 // 3}\n" for i in range(500_000))
+    Path(table).write_bytes(gzip.compress(f"t;s\n{rows}".encode(), compresslevel=1))
+    fitted = answered(capsys, "fit", table, "--model", "markov", "--state", "s == 1", "--order-by", "t", "-o", model)
+    assert "at most 1000000 records long" in fitted
+    assert f"The model is in {model}." in fitted
+    answered(capsys, "leakage", model, "--query", "count", "--tau", "0.1")
+
+
+def test_states_written_as_texts_are_those_of_a_column_of_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [0, 1, 0, 0, 1, 1, 0, 1] * 10
+    for name, column, states in (
+        ("numbers", pl.Series("s", values), ["0", "1"]),
+        ("texts", pl.Series("s", map(str, values)), [0, 1]),
+    ):
+        table, model = str(tmp_path / f"{name}.parquet"), str(tmp_path / f"{name}.json")
+        pl.DataFrame([column, pl.Series("t", range(80))]).write_parquet(table)
+        layout = {"order_by": ["t"]}
+        Path(model).write_text(json.dumps(MARKOV | {"states": states, "column": "s", "layout": layout}))
+        assert json.loads(answered(capsys, "diagnose", model, table, "--json"))["records"] == 80
+        asked = ("--model", model, "--query", "count", "--states", "1", "--epsilon", "40", "--budget", "50", "--json")
+        ledger = ("--ledger", str(tmp_path / f"{name}.db"), "--dataset", name)
+        assert run(["release", table, *asked, *ledger]) == 0
+        assert abs(json.loads(capsys.readouterr().out)["value"] - 40) < 40
 
 
 def test_an_output_that_cannot_be_written_is_said(models: Path) -> None:
@@ -211,6 +287,14 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         assert "--query" in answered(capsys, command, "--help")
 
 
+@pytest.mark.parametrize("name", [(), ("budget",), ("fit",), ("budget", "show")])
+def test_a_mistyped_option_names_the_help_of_the_command(
+    name: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, *name, "--nonsense")
+    assert said.endswith(f"({' '.join(['bayesdp', *name])} --help shows how)\n")
+
+
 def commands(group: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
@@ -229,6 +313,18 @@ def test_there_are_all_commands() -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_every_command_takes_json(name: tuple[str, ...]) -> None:
     assert any("--json" in parameter.opts for parameter in EVERY[name].params)
+
+
+@pytest.mark.parametrize("name", [(), ("budget",), *EVERY])
+def test_every_command_has_help(name: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    said = answered(capsys, *name, "--help")
+    assert said == answered(capsys, *name, "-h")
+    assert "-h, --help" in said
+    assert "..." not in said.replace("]...", "]"), "a sentence was cut"
+
+
+def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert answered(capsys, "budget") == answered(capsys, "budget", "--help")
 
 
 def test_help_imports_nothing_heavy() -> None:

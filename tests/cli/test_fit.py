@@ -135,8 +135,8 @@ def test_a_model_written_by_hand_is_diagnosed_in_the_columns_named(
     for path, options, said in (
         (chain, ["--value", "v"], "--value does not go with a markov model"),
         (groups, ["--order-by", "t"], "--order-by does not go with a gaussian model"),
-        (chain, ["--state", "s"], "order_by= (--order-by)"),
-        (groups, ["--value", "v"], "one value column needs group="),
+        (chain, ["--state", "s"], "by --state and --order-by"),
+        (groups, ["--value", "v"], "one value column needs --group,"),
         (groups, ["--value", "v", "--group", "g", "--missing", "maybe"], '"error" or "drop"'),
     ):
         assert run(["diagnose", str(path), str(table), *options]) == 2
@@ -167,8 +167,8 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
         ('{"type": "arbitrary", "size": 3}', 'no diagnosis for a model of type "arbitrary"'),
         ('{"type": "independent"}', "fit a chain or groups"),
         ('{"type": "any-of", "models": [{"type": "independent"}]}', "one by one"),
-        ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "state= (--state)"),
-        ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "value= (--value)"),
+        ('{"type": "markov", "transition": [[0.9, 0.1], [0.5, 0.5]]}', "by --state and --order-by"),
+        ('{"type": "gaussian", "correlation": 0.2, "size": 3}', "by --value and --group"),
     ):
         model.write_text(text)
         assert run(["diagnose", str(model), str(table)]) == 2

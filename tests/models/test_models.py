@@ -190,6 +190,21 @@ def test_impossible_models_are_refused_naming_the_entry(build: Any, message: str
         build()
 
 
+def test_a_model_is_saved_and_loaded_again(tmp_path: Path) -> None:
+    path, first, second = tmp_path / "model.json", ArbitraryGroups(2), ArbitraryGroups(3)
+    first.save(path)
+    assert Model.load(path) == first
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(InvalidInputError, match=r"model\.json exists; write to another file, or say overwrite=True"):
+        second.save(str(path))
+    assert Model.load(path) == first
+    second.save(path, overwrite=True)
+    assert Model.load(path) == second
+    with pytest.raises(InvalidInputError, match=r"cannot write .*/nowhere/model"):
+        first.save(tmp_path / "nowhere" / "model.json")
+    assert [each.name for each in tmp_path.iterdir()] == ["model.json"]
+
+
 def test_load_names_the_file(tmp_path: Any) -> None:
     path = tmp_path / "model.json"
     path.write_text('{"type": "arbitrary", "size": 0}')

@@ -10,10 +10,12 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from bayesdp.cli.app import app
+from bayesdp.cli.spelling import spelled, spelling
 from bayesdp.errors import BayesDPError, BudgetError
 from bayesdp.validation import escaped
 
@@ -36,26 +38,37 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
-    command = typer.main.get_command(app)
-    asked = list(arguments)
-    if asked in ([], ["budget"]):
+    root, asked = typer.main.get_command(app), list(arguments)
+    words, command = _chosen(root, asked)
+    if asked == words and hasattr(command, "commands"):
         asked.append("--help")
-    try:
-        status = command.main(asked, prog_name="bayesdp", standalone_mode=False)
-        sys.stdout.flush()
-    except typer.TyperException as error:
-        return _refused(f"{error.format_message()} (bayesdp --help shows how)")
-    except BudgetError as error:
-        return _refused(str(error), NO_BUDGET)
-    except BayesDPError as error:
-        return _refused(str(error))
-    except (typer.Abort, KeyboardInterrupt):
-        return INTERRUPTED
-    except BrokenPipeError:
-        return _without_output(0)
-    except OSError as error:
-        return _without_output(_refused(f"cannot write the output: {error.strerror}"))
+    with spelling(command, root):
+        try:
+            status = root.main(asked, prog_name="bayesdp", standalone_mode=False)
+            sys.stdout.flush()
+        except typer.TyperException as error:
+            return _refused(f"{error.format_message()} ({' '.join(['bayesdp', *words])} --help shows how)")
+        except BudgetError as error:
+            return _refused(spelled(str(error)), NO_BUDGET)
+        except BayesDPError as error:
+            return _refused(spelled(str(error)))
+        except (typer.Abort, KeyboardInterrupt):
+            return INTERRUPTED
+        except BrokenPipeError:
+            return _without_output(0)
+        except OSError as error:
+            return _without_output(_refused(f"cannot write the output: {error.strerror}"))
     return status if isinstance(status, int) else 0
+
+
+def _chosen(group: Any, arguments: Sequence[str]) -> tuple[list[str], Any]:
+    """Return the words that name a command, and the command: `budget show` of `budget show --json`."""
+    word = arguments[0] if arguments else None
+    command = getattr(group, "commands", {}).get(word)
+    if command is None:
+        return [], group
+    words, chosen = _chosen(command, arguments[1:])
+    return [str(word), *words], chosen
 
 
 def _without_output(status: int) -> int:

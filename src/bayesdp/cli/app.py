@@ -9,6 +9,7 @@ import typer
 
 from bayesdp import __version__
 from bayesdp.cli import options
+from bayesdp.cli.spelling import spelled
 from bayesdp.files import refuse_overwriting, refuse_replacing
 from bayesdp.validation import escaped
 
@@ -25,10 +26,13 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
-Data = Annotated[str, typer.Argument(metavar="DATA", help="The table: a .parquet or .csv file, or a glob of them.")]
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="The table: .parquet, .csv, .tsv, .csv.gz; a glob; a folder of Parquet.")
+]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
@@ -48,7 +52,7 @@ NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budg
 QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
 States = Annotated[
     str | None,
-    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram; comma-separated."),
+    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),
 ]
 Bounds = Annotated[
     tuple[str, str] | None,
@@ -112,7 +116,7 @@ def leakage(
     _print(leak(assumed, asked, tau=options.number("--tau", tau)), as_json)
 
 
-@app.command()
+@app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
 def calibrate(
     model: ModelPath,
     query: QueryKind,
@@ -168,10 +172,10 @@ def compare(
     found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         found.plot(plot)
-    print(_text(found, as_json))
+    print(_text(found, True) if as_json else escaped(spelled(str(found))))
 
 
-@app.command()
+@app.command(short_help="Estimate a model from a table; does the table look like it?")
 def fit(
     data: Data,
     model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
@@ -180,6 +184,9 @@ def fit(
     entity: Entity = None,
     step: Step = None,
     smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
+    start: Annotated[
+        str, typer.Option(metavar="LAW", help="markov: stationary, or any: nothing is assumed of the first records.")
+    ] = "stationary",
     value: ValueColumns = None,
     group: GroupColumns = None,
     role: Role = None,
@@ -205,6 +212,7 @@ def fit(
         entity=options.columns("--entity", entity),
         step=step,
         smoothing=options.number("--smoothing", smoothing),
+        start=start,
         value=options.columns("--value", value),
         group=options.columns("--group", group),
         role=role,
@@ -216,7 +224,7 @@ def fit(
         if not force:
             refuse_replacing(output, "a model", options.model)
     fitted = fitting.fitted(data, model, chosen)
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{fitted.diagnose(data)}\n"
+    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
     if output is not None:
         write(output, fitted)
     print(escaped(said))
@@ -225,7 +233,7 @@ def fit(
         print(escaped(f"The model {place}."))
 
 
-@app.command()
+@app.command(short_help="Does a table look as a model assumes?")
 def diagnose(
     model: ModelPath,
     data: Data,
@@ -237,10 +245,18 @@ def diagnose(
     group: GroupColumns = None,
     role: Role = None,
     missing: Missing = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Does a table look as a model assumes? One that was fitted knows its columns; name them for another."""
+    """Does a table look as a model assumes? What it says is stored in the model.
+
+    A model that was fitted knows its columns; name them for another.
+    """
     from bayesdp.cli import fitting
+    from bayesdp.documents import write
 
     named = {
         "state": state,
@@ -251,7 +267,13 @@ def diagnose(
         "group": options.columns("--group", group),
         "role": role,
     }
-    print(_text(fitting.diagnosis(options.model(model), data, missing, named), as_json))
+    place = model if output is None else output
+    refuse_overwriting(place, options.files(data))
+    refuse_replacing(place, "a model", options.model)
+    assumed = options.model(model)
+    diagnosis = fitting.diagnosis(assumed, data, missing, named)
+    write(place, assumed.with_diagnosis(diagnosis))
+    print(_text(diagnosis, True) if as_json else escaped(f"{spelled(str(diagnosis))}\n\nThe model in {place} says so."))
 
 
 @app.command()
@@ -274,6 +296,10 @@ def release(
     public_filter: PublicFilter = False,
     size: Size = None,
     missing: Missing = None,
+    accept_violated: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why to release although the model's diagnosis says violated.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
     separate_because: Separate = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
@@ -287,14 +313,15 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    with releasing.session(data, assumed, place, dataset, limit, missing, separate_because, dry_run=dry_run) as opened:
+    told = {"missing": missing, "accept": accept_violated, "by": by, "separate_because": separate_because}
+    with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
         else:
             print(_text(opened.release(asked, **target), as_json))
 
 
-@app.command()
+@app.command(short_help="One page about a release, for a data-protection officer.")
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
     output: Annotated[
@@ -321,10 +348,10 @@ def proof(
     print(_text(proofs.proof(name), as_json))
 
 
-@app.command()
+@app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME ...]", help="Figures and data sets; all by default.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Figures and data sets; all by default.")
     ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
     data: Annotated[
@@ -389,7 +416,7 @@ def lower(
     print(_text(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("raise")
+@budget_app.command("raise", short_help="Raise a budget, with the reason why.")
 def raise_budget(
     dataset: Dataset,
     to: NewBudget,
@@ -403,7 +430,7 @@ def raise_budget(
     print(_text(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command()
+@budget_app.command(short_help="Do the hashes and totals of the ledger hold together?")
 def verify(
     ledger: LedgerUrl = None,
     answer: Annotated[
@@ -434,4 +461,4 @@ def _text(found: Document, as_json: bool) -> str:
 
 
 def _print(found: Leakage | Calibration, as_json: bool) -> None:
-    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{found.table()}"))
+    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{spelled(found.table())}"))

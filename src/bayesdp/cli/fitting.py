@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from bayesdp.cli import options
 from bayesdp.diagnostics import Diagnosis
@@ -24,6 +24,7 @@ class Choice:
     entity: list[str]
     step: str | None
     smoothing: float
+    start: str
     value: list[str]
     group: list[str]
     role: str | None
@@ -47,6 +48,7 @@ def fitted(data: str, kind: str, chosen: Choice) -> MarkovChain | GaussianGroups
             entity=chosen.entity,
             step=chosen.step,
             smoothing=chosen.smoothing,
+            start=cast("Any", chosen.start),
             **common,
         )
     if kind == "gaussian":
@@ -56,7 +58,7 @@ def fitted(data: str, kind: str, chosen: Choice) -> MarkovChain | GaussianGroups
             "--entity": chosen.entity,
             "--step": chosen.step,
         }
-        options.only_for(kind, {**markov, "--smoothing": chosen.smoothing})
+        options.only_for(kind, {**markov, "--smoothing": chosen.smoothing, "--start": chosen.start != "stationary"})
         if not chosen.value:
             raise InvalidInputError("a gaussian model needs --value, such as --value height --group family")
         return GaussianGroups.fit(data, value=chosen.value, group=chosen.group, role=chosen.role, **common)

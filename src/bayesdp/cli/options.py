@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.errors import InvalidInputError, QueryError
+from bayesdp.cli.spelling import spelled
+from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.validation import Scalar, brief, is_scalar
 from bayesdp.validation import natural as at_least
 from bayesdp.validation import positive as above_zero
@@ -38,10 +39,13 @@ KINDS = ("count", "sum", "mean", "histogram")
 
 
 def model(path: str | Path) -> Model:
-    """Read the model file."""
+    """Read the model file; errors name its JSON entries."""
     from bayesdp.models import Model
 
-    return Model.load(path)
+    try:
+        return Model.load(path)
+    except ModelError as error:
+        raise ModelError(spelled(str(error), {})) from None
 
 
 def ledger(url: str | None) -> str | Path:
@@ -83,12 +87,10 @@ def query(
         raise QueryError(f"--states goes with count and histogram, not with {kind}")
     if size is not None and kind != "mean":
         raise QueryError(f"--size goes with mean, not with {kind}")
-    if counting and states is None:
-        raise QueryError(f"a {kind} needs --states, the values to count, such as --states active")
     if not counting and bounds is None:
         raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
     if counting:
-        values = _values(states or "", assumed)
+        values = _implied(kind, assumed) if states is None else _values(states, assumed)
         if kind == "histogram":
             return Histogram(column, cells=values, where=where, public_filter=public_filter)
         if len(values) == 1:
@@ -191,6 +193,28 @@ def _split(option: str, text: str) -> list[str]:
     return parts
 
 
+def _implied(kind: str, assumed: Model) -> list[Scalar]:
+    """Return what is counted if nothing is said: all states of a chain in a histogram, true if it is true or false."""
+    states = _states(assumed)
+    if states and kind == "histogram":
+        return states
+    if len(states) == 2 and all(isinstance(state, bool) for state in states):
+        return [True]
+    some = (
+        f": some of {', '.join(json.dumps(state) for state in states[:8])}" if states else ", such as --states active"
+    )
+    raise QueryError(f"a {kind} needs --states, the values to count{some}")
+
+
+def _states(assumed: Model) -> list[Scalar]:
+    """Return the states of a chain, or of the several chains it may be."""
+    from bayesdp.leakage.report import members
+    from bayesdp.models import MarkovChain
+
+    chains = [member for member in members(assumed) if isinstance(member, MarkovChain)]
+    return list({json.dumps(state): state for chain in chains for state in chain.states}.values())
+
+
 def _values(text: str, assumed: Model) -> list[Scalar]:
     """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
     written = _json(f"[{text}]")
@@ -201,10 +225,7 @@ def _values(text: str, assumed: Model) -> list[Scalar]:
 
 def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
     """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
-    from bayesdp.leakage.report import members
-    from bayesdp.models import MarkovChain
-
-    states = [state for member in members(assumed) if isinstance(member, MarkovChain) for state in member.states]
+    states = _states(assumed)
     if any(type(state) is type(value) and state == value for state in states):
         return value
     reads = text if isinstance(value, str) else json.dumps(value)

@@ -34,19 +34,16 @@ def session(
     ledger: str | Path,
     dataset: str,
     budget: float | None,
-    missing: str | None,
-    separate_because: str | None = None,
     *,
     dry_run: bool = False,
+    **told: Any,
 ) -> Iterator[Session]:
-    """Open a session; a dry run creates no ledger, unless there is a refusal to keep in it."""
-    rule: Any = missing
+    """Open a session with what else it is told; a dry run creates no ledger, unless there is a refusal to keep in it."""
     with TemporaryDirectory() as folder:
         aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
         place = ledger if aside is None else aside
-        options: dict[str, Any] = {"epsilon": budget, "missing": rule, "separate_because": separate_because}
         try:
-            with Session(data, model, dataset=dataset, ledger=place, **options) as opened:
+            with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, **told) as opened:
                 if budget not in (None, opened.budget):
                     said = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
                     print(f"note: {said}; bayesdp budget lower and raise change it", file=sys.stderr)
@@ -95,7 +92,7 @@ def opened(
     separate_because: str | None,
 ) -> Opened:
     """Open an account on purpose; an error if there is one already."""
-    with session(data, model, url, dataset, budget, missing, separate_because) as ready:
+    with session(data, model, url, dataset, budget, missing=missing, separate_because=separate_because) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
 

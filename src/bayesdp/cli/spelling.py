@@ -1,0 +1,107 @@
+"""The library's messages name Python's parameters; on the command line the same thing is an option, or a JSON entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["Options", "options_of", "spelled", "spelling"]
+
+Options = Mapping[str, str]
+"""By Python's names: the options of a command as they are typed, with what is to be given ("--size N")."""
+
+_running: ContextVar[tuple[Options, Options]] = ContextVar("_running")
+
+_VALUE = r"""(?P<value>"[a-z]+"|True|False|n\b|value\b|\.\.\.|\(low,\ high\)|\[value,\ \.\.\.\])"""
+_PARAMETER = re.compile(rf"(?P<name>\b[a-z]+(?:_[a-z]+)*)=(?:{_VALUE}|(?=[\s,;:.)]|$))", re.VERBOSE)
+_BARE = re.compile(r"(?P<name>\b[a-z]+(?:_[a-z]+)+\b)(?![=(/]|\.\w)")
+_MUST = re.compile(r"(?:^|(?<=, so ))(?P<name>[a-z_]+)(?= must )")
+
+_QUOTED = re.compile(
+    r"""(?:(?<=[\s\[])|(?<=\s\()|^)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[\s,;:.)\]]|$)|[^\s'"]*/\S*"""
+)
+"""What a message quotes (a text in quotes, as repr writes it) and paths: they stay as they are."""
+
+_ALIASES = {"equals": "states", "isin": "states", "cells": "states", "epsilons": "epsilon"}
+_TYPES = {"AnyOf": "any-of", "ArbitraryGroups": "arbitrary", "GaussianGroups": "gaussian", "MarkovChain": "markov"}
+
+_ENTRIES = frozenset(
+    {"column", "entity", "group", "order_by", "record", "role", "size", "start", "state", "step", "value"}
+)
+"""Options of some commands; where others run, the entries of the model."""
+
+_PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(r"[a-z_]+=[^,;()]*, (?=--[a-z])"), ""),  # says both: "size=n, --size n"
+    (re.compile(r"""[a-z_]+=(?:"[a-z]+"|\w*) \((--[a-z][^)]*)\)"""), r"\1"),  # or 'missing="drop" (--missing drop)'
+    (re.compile(r" \((?:\w+, )*from_\w+(?:, from_\w+)*\)"), ""),
+    (re.compile(r"\b[A-Z][a-z]+\('column', \.\.\.\)"), "--column NAME"),
+    (re.compile(r"\bArbitraryGroups\(size=(\w+)\)"), r'{"type": "arbitrary", "size": \1}'),
+    (re.compile(rf"\b({'|'.join(_TYPES)})\b(?!\()"), lambda name: f'"{_TYPES[name[1]]}"'),
+    (re.compile(r", or read it with [^;]*? and pass the frame"), ""),
+    (re.compile(r"\band pass the frame, or save"), "and save"),
+]
+
+
+def options_of(command: Any) -> Options:
+    """Return the options of a command; those of all its commands, for a group."""
+    given: dict[str, str] = {}
+    for part in getattr(command, "commands", {}).values():
+        given.update(options_of(part))
+    for parameter in command.params:
+        option = max(parameter.opts, key=len)
+        if option.startswith("--"):
+            metavar = None if getattr(parameter, "is_flag", False) else parameter.metavar
+            given[parameter.name] = option if metavar is None else f"{option} {metavar}"
+    return given
+
+
+@contextmanager
+def spelling(command: Any, group: Any) -> Iterator[None]:
+    """Spell parameters as the options of a command, or else of a command of the group, while it runs."""
+    token = _running.set((options_of(command), options_of(group)))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def spelled(message: str, options: Options | None = None) -> str:
+    """Return a message with options, or entries of the model's JSON, in place of Python's parameters.
+
+    options: those of the command that runs, by default; none for what is said about a JSON file.
+
+    >>> spelled('say missing="drop" (--missing drop), gaps=True or leave step= out', {"step": "--step STEP"})
+    'say --missing drop, "gaps": true or leave --step out'
+    """
+    if options is None:
+        mine, others = _running.get(({}, {}))
+        options = {name: option for name, option in others.items() if name not in _ENTRIES} | dict(mine)
+    parts, end = [], 0
+    for quoted in _QUOTED.finditer(message):
+        parts += [_spelled(message[end : quoted.start()], options), quoted[0]]
+        end = quoted.end()
+    return "".join([*parts, _spelled(message[end:], options)])
+
+
+def _spelled(text: str, options: Options) -> str:
+    for phrase, instead in _PHRASES:
+        text = phrase.sub(instead, text)
+
+    def typed(found: re.Match[str]) -> str:
+        name = _ALIASES.get(found["name"], found["name"])
+        value = found.groupdict().get("value")
+        if name in options:
+            option, _, metavar = options[name].partition(" ")
+            given = value.strip('"') if value is not None and value.startswith('"') else metavar if value else ""
+            return f"{option} {given}".strip()
+        if found.re is not _PARAMETER and not (found.re is _BARE and name in _ENTRIES):
+            return found[0]
+        entry = {"True": ": true", "False": ": false"}.get(value or "", f": {value}" if value and '"' in value else "")
+        return f'"{name}"{entry}'
+
+    for pattern in (_PARAMETER, _BARE, _MUST):
+        text = pattern.sub(typed, text)
+    return text

@@ -1,0 +1,175 @@
+"""What the command line says is written in options and JSON entries; nobody there knows Python's parameters."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bayesdp.cli import run
+from bayesdp.cli.spelling import spelled
+
+CHAIN: dict[str, Any] = {
+    "type": "markov",
+    "states": ["idle", "active"],
+    "transition": [[0.9, 0.1], [0.3, 0.7]],
+    "length": 100,
+}
+GAUSSIAN: dict[str, Any] = {"type": "gaussian", "correlation": 0.2, "size": 3}
+MODELS: dict[str, dict[str, Any]] = {
+    "chain": CHAIN,
+    "free": CHAIN | {"start": "any"},
+    "numbered": CHAIN | {"states": [0, 1], "column": "s", "layout": {"order_by": ["t"]}},
+    "gaussian": GAUSSIAN,
+    "several": {"type": "any-of", "models": [CHAIN, {"type": "independent"}]},
+    "independent": {"type": "independent"},
+    "no-size": {"type": "gaussian", "correlation": 0.2},
+    "no-correlation": {"type": "gaussian", "size": 2},
+    "two-sizes": {"type": "gaussian", "covariance": [[1, 0.1], [0.1, 1]], "size": 2},
+    "singular": {"type": "gaussian", "covariance": [[1, 1], [1, 1]]},
+    "reducible": {"type": "markov", "transition": [[1, 0], [0, 1]]},
+    "two-subjects": CHAIN | {"column": "a", "state": "b"},
+    "two-orders": CHAIN | {"layout": {"order_by": ["a", "b"], "step": 1}},
+    "contradiction": CHAIN | {"counts": [[1, 5], [3, 2]]},
+    "nothing": {"type": "any-of", "models": []},
+    "grouped": GAUSSIAN | {"layout": {"value": ["a", "b"], "group": ["g"]}},
+}
+
+COUNT = "--query count --states active"
+SUM = "--query sum --bounds 0 1"
+FIT = "--model markov --state"
+RELEASE = "--query count --states 1 --ledger l.db --dataset d --budget 2"
+
+WRONG = {
+    f"leakage no-size.json {COUNT} --tau 1": '"correlation" needs "size"',
+    f"leakage no-correlation.json {COUNT} --tau 1": 'give either "correlation" and "size" (a bound on every pair)',
+    f"leakage two-sizes.json {COUNT} --tau 1": '"size" goes with "correlation"',
+    f"leakage singular.json {COUNT} --tau 1": 'covered by {"type": "arbitrary", "size": 2}',
+    f"leakage reducible.json {COUNT} --tau 1": 'use "start": "any"',
+    f"leakage two-subjects.json {COUNT} --tau 1": 'give "column" or "state", not both',
+    f"leakage two-orders.json {COUNT} --tau 1": '"step" is the spacing of one order column, but "order_by" names 2',
+    f"leakage contradiction.json {COUNT} --tau 1": "build the chain from them",
+    f"leakage nothing.json {COUNT} --tau 1": '"any-of" needs at least one model',
+    f"leakage grouped.json {COUNT} --tau 1": 'leave "group" and "role" out',
+    f"leakage chain.json {COUNT} --tau 0": "--tau must be greater than 0",
+    "leakage gaussian.json --query mean --bounds 0 1 --where x>1 --tau 1": "say --public-filter if",
+    f"leakage gaussian.json {SUM} --public-filter --tau 1": "--public-filter describes a filter, but there is none; "
+    "give --where",
+    "calibrate gaussian.json --query mean --bounds 0 1 --epsilon 1": "give its size (--size n)",
+    f"calibrate gaussian.json {SUM} --epsilon 1 --draws 5": "--draws goes with --credibility",
+    f"calibrate gaussian.json {SUM} --epsilon 1 --credibility 0.9": 'leave --credibility out, or cover .* by "any-of"',
+    f"calibrate gaussian.json {SUM} --epsilon 1 --beta 2": "--beta must lie strictly",
+    f"compare gaussian.json {SUM} --epsilon 1,0": "--epsilon must be greater than 0",
+    f"fit gaps.csv {FIT} s --order-by t": "say --missing drop: each",
+    f"fit gaps.csv {FIT} s --order-by t --missing maybe": "--missing must be",
+    f"fit gaps.csv {FIT} b --order-by t": "breaks the ties to --order-by, or name the entities with --entity",
+    f"fit gaps.csv {FIT} b --order-by t,x --step 1": "--step is the spacing of one .* but --order-by names 2",
+    f"fit t.csv {FIT} r --order-by t --step 1": "as --step, or leave --step out",
+    f"fit t.csv {FIT} r --order-by t --step 5": "leave --step out",
+    f"fit t.csv {FIT} r --order-by r --step 5": "--step needs an order column of numbers or times",
+    f"fit t.csv {FIT} r --order-by t --step x": "so --step must be a number",
+    f"fit t.csv {FIT} r --order-by t": "use --start any",
+    f"fit t.csv {FIT} r --order-by t --start soon": '--start must be "stationary" or "any"',
+    f"fit t.csv {FIT} t --order-by t": "give --smoothing, which",
+    f"fit t.csv {FIT} r --order-by t --smoothing -1": "--smoothing must be at least 0",
+    f"fit t.csv {FIT} size=3,step=4 --order-by t": "cannot read 'size=3,step=4'",
+    "fit t.csv --model gaussian --value x": "one value column needs --group",
+    "fit t.csv --model gaussian --value x,t --group g": "leave --group and --role out",
+    "fit t.csv --model gaussian --value x --group g --role r": "leave --role out",
+    "fit t.csv --model gaussian --value x --group g --start any": "--start does not go with --model gaussian",
+    f"fit t.xlsx {FIT} s --order-by t": "read it with pandas.read_excel and save it as .csv or .parquet$",
+    f"fit comma.csv {FIT} s --order-by t": "save the file with decimal points$",
+    "diagnose chain.json t.csv": "by --state and --order-by$",
+    "diagnose gaussian.json t.csv": "by --value and --group, or",
+    "diagnose chain.json t.csv --state r --order-by t,x --step 1": "--step is the spacing",
+    "diagnose numbered.json gaps.csv": "say --missing drop",
+    "diagnose several.json t.csv": 'a model of type "any-of"',
+    f"release gaps.csv --model numbered.json {RELEASE} --epsilon 1": ".",
+    f"release t.csv --model numbered.json {RELEASE} --epsilon 1 --where x>1": ".",
+    f"release t.csv --model independent.json {RELEASE} --epsilon 1": ".",
+    f"release t.csv --model numbered.json {RELEASE.replace('--budget 2', '')} --epsilon 1": "--budget",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("wrong")
+    for name, document in MODELS.items():
+        (place / f"{name}.json").write_text(json.dumps(document))
+    truths = [True, False, True, True]
+    gaps = {"t": [1, 2, 2, 4], "s": [0, 1, None, 1], "x": [1.0, 2.0, 3.0, 4.0], "b": truths}
+    pl.DataFrame(gaps).write_csv(place / "gaps.csv")
+    whole = {"t": [1, 3, 5, 8], "s": [0, 1, 0, 1], "r": list("aabb"), "x": [1.0, 2.0, 3.0, 4.0], "g": [1, 1, 1, 1]}
+    pl.DataFrame(whole).write_csv(place / "t.csv")
+    (place / "comma.csv").write_text("s;t\n0;1,5\n1;2\n")
+    (place / "t.xlsx").write_text("")
+    return place
+
+
+PYTHON = re.compile(
+    r"""\b\w+=|(?<!")\border_by|_filter\b|\bfrom_\w+|\b(AnyOf|MarkovChain|\w+Groups|Session)\b|\.fit\b"""
+)
+
+
+@pytest.mark.parametrize(("line", "said"), WRONG.items())
+def test_wrong_command_lines_are_answered_in_options(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(line.split()) == 2
+    printed = capsys.readouterr().err.removesuffix("\n")
+    assert re.search(said if "{" not in said and "(" not in said else re.escape(said), printed), printed
+    assert "\n" not in printed
+    quoted = re.sub(r"'[^']*'", "", printed)
+    assert not PYTHON.search(quoted.replace('found ","', "").replace('after "size=3"', "")), printed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"leakage gaussian.json {SUM} --where x>1 --tau 1",
+        f"leakage free.json {COUNT} --tau 1",
+        f"calibrate free.json {COUNT} --epsilon 1",
+        f"compare gaussian.json {SUM} --where x>1 --epsilon 1",
+        f"fit t.csv {FIT} r --order-by t --start any",
+        "diagnose gaussian.json t.csv --value x,t",
+    ],
+)
+def test_answers_are_written_in_options_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str
+) -> None:
+    monkeypatch.chdir(folder)
+    assert run(line.split()) == 0
+    printed = capsys.readouterr().out
+    assert not PYTHON.search(printed), printed
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("leave step= out.", "leave --step out."),
+        ("give size= or gaps=True", 'give "size" or "gaps": true'),
+        ("give its size (size=n, --size n)", "give its size (--size n)"),
+        ("(epsilon= of a Session, --budget)", "(--budget)"),
+        ("cannot read 'leave step= out' of it's step=", "cannot read 'leave step= out' of it's --step"),
+        ("cannot read data/step= 5/year=2012/x.csv", "cannot read data/step= 5/year=2012/x.csv"),
+        ("a filter such as step=5 or step == 5", "a filter such as step=5 or step == 5"),
+        ('say missing="drop"', "say --missing drop"),
+        ("step must be 1, so step must be 2; a step must be", "--step must be 1, so --step must be 2; a step must be"),
+        ("which? Count('column', ...) says it", "which? --column NAME says it"),
+        ("add it to order_by, not order_by.csv", "add it to --order-by, not order_by.csv"),
+        ("give bounds=(low, high)", "give --bounds LOW HIGH"),
+    ],
+)
+def test_only_parameters_are_respelled(message: str, expected: str) -> None:
+    options = {
+        "step": "--step STEP",
+        "missing": "--missing RULE",
+        "order_by": "--order-by A,B",
+        "bounds": "--bounds LOW HIGH",
+    }
+    assert spelled(message, options) == expected
