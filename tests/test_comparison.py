@@ -78,3 +78,21 @@ def test_bad_epsilons_are_refused(epsilons: Any) -> None:
 def test_bad_queries_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="expected a query"):
         compare(CHAIN, "count", epsilons=[1.0])  # type: ignore[arg-type]
+
+
+def test_what_nobody_can_do_under_arbitrary_correlation_is_said() -> None:
+    shown = str(compare(ArbitraryGroups(500), COUNT, epsilons=[1.0]))
+    assert "for ε below 2.944 no mechanism at all is 95 % sure to within 250, half of what 500 correlated" in shown
+    total = str(compare(ArbitraryGroups(4), Sum(bounds=(0, 10)), epsilons=[2.0, 5.0], beta=0.1))
+    assert "for ε below 2.197 no mechanism at all is 90 % sure to within 20," in total
+    assert "no mechanism at all" not in str(compare(ArbitraryGroups(500), COUNT, epsilons=[3.0]))
+    assert "no mechanism at all" not in str(compare(CHAIN, COUNT, epsilons=[1.0]))
+
+
+def test_what_nobody_can_do_agrees_with_what_the_theorem_needs() -> None:
+    for epsilon in (0.1, 1.0, 2.9):
+        (general,) = [
+            row for row in compare(ArbitraryGroups(6), COUNT, epsilons=[epsilon]).rows if row.theorem == "general"
+        ]
+        assert general.alpha is not None
+        assert general.alpha > 3

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bayesdp import validation
+from bayesdp.accuracy import impossible
 from bayesdp.calibration import Option, combined, options, row_of
 from bayesdp.documents import Document
 from bayesdp.errors import InvalidInputError
 from bayesdp.leakage.report import BETA, members
-from bayesdp.models import Model
+from bayesdp.models import ArbitraryGroups, Model
 from bayesdp.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -52,12 +54,28 @@ class Comparison(Document):
         if any(each.alpha == 0 for each in self.published):
             share = shown_below(100 * (1 - self.beta))
             notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
+        notes += self._impossible()
         notes += [
             f"{name}: {reason}"
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
             if name not in self.applying
         ]
         return "\n".join([table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], lines), "", *notes])
+
+    def _impossible(self) -> list[str]:
+        """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
+        if not isinstance(self.model, ArbitraryGroups) or self.query.dimension > 1:
+            return []
+        asked = [row.epsilon for row in self.rows]
+        half = self.model.size * self.query.sensitivity / 2
+        if not any(impossible(each, alpha=half, beta=self.beta, spread=2 * half) for each in asked):
+            return []
+        limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
+        share = shown_below(100 * (1 - self.beta))
+        return [
+            f"for ε below {limit} no mechanism at all is {share} % sure to within {shown_below(half)}, half of what "
+            f"{self.model.size:,} correlated records can move the answer (docs/theory/impossibility.md)"
+        ]
 
     @property
     def applying(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def main(folder: str = "demo-output") -> None:
     target.mkdir(parents=True, exist_ok=True)
     data = load("activity")
     _title("1. A table: was a person active, every five minutes?")
-    print(f"{data.description}\n")
+    print(f"{' '.join(filter(None, [data.description, data.original_is]))}\n")
     chain = MarkovChain.fit(
         data.frame,
         state="steps > 0",

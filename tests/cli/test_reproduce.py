@@ -27,7 +27,8 @@ def test_the_summary_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     rows = {(row["mechanism"], row["epsilon"]): row for row in summary["results"]["electricity-80"]}
     assert rows["markov-mixing", 1]["factor"] == pytest.approx(2.727, abs=1e-3)
     assert rows["markov-paper", 5]["factor"] is None
-    assert {row["data set"] for row in summary["tables"]["least-epsilon"]} == {"Electricity, days above 80 kWh"}
+    assert {row["data set"] for row in summary["tables"]["least-epsilon"]} == {"Electricity, days above 80 kWh (twin)"}
+    assert (summary["verdicts"], summary["failures"]) == ({"electricity-80": "fine"}, {})
     assert run(["reproduce", "--list", "--json"]) == 0
     assert "galton" in json.loads(capsys.readouterr().out)["names"]
 
@@ -57,3 +58,22 @@ def test_mistakes(arguments: list[str], said: str, tmp_path: Path, capsys: pytes
     message = capsys.readouterr().err
     assert said in message
     assert message.count("\n") == 1
+
+
+def test_a_failing_data_set_is_told_and_the_others_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "galton.csv").write_text("family,father\n1,70\n")
+    out = tmp_path / "out"
+    arguments = ["galton", "electricity-80", "--data", str(tmp_path), "--out", str(out), "--runs", "5"]
+    assert run(["reproduce", *arguments, "--json"]) == 2
+    told = capsys.readouterr()
+    summary = json.loads(told.out)
+    assert list(summary["results"]) == ["electricity-80"]
+    assert "galton.csv has no column 'mother'" in summary["failures"]["galton"]
+    assert told.err.count("\n") == 1
+    assert "1 failed" in told.err
+    assert "galton.csv has no column 'mother'" in told.err
+    assert (out / "figures/electricity-80-error.svg").is_file()
+    assert run(["reproduce", *arguments]) == 2
+    assert "galton: failed: " in capsys.readouterr().out

@@ -1,6 +1,7 @@
 import builtins
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ def test_without_files_there_are_twins(name: str, tmp_path: Path) -> None:
     assert (found.name, found.path) == (name, None)
     assert found.source == ("synthetic" if name == "syntheticiq" else "twin")
     assert ("built-in twin" in found.description) == (found.source == "twin")
+    assert bool(found.original_is) == (name in ("galton", "familyiq", "activity"))
     assert found.frame.height > 400
     assert len(repr(found)) < 300
     again = load(name, tmp_path)
@@ -107,14 +109,14 @@ def test_an_unknown_name_is_answered_with_the_known_ones(name: Any) -> None:
     [
         ("", r"galton\.csv cannot be read"),
         ("family,father,mother,sex\n1,2,3,M\n", r"galton\.csv has no column 'height'"),
-        ("family,father,mother,sex,height\n", r"galton\.csv, column 'family': there are no rows"),
+        ("family,father,mother,sex,height\n", r"galton\.csv: there are no rows"),
         (GALTON.replace("67.0", "tall"), r"galton\.csv, column 'mother': 'tall' is not a number"),
         (GALTON.replace("67.0", "inf"), r"galton\.csv, column 'mother': 'inf' is not a number"),
         (GALTON.replace("67.0", "NaN"), r"galton\.csv, column 'mother': 'NaN' is not a number"),
         (GALTON.replace("67.0", "NA"), r"galton\.csv, column 'mother': 1 of 2 values are missing"),
         (GALTON.replace("67.0", ""), r"galton\.csv, column 'mother': 1 of 2 values are missing"),
         (GALTON + "1,2,3,M,4,5\n", r"galton\.csv cannot be read as comma-separated UTF-8 text: found more fields"),
-        (GALTON.replace("136A", "é"), r"galton\.csv, column 'family' cannot be read.*utf-8"),
+        (GALTON.replace("136A", "é"), r"galton\.csv cannot be read.*utf-8"),
     ],
 )
 def test_a_file_that_is_not_galtons(text: str, message: str, tmp_path: Path) -> None:
@@ -146,47 +148,71 @@ def test_what_is_there_but_is_no_file(tmp_path: Path) -> None:
             load(name, tmp_path)
 
 
-def electricity(folder: Path, watts: list[int | None], start: int) -> None:
-    lines = [f"{start + 60 * i},{'' if power is None else power},1" for i, power in enumerate(watts)]
-    (folder / "Electricity_P.csv").write_text("\n".join(["UNIX_TS,WHE,RSE", *lines, ""]))
+HOUR = 3600
+SEVEN = 15_431 * 24 * HOUR + 7 * HOUR  # 2012-04-01, 07:00 UTC: where the original begins
 
 
-def test_electricity_is_added_up_day_by_day(tmp_path: Path) -> None:
-    midnight = 15_431 * 86_400  # 2012-04-01
-    day = 1440
-    cut: list[int | None] = [5000] * 1020
-    complete: list[int | None] = [*[3000] * day, *[3500] * 720, *[4000] * 720, *[2917] * 960, *[2916] * 480]
-    lacking: list[int | None] = [*[9000] * (day - 1), None]
-    electricity(tmp_path, [*cut, *complete, *lacking, *[1] * 420], midnight + 420 * 60)
-    for threshold, high in ((70, [True, True, False]), (80, [False, True, False]), (90, [False, False, False])):
+def electricity(folder: Path, watts: Sequence[Sequence[int | None]], start: int = SEVEN, every: int = HOUR) -> None:
+    """Write a file like AMPds2's with one row of meters every so many seconds."""
+    names = [f"M{index}" for index in range(len(watts[0]))]
+    lines = [
+        ",".join([str(start + every * i), *("" if power is None else str(power) for power in row)])
+        for i, row in enumerate(watts)
+    ]
+    (folder / "Electricity_P.csv").write_text("\n".join([",".join(["UNIX_TS", *names]), *lines, ""]))
+
+
+def test_electricity_adds_up_all_meters_day_by_day(tmp_path: Path) -> None:
+    electricity(tmp_path, [*[(2000, 1000)] * 17, *[(3000, 500)] * 24, *[(2000, 916)] * 24, (1, 0)])
+    for threshold, high in ((70, [True, True, False, False]), (80, [False, True, False, False]), (90, [False] * 4)):
         found = load(f"electricity-{threshold}", tmp_path)
         assert found.source == "file"
         assert found.frame.schema == load(f"electricity-{threshold}").frame.schema
-        assert found.frame["day"].cast(pl.String).to_list() == ["2012-04-02", "2012-04-03", "2012-04-04"]
-        assert found.frame["kwh"].to_list() == [72, 90, 70]
+        assert found.frame["day"].cast(pl.String).to_list() == ["2012-04-01", "2012-04-02", "2012-04-03", "2012-04-04"]
+        assert found.frame["kwh"].to_list() == pytest.approx([72, 84, 69.984, 0.024])
         assert found.frame["high"].to_list() == high
 
 
-def test_a_minute_told_twice_does_not_stand_for_another(tmp_path: Path) -> None:
-    electricity(tmp_path, [1] * 1440, 0)
-    path = tmp_path / "Electricity_P.csv"
-    assert load("electricity-80", tmp_path).frame.height == 1
-    path.write_text(path.read_text().replace("\n60,", "\n0,"))
-    with pytest.raises(
-        InvalidInputError, match=r"Electricity_P\.csv has no day with a value of WHE in each of its 1440"
-    ):
-        load("electricity-80", tmp_path)
+def test_electricity_is_what_the_authors_script_makes_of_it(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    draw = np.random.default_rng(1)
+    watts = [[None if cell < 50 else cell for cell in row] for row in draw.integers(0, 4000, (700, 3)).tolist()]
+    electricity(tmp_path, watts, every=2 * HOUR)
+    theirs = pandas.read_csv(tmp_path / "Electricity_P.csv")
+    theirs = theirs.set_index(pandas.to_datetime(theirs.pop("UNIX_TS"), unit="s")).sum(axis=1)
+    daily = theirs.resample("24h").mean().dropna() * 24 / 1000
+    ours = load("electricity-80", tmp_path).frame
+    assert ours["kwh"].to_list() == pytest.approx(daily.to_list())
+    assert [str(day) for day in ours["day"]] == [str(day.date()) for day in daily.index]
 
 
-def test_electricity_needs_its_columns(tmp_path: Path) -> None:
-    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,MHE\n0,1\n")
-    with pytest.raises(InvalidInputError, match=r"Electricity_P\.csv has no column 'WHE'"):
-        load("electricity-70", tmp_path)
-    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,WHE\n9223372036854775807,1\n")
-    with pytest.raises(InvalidInputError, match="has no day"):
-        load("electricity-70", tmp_path)
-    (tmp_path / "Electricity_P.csv").write_text("UNIX_TS,WHE\n2012-04-01,1\n")
-    with pytest.raises(InvalidInputError, match="column 'UNIX_TS': '2012-04-01' is not a whole number"):
+def test_a_file_as_long_as_the_original_has_as_many_days_as_the_paper(tmp_path: Path) -> None:
+    electricity(tmp_path, [(1,)] * (730 * 24))
+    assert load("electricity-80", tmp_path).frame.height == 731
+
+
+def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
+    electricity(tmp_path, [(1,)] * 24)
+    assert load("electricity-80", tmp_path).frame.height == 2
+    electricity(tmp_path, [(1,)] * 72)
+    assert load("electricity-80", tmp_path).frame.height == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("UNIX_TS\n0\n", "has no column besides 'UNIX_TS'"),
+        ("time,WHE\n0,1\n", "has no column 'UNIX_TS'"),
+        ("UNIX_TS,WHE\n9223372036854775807,1\n", "column 'UNIX_TS': no reading is from a day of the calendar"),
+        ("UNIX_TS,WHE\n2012-04-01,1\n", "column 'UNIX_TS': '2012-04-01' is not a whole number"),
+        ("UNIX_TS,WHE\n0,much\n", "column 'WHE': 'much' is not a number"),
+        ("UNIX_TS,WHE\n,1\n", "column 'UNIX_TS': 1 of 1 values are missing"),
+        ("UNIX_TS,WHE\n", "there are no rows"),
+    ],
+)
+def test_a_file_that_is_not_electricity(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "Electricity_P.csv").write_text(text)
+    with pytest.raises(InvalidInputError, match=rf"Electricity_P\.csv.*{message}"):
         load("electricity-70", tmp_path)
 
 

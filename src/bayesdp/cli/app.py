@@ -372,7 +372,13 @@ def reproduce(
         return
     number, start = options.natural("--runs", runs), options.natural("--seed", seed, least=0)
     place = None if data is None else options.folder("--data", data)
-    print(_text(experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start), as_json))
+    made = experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start)
+    print(_text(made, as_json))
+    if made.failures:
+        reasons = "; ".join(f"{name}: {why}" for name, why in made.failures.items())
+        from bayesdp.errors import InvalidInputError
+
+        raise InvalidInputError(f"{len(made.failures)} failed, the rest is in {out}: {reasons}")
 
 
 @budget_app.command("open")

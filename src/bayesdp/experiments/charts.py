@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from bayesdp.experiments.paper import FIGURES
+
 __all__ = ["COLOURS", "Chart", "Line", "Panel", "line"]
 
 Points = tuple[tuple[float, float], ...]
@@ -27,6 +29,8 @@ COLOURS: Mapping[str, str] = {
     "gaussian-tight": _BLUE,
     "gaussian-covariance": _GREEN,
     "chakrabarti-2022": _ORANGE,
+    "randomized-response": _SKY,
+    "yang-2015": _BLACK,
     "first": _BLUE,
     "second": _VERMILLION,
     "third": _GREEN,
@@ -61,7 +65,7 @@ class Panel:
 class Chart:
     """A figure: panels that share their axes' meaning and vertical range.
 
-    says:    one sentence: what the reader should see.
+    says:    one sentence: what the reader should see. It stands in the picture, and so does the source.
     source:  which data it was computed from.
     note:    what else to know, written under the figure in the report.
     columns: how many panels stand side by side.
@@ -81,6 +85,11 @@ class Chart:
     limits: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the paper calls the figure."""
+        return FIGURES.get(self.name, self.name)
 
     def csv(self) -> str:
         """Return every number drawn, one point a line, floats so that they read back as the same float."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -17,16 +17,29 @@ from bayesdp.validation import brief
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FOLDER_VARIABLE", "NAMES", "Dataset", "activity_chain", "galton_families", "load", "originals"]
+__all__ = [
+    "FAMILY_IQ_AUTOCORRELATION",
+    "FOLDER_VARIABLE",
+    "NAMES",
+    "Dataset",
+    "activity_chain",
+    "galton_families",
+    "load",
+    "originals",
+]
 
 FOLDER_VARIABLE = "BAYESDP_DATA"
 """The environment variable that names the folder of the original files."""
+
+FAMILY_IQ_AUTOCORRELATION = 0.29
+"""The largest autocorrelation of the pairs' means in kidiq.csv, ten lags tried."""
 
 Kind = Literal["text", "number", "whole number", "date"]
 
 Result = TypeVar("Result")
 
-_MINUTES = 24 * 60
+_TIME, _SECONDS = "UNIX_TS", 24 * 60 * 60
+"""AMPds2's clock, and how many of its seconds are a day."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +57,9 @@ class Dataset:
     path: Path | None
     description: str
     """One sentence that says which of the three it is."""
+
+    original_is: str = field(default="", repr=False)
+    """Of a twin: what the original is like that the twin is not."""
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
@@ -66,7 +82,7 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
     path = files.get(original.file)
     if path is None:
         said = f"{recipe.about}: not the original data but a built-in twin with {recipe.carries}."
-        return Dataset(name, recipe.twin(), "twin", None, said)
+        return Dataset(name, recipe.twin(), "twin", None, said, recipe.original_is)
     said = f"{recipe.about}: the original data, read from {path.name}."
     return Dataset(name, original.read(path), "file", path, said)
 
@@ -136,60 +152,84 @@ def _read(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str] = frozense
 
 
 def _read_electricity(path: Path, threshold: int) -> pl.DataFrame:
-    """Return one row for each UTC day of which AMPds2's Electricity_P.csv has the power of all 1440 minutes.
+    """Return one row for each UTC day of AMPds2's Electricity_P.csv, as the authors' script has it.
 
-    The original file begins and ends at 07:00 UTC: the first and the last of its 731 dates are cut off and left out.
+    All meters are added up, the whole house's and those of its parts, a missing value counting as 0; a day's energy is
+    24 hours at the mean of the powers that were read on it. The original file begins and ends at 07:00 UTC, so its
+    first and its last day are guessed from 17 and 7 hours. docs/reproduce.md explains it, and the alternatives.
     """
     import polars as pl
 
-    minutes = _scanned(path, {"UNIX_TS": "whole number", "WHE": "number"}, frozenset({"WHE"}))
-    every_minute = (pl.col("WHE").count() == _MINUTES) & ((pl.col("UNIX_TS") // 60).n_unique() == _MINUTES)
+    stamp = path.stat() if path.is_file() else None
+    days = _daily_energy(path, None if stamp is None else (stamp.st_mtime_ns, stamp.st_size))
+    return days.with_columns((pl.col("kwh") > threshold).alias("high"))
+
+
+@lru_cache(maxsize=1)
+def _daily_energy(path: Path, _stamp: tuple[int, int] | None) -> pl.DataFrame:
+    """Return the energy of every day in kWh; three thresholds are applied to it, and the file is read once."""
+    import polars as pl
+
+    meters = [column for column in _header(path) if column != _TIME]
+    if not meters:
+        raise InvalidInputError(f"{path} has no column besides {_TIME!r}; it should have one for each meter")
+    kinds: dict[str, Kind] = {_TIME: "whole number", **dict.fromkeys(meters, "number")}
+    readings = _scanned(path, kinds, frozenset(meters))
+    day = (pl.col(_TIME) // _SECONDS).cast(pl.Int32, strict=False).cast(pl.Date)
     daily = (
-        minutes.group_by(pl.from_epoch("UNIX_TS", time_unit="s").dt.date().alias("day"))
-        .agg((pl.col("WHE").sum() / 60 / 1000).alias("kwh"), every_minute.alias("complete"))
-        .filter("complete")
-        .select("day", "kwh", (pl.col("kwh") > threshold).alias("high"))
+        readings.group_by(day.alias("day"))
+        .agg((pl.sum_horizontal(meters).mean() * 24 / 1000).alias("kwh"))
+        .filter(pl.col("day").is_not_null())
         .sort("day")
     )
     days = _attempt(path, daily.collect)
     if days.is_empty():
-        raise InvalidInputError(f"{path} has no day with a value of WHE in each of its {_MINUTES} minutes")
+        raise InvalidInputError(f"{path}, column {_TIME!r}: no reading is from a day of the calendar")
     return days
 
 
-def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.LazyFrame:
-    """Return the columns of a CSV file, not read yet but known to be what `kinds` says."""
+def _header(path: Path) -> list[str]:
+    return _attempt(path, lambda: _texts(path).collect_schema().names())
+
+
+def _texts(path: Path) -> pl.LazyFrame:
+    """Return a CSV file, not read yet, with every value as it is written."""
     import polars as pl
 
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a file")
-    texts = pl.scan_csv(path, infer_schema=False, null_values="NA", glob=False)
-    header = _attempt(path, lambda: texts.collect_schema().names())
+    return pl.scan_csv(path, infer_schema=False, null_values="NA", glob=False)
+
+
+def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.LazyFrame:
+    """Return the columns of a CSV file, not read yet but known to be what `kinds` says."""
+    texts, header = _texts(path), _header(path)
     for column in kinds:
         if column not in header:
             raise InvalidInputError(f"{path} has no column {column!r}; it should have {', '.join(kinds)}")
-    for column, kind in kinds.items():
-        _check(texts, f"{path}, column {column!r}", column, kind, column in gaps)
+    _check(path, texts, kinds, gaps)
     return texts.select(_parsed(column, kind) for column, kind in kinds.items())
 
 
-def _check(texts: pl.LazyFrame, where: str, column: str, kind: Kind, may_be_missing: bool) -> None:
-    """Refuse a column that is empty, lacks a value, or has one that is not of its kind."""
+def _check(path: Path, texts: pl.LazyFrame, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> None:
+    """Refuse a file in which a column is empty, lacks a value, or has one that is not of its kind."""
     import polars as pl
 
-    text = pl.col(column)
-    seen = texts.select(
-        text.filter(text.is_not_null() & _parsed(column, kind).is_null()).first().alias("wrong"),
-        text.null_count().alias("missing"),
-        pl.len().alias("rows"),
-    )
-    wrong, missing, rows = _attempt(where, lambda: seen.collect().row(0))
-    if wrong is not None:
-        raise InvalidInputError(f"{where}: {brief(wrong)} is not a {kind}")
-    if missing and not may_be_missing:
-        raise InvalidInputError(f"{where}: {missing} of {rows} values are missing")
+    seen = [pl.len().alias("rows")]
+    for column, kind in kinds.items():
+        text = pl.col(column)
+        wrong = text.filter(text.is_not_null() & _parsed(column, kind).is_null()).first()
+        seen += [wrong.alias(f"wrong {column}"), text.null_count().alias(f"missing {column}")]
+    found = _attempt(path, lambda: texts.select(seen).collect().row(0, named=True))
+    rows = found["rows"]
     if not rows:
-        raise InvalidInputError(f"{where}: there are no rows")
+        raise InvalidInputError(f"{path}: there are no rows")
+    for column, kind in kinds.items():
+        where, wrong_text, missing = f"{path}, column {column!r}", found[f"wrong {column}"], found[f"missing {column}"]
+        if wrong_text is not None:
+            raise InvalidInputError(f"{where}: {brief(wrong_text)} is not a {kind}")
+        if missing and column not in gaps:
+            raise InvalidInputError(f"{where}: {missing} of {rows} values are missing")
 
 
 def _parsed(column: str, kind: Kind) -> pl.Expr:
@@ -228,12 +268,13 @@ class _Original:
 
 @dataclass(frozen=True)
 class _Recipe:
-    """What a data set is, its original, its twin, and what the twin shares with the original."""
+    """What a data set is, its original, its twin, what the twin shares with the original, and what it does not."""
 
     about: str
     original: _Original | None
     twin: Callable[[], pl.DataFrame]
     carries: str
+    original_is: str = ""
 
 
 def _electricity(threshold: int) -> _Recipe:
@@ -267,12 +308,16 @@ _RECIPES: Mapping[str, _Recipe] = {
         _Original("galton.csv", partial(_read, kinds=_GALTON)),
         twins.galton,
         "the published means, variances and correlations",
+        "The original lists families by the father's height, so that neighbouring families look alike; the twin does "
+        "not.",
     ),
     "familyiq": _Recipe(
         "FamilyIQ, scores of 434 children and their mothers' IQ",
         _Original("kidiq.csv", partial(_read, kinds=_KIDIQ)),
         twins.family_iq,
         "the published means, variances and correlation",
+        f"Neighbouring rows of the original resemble each other (autocorrelation up to {FAMILY_IQ_AUTOCORRELATION:g}), "
+        "so that its pairs are not independent of each other, as the model assumes; the twin's are.",
     ),
     "syntheticiq": _Recipe(
         "SyntheticIQ, 10,000 pairs of a child's and a mother's IQ",
@@ -285,6 +330,8 @@ _RECIPES: Mapping[str, _Recipe] = {
         _Original("activity.csv", partial(_read, kinds=_ACTIVITY, gaps=frozenset({"steps"}))),
         twins.activity,
         "the same transition counts and gaps",
+        "The original is not a first-order chain: given now, the interval before still matters (G² = "
+        f"{twins.order_statistic(twins.ACTIVITY_TRIPLES):.0f} on 2 degrees of freedom). The twin is one.",
     ),
     **{f"electricity-{threshold}": _electricity(threshold) for threshold in twins.ELECTRICITY_COUNTS},
 }

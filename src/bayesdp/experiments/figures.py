@@ -9,10 +9,12 @@ from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
 from bayesdp.models import MarkovChain
+from bayesdp.prior_art import PRIOR_ART
 
 __all__ = ["error_chart", "mape_chart"]
 
 _SAME = 1e-3
+_NOT_OURS = {"general", *(method.name for method in PRIOR_ART)}
 _TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
 
 
@@ -29,7 +31,7 @@ def error_chart(study: Study, result: Result) -> Chart:
         f"error α at β = {100 * result.beta:g} % ({study.unit})",
         (Panel(tuple(lines)),),
         source=_source(study, result),
-        note=f"Lines: theory. Markers: {100 * (1 - result.beta):g} % quantile over {study.experiment.runs} simulated "
+        note=f"Lines: theory. Markers: {100 * (1 - result.beta):g} % quantile over {study.experiment.runs:,} simulated "
         f"releases. {_note(study, result)}",
         log="xy",
         ticks=_TICKS,
@@ -52,7 +54,8 @@ def mape_chart(study: Study, result: Result) -> Chart:
         "mean absolute error (% of the answer)",
         (Panel(tuple(lines)),),
         source=_source(study, result),
-        note=f"Lines: theory. Markers: mean over {study.experiment.runs} simulated releases. {_note(study, result)}",
+        note=f"Lines: theory. Markers: mean over {study.experiment.runs:,} simulated releases."
+        f"{_mape_note(study, result)}",
         log="xy",
         ticks=_TICKS,
     )
@@ -103,7 +106,7 @@ def _label(names: list[str]) -> str:
     if len(supposed) > 1:
         return "\n= ".join(_label([name]) for name in names)
     theorems = [name.partition(", ")[0] for name in names]
-    ours = {name: "" if name == "general" or name.endswith("-paper") else " (ours)" for name in theorems}
+    ours = {name: "" if name in _NOT_OURS or name.endswith("-paper") else " (ours)" for name in theorems}
     return ",\n".join(filter(None, ["\n= ".join(name + ours[name] for name in theorems), *supposed]))
 
 
@@ -141,14 +144,15 @@ def _error_sentence(study: Study, result: Result) -> str:
 
 
 def _note(study: Study, result: Result) -> str:
-    said = []
+    said = [
+        f"Diagnosis of these data: {study.diagnosis.verdict} ({study.judged}).",
+        *(f"{each}." for each in study.remarks),
+    ]
     if len(result.answers) > 1:
         said.append(
             f"Averaged over {len(result.answers)} days, each taken as a chain of its own, as in the paper; in truth "
             "neighbouring days are one chain, which the general bound for 288 records does not cover."
         )
-        if study.data.source == "twin":
-            said.append("MAPE depends on how active the quietest days are, which the twin does not know.")
     if "markov-count" in dict(result.reasons) and isinstance(study.experiment.model, MarkovChain):
         said.append(f"markov-count is left out: {dict(result.reasons)['markov-count']}.")
     joined = [" = ".join(name for name in names) for names in _distinct(result) if len(names) > 1]
@@ -162,7 +166,13 @@ def _note(study: Study, result: Result) -> str:
     return " ".join(said)
 
 
+def _mape_note(study: Study, result: Result) -> str:
+    if len(result.answers) > 1 and study.data.source == "twin":
+        return " MAPE depends on how active the quietest days are, which the twin does not know."
+    return ""
+
+
 def _source(study: Study, result: Result) -> str:
     size = f"n = {study.records:,}" + (f", m = {study.size}" if study.size < study.records else "")
     size += f", mean over {len(result.answers)} days" if len(result.answers) > 1 else ""
-    return f"{study.title}, {size} · {study.source}"
+    return f"{study.label}, {size}" + ("" if study.data.source == "twin" else f" · {study.source}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["CLAIMS", "DATA", "TITLE", "PrintedClaims", "PrintedData"]
+__all__ = ["CLAIMS", "DATA", "FIGURES", "TITLE", "PrintedClaims", "PrintedData"]
 
 TITLE = "Balancing Privacy and Utility in Correlated Data: A Study of Bayesian Differential Privacy (extended version)"
 
@@ -68,6 +68,10 @@ class PrintedClaims:
     markov_loses:      (τ, n, γ): it loses only for γ as high as this (same place).
     day_mape, mape:    the Markov bound's MAPE in percent stays below this for a single day, for Activity and
                        Electricity (Results and Discussion).
+    general_mape:      the general bound's MAPE in percent reaches values above this for Markov data (same place).
+    similar:           (ε, γ): for utility similar to DP's either ε must be larger or γ smaller (Markov, Accuracy).
+    gaussian_wins:     the Gaussian bound improves on the general one if ρ is on the order of this (Gaussian,
+                       Relationship between DP and BDP).
     iq_variance:       σ² of SyntheticIQ, which is its σ (Databases, Multivariate Gaussian).
     impossible_below:  no standard confidence level, 90 to 99 %, for ε below this (after the impossibility result).
     """
@@ -80,9 +84,44 @@ class PrintedClaims:
     markov_loses: tuple[str, str, str] = ("0.5", "20", "100")
     day_mape: str = "10"
     mape: str = "0.1"
+    general_mape: str = "100"
+    similar: tuple[str, str] = ("5", "3")
+    gaussian_wins: str = "1/m"
     iq_variance: str = "15"
     impossible_below: str = "4"
 
 
 CLAIMS = PrintedClaims()
 """The numbers of the paper's text."""
+
+_GAUSSIAN = {"galton": "Galton", "familyiq": "FamilyIQ", "syntheticiq": "SyntheticIQ"}
+_MARKOV = {f"electricity-{kwh}": f"Electricity {kwh} kWh" for kwh in (70, 80, 90)} | {
+    "activity-day": "Activity Single Day",
+    "activity": "Activity",
+}
+
+
+def _panels(number: int, kind: str, caption: str, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of a figure's panels: a, b, c, …"""
+    letters = "abcde"
+    return {
+        f"{name}-{kind}": f"Figure {number}{letter}: {caption}, {shown}"
+        for letter, (name, shown) in zip(letters, names.items(), strict=False)
+    }
+
+
+FIGURES: Mapping[str, str] = {
+    "gaussian-bound": "Figure 1: Gaussian-specific bound compared to the general bound",
+    "gaussian-error": "Figure 2: relative accuracy for a multivariate Gaussian distribution",
+    "markov-region": "Figure 3: comparison of the Markov-specific bound to the general bound",
+    "markov-error": "Figure 4: relative accuracy for Markov chain data",
+    "response-beta": "Figure 5: (α, β)-accuracy against the state of the art, n = 500",
+    "response-alpha": "Figure 6: accuracy against the state of the art, n = 700",
+    "impossibility": "Not drawn in the paper: the proposition on arbitrary correlation",
+    "tightness": "Not drawn in the paper: the example of a tight general bound (Table 2)",
+    **_panels(7, "error", "Gaussian data results", _GAUSSIAN),
+    **_panels(8, "error", "Markov data results", _MARKOV),
+    **_panels(9, "mape", "MAPE, Gaussian", _GAUSSIAN),
+    **_panels(10, "mape", "MAPE, Markov", _MARKOV),
+}
+"""What the paper calls the figures, by our names; it numbers them in the order of its source."""

@@ -1,63 +1,114 @@
-"""The report as one HTML page that needs nothing else, and as Markdown beside its pictures."""
+"""The report as one HTML page that needs nothing else, and as Markdown beside its pictures: pictures, then tables."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import groupby
 
 from bayesdp.experiments.charts import Chart
 from bayesdp.experiments.paper import TITLE
+from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
 
-__all__ = ["html", "markdown"]
+__all__ = ["html", "introduction", "markdown"]
 
 _HEADING = "The paper, rerun"
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 56rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; }
-h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 2.5rem; }
-figure { margin: 1.5rem 0; } img { width: 100%; height: auto; } figcaption, .note { color: #444; font-size: 0.9rem; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.85rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid #ddd; }
-td { min-width: 4rem; } td:last-child { min-width: 12rem; } th { background: #f5f5f5; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; }
+h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd; }
+h3 { font-size: 1.05rem; margin: 2rem 0 0.5rem; } a { color: #0b5394; }
+nav { background: #f5f5f5; padding: 0.5rem 1rem; } nav h2 { font-size: 1rem; margin: 0.3rem 0; border: 0; }
+nav ul { columns: 20rem; margin: 0 0 0.6rem; padding-left: 1.2rem; font-size: 0.9rem; } nav li { break-inside: avoid; }
+figure { margin: 0 0 1.5rem; } img { width: 100%; height: auto; } figcaption, .note { color: #444; font-size: 0.9rem; }
+.failed { border-left: 4px solid #b00020; padding: 0.1rem 1rem; background: #fdf1f1; }
+table { border-collapse: collapse; font-size: 0.85rem; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.5rem; border-bottom: 1px solid #ddd; }
+td { overflow-wrap: anywhere; min-width: 3.5rem; } thead th { background: #f5f5f5; } tbody th { padding-top: 0.9rem; }
+@media (max-width: 45rem) {
+  table, tbody, tr, td, tbody th { display: block; } thead { display: none; } tr { padding: 0.4rem 0; }
+  tr { border-bottom: 1px solid #ddd; } td, tbody th { border: 0; padding: 0.1rem 0.2rem; }
+  td::before { content: attr(data-label) ": "; color: #666; }
+  td.first { font-weight: 600; } td.first::before { content: ""; }
+}
 """
 
 
-def introduction(sources: Mapping[str, str], runs: int, seed: int) -> list[str]:
-    """Return the first paragraphs: what this is, from which data, how often simulated."""
-    kinds = {kind: [name for name, source in sources.items() if source == kind] for kind in sources.values()}
-    used = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items()) or "no data, theory only"
+def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
+    """Return the first paragraphs: what this is, from which data and whether they fit, how often simulated."""
     return [
         f"Every figure and table of “{TITLE}” that can be recomputed, by bayesdp, with this library's stronger bounds "
         "beside the paper's.",
-        f"Data: {used}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
+        f"Data: {_used(studies)}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
+        *_judged(studies),
         "Plain DP is what ordinary differential privacy would do at τ = ε: unprotected, since records are correlated. "
         "In figures “(ours)” marks theorems that are not in the paper, which are all but general, gaussian-paper and "
-        "markov-paper. Models were estimated from the data where there are any; the guarantees take them as public.",
+        "markov-paper. yang-2015 is the state of the art that the paper compares its Gaussian bound with. Models were "
+        "estimated from the data where there are any; the guarantees take them as public.",
     ]
 
 
-def html(intro: Sequence[str], charts: Sequence[Chart], pictures: Mapping[str, bytes], tables: Sequence[Table]) -> str:
+def _used(studies: Sequence[Study]) -> str:
+    """Return which data were used; the only place that says what a twin is."""
+    kinds = {kind: [each for each in studies if each.data.source == kind] for kind in ("file", "synthetic", "twin")}
+    files = dict.fromkeys(each.data.path.name for each in kinds["file"] if each.data.path)
+    said = []
+    if files:
+        said.append(f"original files {', '.join(files)} for {_names(kinds['file'])}")
+    if kinds["synthetic"]:
+        said.append(f"synthetic for {_names(kinds['synthetic'])}")
+    if kinds["twin"]:
+        said.append(
+            f"a built-in twin, made-up data with exactly the statistics that the results depend on, for "
+            f"{_names(kinds['twin'])}, marked “(twin)” below"
+        )
+    return "; ".join(said) or "none, theory only"
+
+
+def _judged(studies: Sequence[Study]) -> list[str]:
+    """Return which data sets do not look as their models assume, and what the twins hide, if anything."""
+    against = [each for each in studies if each.diagnosis.verdict == "violated"]
+    said = []
+    if against:
+        said.append(
+            f"The diagnosis finds the model violated for {_names(against)}: what is proven is proven for the model, "
+            "and these data do not follow it, although the paper says that all its data sets meet the conditions."
+        )
+    hidden = {each.data.name: each.data.original_is for each in studies if each.data.original_is}
+    said += hidden.values()
+    return [" ".join(said)] if said else []
+
+
+def _names(studies: Sequence[Study]) -> str:
+    return ", ".join(each.name for each in studies)
+
+
+def html(
+    intro: Sequence[str],
+    charts: Sequence[Chart],
+    pictures: Mapping[str, bytes],
+    tables: Sequence[Table],
+    failures: Mapping[str, str],
+) -> str:
     """Return the report as one HTML page with the figures inside it."""
     parts = [f"<h1>{_HEADING}</h1>", *(f"<p>{escape(text)}</p>" for text in intro)]
-    if tables:
-        parts.append("<h2>Tables</h2>")
-    for table in tables:
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>\n" for row in table.rows)
-        parts.append(f'<h3 id="{table.name}">{escape(table.title)}</h3>')
-        parts.append(f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>')
-        parts.append(f'<p class="note">{escape(table.note)}</p>' if table.note else "")
+    parts += [*_failed(failures), *_contents(charts, tables)]
     if charts:
         parts.append("<h2>Figures</h2>")
     for chart in charts:
         data = base64.b64encode(pictures[chart.name]).decode("ascii")
-        said = f"<strong>{escape(chart.says)}</strong> {escape(chart.source)}. {escape(chart.note)}"
         parts.append(
-            f'<figure id="{chart.name}"><img alt="{escape(chart.says)}" src="data:image/svg+xml;base64,{data}">\n'
-            f"<figcaption>{said}</figcaption></figure>"
+            f'<h3 id="{chart.name}">{escape(chart.title)}</h3>\n'
+            f'<figure><img alt="{escape(chart.says)}" src="data:image/svg+xml;base64,{data}">\n'
+            f"<figcaption>{escape(chart.note)}</figcaption></figure>"
         )
+    if tables:
+        parts.append("<h2>Tables</h2>")
+    for table in tables:
+        parts.append(f'<h3 id="table-{table.name}">{escape(table.title)}</h3>\n{_table(table)}')
+        parts += [f'<p class="note">{escape(" ".join(table.notes))}</p>'] if table.notes else []
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -65,14 +116,59 @@ def html(intro: Sequence[str], charts: Sequence[Chart], pictures: Mapping[str, b
     )
 
 
-def markdown(intro: Sequence[str], charts: Sequence[Chart], tables: Sequence[Table], folder: str) -> str:
+def _failed(failures: Mapping[str, str]) -> Iterator[str]:
+    if failures:
+        listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in failures.items())
+        yield f'<div class="failed"><h2>Failed</h2><p>These data sets are missing below.</p><ul>{listed}</ul></div>'
+
+
+def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]:
+    lists = {
+        "Figures": [(chart.name, chart.title) for chart in charts],
+        "Tables": [(f"table-{table.name}", table.title) for table in tables],
+    }
+    shown = ""
+    for heading, entries in lists.items():
+        items = "".join(f'<li><a href="#{place}">{escape(title)}</a></li>' for place, title in entries)
+        shown += f"<h2>{heading}</h2><ul>{items}</ul>" if entries else ""
+    if shown:
+        yield f'<nav aria-label="Contents">{shown}</nav>'
+
+
+def _table(table: Table) -> str:
+    """Return a table; on a narrow screen its rows stand one cell under the other, each with the name of its column."""
+    header = table.header[1:] if table.grouped else table.header
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = ""
+    for group, rows in groupby(table.rows, key=lambda row: row[0] if table.grouped else ""):
+        if table.grouped:
+            body += f'<tr><th colspan="{len(header)}">{escape(group)}</th></tr>\n'
+        for row in rows:
+            cells = zip(header, row[1:] if table.grouped else row, strict=True)
+            body += f"<tr>{''.join(_cell(name, cell, not i) for i, (name, cell) in enumerate(cells))}</tr>\n"
+    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+
+
+def _cell(name: str, text: str, first: bool) -> str:
+    kind = ' class="first"' if first else ""
+    return f'<td{kind} data-label="{escape(name)}">{escape(text)}</td>'
+
+
+def markdown(
+    intro: Sequence[str], charts: Sequence[Chart], tables: Sequence[Table], failures: Mapping[str, str], folder: str
+) -> str:
     """Return the report as Markdown that shows the figures in `folder`."""
     parts = [f"# {_HEADING}", *intro]
+    if failures:
+        parts += ["## Failed", "\n".join(f"- {name}: {why}" for name, why in failures.items())]
+    for chart in charts:
+        parts += [
+            f"## {chart.title}",
+            f"![{chart.says}]({folder}/{chart.name}.png)",
+            *([chart.note] if chart.note else []),
+        ]
     for table in tables:
         lines = [table.header, tuple("---" for _ in table.header), *table.rows]
         body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
-        parts += [f"## {table.title}", body, *([table.note] if table.note else [])]
-    for chart in charts:
-        parts += [f"## {chart.name}", f"**{chart.says}**", f"![{chart.says}]({folder}/{chart.name}.png)"]
-        parts.append(f"{chart.source}. {chart.note}".strip())
+        parts += [f"## {table.title}", body, *([" ".join(table.notes)] if table.notes else [])]
     return "\n\n".join(parts) + "\n"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bayesdp import validation
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.experiments import report
 from bayesdp.experiments.charts import Chart
 from bayesdp.experiments.curves import CURVES
@@ -17,9 +17,10 @@ from bayesdp.experiments.data import originals
 from bayesdp.experiments.drawing import draw
 from bayesdp.experiments.errata import errata_table
 from bayesdp.experiments.figures import error_chart, mape_chart
+from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.simulate import Result, run
 from bayesdp.experiments.studies import STUDIES, Study, study
-from bayesdp.experiments.tables import SHOWN, Runs, Table, data_table, least_table, multiples_table, paper_table
+from bayesdp.experiments.tables import SHOWN, Table, joined, study_tables, theory_table
 from bayesdp.files import refuse_overwriting
 from bayesdp.progress import tracked
 from bayesdp.validation import brief
@@ -29,12 +30,16 @@ __all__ = ["Report", "catalogue", "reproduce"]
 _ERRATA = "errata"
 _FIGURES, _NUMBERS = "figures", "numbers"
 
+Made = TypeVar("Made")
+
 
 @dataclass(frozen=True, eq=False)
 class Report(Document):
     """What was reproduced, and the files it was written to.
 
-    results: one result a data set. sources: for each, whether the original file or a twin was used.
+    results:  one result a data set. sources: for each, whether the original file or a twin was used.
+    verdicts: for each, whether the data look as the model assumes.
+    failures: the data sets that failed, each with the reason; everything else was written.
     """
 
     out: Path
@@ -42,6 +47,8 @@ class Report(Document):
     tables: tuple[Table, ...]
     results: Mapping[str, Result] = field(repr=False)
     sources: Mapping[str, str]
+    verdicts: Mapping[str, str]
+    failures: Mapping[str, str]
     files: tuple[Path, ...] = field(repr=False)
 
     @property
@@ -66,6 +73,8 @@ class Report(Document):
             "markdown": str(self.markdown),
             "files": [str(path) for path in self.files],
             "sources": dict(self.sources),
+            "verdicts": dict(self.verdicts),
+            "failures": dict(self.failures),
             "results": {name: _key_numbers(result) for name, result in self.results.items()},
             "tables": {
                 each.name: [dict(zip(each.header, row, strict=True)) for row in each.rows] for each in self.tables
@@ -73,7 +82,8 @@ class Report(Document):
         }
 
     def __str__(self) -> str:
-        lines = [f"{name}: {source}" for name, source in self.sources.items()]
+        lines = [f"{name}: {source}, diagnosis: {self.verdicts[name]}" for name, source in self.sources.items()]
+        lines += [f"{name}: failed: {why}" for name, why in self.failures.items()]
         counted = f"{len(self.charts)} figures and {len(self.tables)} tables"
         return "\n".join([*lines, f"{counted} in {self.out}; open {self.html}"])
 
@@ -111,62 +121,90 @@ def reproduce(
 
     names: which of `catalogue()`; none means all. Tables cover the data sets among them.
     data:  the folder of the original files; without it that of BAYESDP_DATA; a built-in twin stands in for a missing
-           file, and every figure and table says so.
+           file, and every figure and table marks it.
     runs:  how many releases to simulate for each mechanism and ε.
+
+    A data set that cannot be read or run is left out, and `Report.failures` and the report say why.
 
     Writes figures/*.svg, *.png, the numbers of every figure, data set and table as numbers/*.csv, report.html (which
     needs no other file) and report.md; the same seed writes the same numbers. Raises InvalidInputError for an unknown
-    name, for data that cannot be read and for a folder that cannot be written to.
+    name, for a folder of data that cannot be read and for a folder that cannot be written to.
     """
     chosen = _chosen(names)
-    runs, seed = validation.natural("runs", runs), validation.natural("seed", seed, least=0)
-    done: dict[str, tuple[Study, Result]] = {}
+    desk = _Desk(data, validation.natural("runs", runs), validation.natural("seed", seed, least=0))
     pictures: dict[str, bytes] = {}
     charts: list[Chart] = []
+    tables: list[Table] = []
     writer = _Writer(_folder(out, originals(data) if set(chosen) - set(CURVES) else ()))
     for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
-        for chart in _charts(name, done, data, runs, seed):
+        made, rows = desk.made(name)
+        tables += rows
+        for chart in made:
             charts.append(chart)
             pictures[chart.name], png = draw(chart)
             writer.write(f"{_FIGURES}/{chart.name}.svg", pictures[chart.name])
             writer.write(f"{_FIGURES}/{chart.name}.png", png)
             writer.write(f"{_NUMBERS}/{chart.name}.csv", chart.csv())
-        if name in done:
-            writer.write(f"{_NUMBERS}/{name}.csv", done[name][1].csv())
-    made = _tables(chosen, done, data)
-    for each in made:
+        if name in desk.results:
+            writer.write(f"{_NUMBERS}/{name}.csv", desk.results[name].csv())
+    every = joined([*tables, theory_table([name for name in chosen if name in CURVES])])
+    for each in every:
         writer.write(f"{_NUMBERS}/table-{each.name}.csv", each.csv())
-    sources = {name: found.source for name, (found, _) in done.items()}
-    intro = report.introduction(sources, runs, seed)
-    writer.write("report.html", report.html(intro, charts, pictures, made))
-    writer.write("report.md", report.markdown(intro, charts, made, _FIGURES))
-    results = {name: result for name, (_, result) in done.items()}
-    return Report(writer.folder, tuple(charts), made, results, sources, tuple(writer.files))
+    studies = [found for name in desk.results if (found := desk.study(name)) is not None]
+    intro = report.introduction(studies, desk.runs, desk.seed)
+    shown = sorted(charts, key=lambda chart: list(FIGURES).index(chart.name))
+    writer.write("report.html", report.html(intro, shown, pictures, every, desk.failures))
+    writer.write("report.md", report.markdown(intro, shown, every, desk.failures, _FIGURES))
+    sources = {each.name: each.source for each in studies}
+    verdicts = {each.name: each.diagnosis.verdict for each in studies}
+    return Report(
+        writer.folder, tuple(charts), every, desk.results, sources, verdicts, desk.failures, tuple(writer.files)
+    )
 
 
-def _charts(
-    name: str, done: dict[str, tuple[Study, Result]], data: str | Path | None, runs: int, seed: int
-) -> Iterator[Chart]:
-    """Yield the figures of a name; a data set is run first, and added to `done`."""
-    if name in CURVES:
-        yield CURVES[name][0]()
-    elif name in STUDIES:
-        found = study(name, data, runs=runs, seed=seed)
+@dataclass(frozen=True, eq=False)
+class _Desk:
+    """Where data sets are loaded, once, and run; one that fails is noted with the reason, and the others go on."""
+
+    data: str | Path | None
+    runs: int
+    seed: int
+    results: dict[str, Result] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    _loaded: dict[str, Study] = field(default_factory=dict)
+
+    def made(self, name: str) -> tuple[list[Chart], list[Table]]:
+        """Return the figures of a name and what the tables say about it; nothing for a data set that fails."""
+        if name in CURVES:
+            return [CURVES[name][0]()], []
+        if name == _ERRATA:
+            return self._attempt(name, lambda: ([], [errata_table(self.study)])) or ([], [])
+        found = self.study(name)
+        return ([], []) if found is None else self._attempt(name, lambda: self._run(found)) or ([], [])
+
+    def study(self, name: str) -> Study | None:
+        """Return a data set, ready to run; None if it cannot be."""
+        if name not in self._loaded and name not in self.failures:
+            found = self._attempt(name, lambda: study(name, self.data, runs=self.runs, seed=self.seed))
+            if found is not None:
+                self._loaded[name] = found
+        return self._loaded.get(name)
+
+    def _run(self, found: Study) -> tuple[list[Chart], list[Table]]:
         result = run(found.experiment)
-        done[name] = found, result
-        yield error_chart(found, result)
-        yield mape_chart(found, result)
+        made = [error_chart(found, result), mape_chart(found, result)], study_tables(found, result)
+        self.results[found.name] = result
+        return made
 
-
-def _tables(chosen: Sequence[str], done: Runs, data: str | Path | None) -> tuple[Table, ...]:
-    made = [
-        paper_table(done, [name for name in chosen if name in CURVES]),
-        data_table(done),
-        least_table(done),
-        multiples_table(done),
-        *([errata_table(data)] if _ERRATA in chosen else []),
-    ]
-    return tuple(each for each in made if each.rows)
+    def _attempt(self, name: str, work: Callable[[], Made]) -> Made | None:
+        """Return what the work returns. Whatever goes wrong with one data set must not take the others with it."""
+        try:
+            return work()
+        except BayesDPError as error:
+            self.failures[name] = str(error)
+        except Exception as error:
+            self.failures[name] = f"{type(error).__name__}: {error} (not foreseen; please report it)"
+        return None
 
 
 def _chosen(names: Iterable[str]) -> list[str]:

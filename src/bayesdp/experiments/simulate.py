@@ -28,7 +28,7 @@ from bayesdp.leakage.theorem import Theorem
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 from bayesdp.models import Model
 from bayesdp.plotting import EPSILONS
-from bayesdp.prior_art import PlainDP
+from bayesdp.prior_art import PRIOR_ART, LaplaceMethod, PlainDP
 from bayesdp.queries import Mean, Query
 from bayesdp.spending import Spend
 from bayesdp.tables import table
@@ -110,7 +110,8 @@ class Experiment:
 class Row:
     """One mechanism at one ε. Without a τ the theorem does not reach that ε.
 
-    mechanism: a theorem, the label of an assumption, "plain-dp", or "any-of": the best theorem of each model.
+    mechanism: a theorem, what others proved ("yang-2015"), the label of an assumption, "plain-dp", or "any-of": the
+               best theorem of each model.
     alpha:     the error that theory says is reached with probability β, in any cell of a histogram.
     quantile:  the 1 − β quantile of the absolute error over the simulated releases; of a histogram's largest error.
     mape:      their mean absolute error in percent of the exact answer; over the cells or data sets where that is not
@@ -214,6 +215,7 @@ def run(spec: Experiment) -> Result:
     allowed = _allowed(asked, spec.model, query, spec.epsilons)
     found = {name: each for name, each in allowed.items() if not isinstance(each, str)}
     reasons = tuple((name, each) for name, each in allowed.items() if isinstance(each, str))
+    found |= _published(spec.model, query, spec.epsilons)
     guaranteed = set(found)
     for each in spec.assumptions:
         under = _allowed([theorem_named(each.theorem)], each.model, query, spec.epsilons)[each.theorem]
@@ -245,6 +247,16 @@ def _allowed(
     together = {theorem.name: _least([found[theorem.name] for found in under]) for theorem in asked}
     best = [_largest([each for each in found.values() if not isinstance(each, str)]) for found in under]
     return {**together, ANY_OF: _least(best)}
+
+
+def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[str, Taus]:
+    """Return what others proved, where it covers all the models that may hold: Laplace noise at a τ of theirs."""
+    return {
+        method.name: [min(method.tau(member, epsilon) for member in members(model)) for epsilon in epsilons]
+        for method in PRIOR_ART
+        if isinstance(method, LaplaceMethod) and method.proven
+        if all(method.refusal(member, query) is None for member in members(model))
+    }
 
 
 def _least(found: Sequence[Taus | str]) -> Taus | str:

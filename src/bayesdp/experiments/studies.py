@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
@@ -17,10 +20,16 @@ from bayesdp.queries import Count, Query, Sum
 if TYPE_CHECKING:
     import polars as pl
 
+    from bayesdp.diagnostics import Diagnosis
+
 __all__ = ["STUDIES", "Study", "study"]
 
 IF_EQUAL = "if variances were equal"
 """What the paper takes for granted where it does not hold; what a theorem then allows is no guarantee."""
+
+
+_SORTED = 0.9
+_AGAINST = ("doubtful", "violated")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,8 @@ class Study:
 
     unit:    what the answer is counted or measured in.
     records: how many records the query is about, and how many of them may be correlated.
+    fitted:  the model with the columns of `sample`, the table its assumptions are tested on.
+    remarks: what else to know about these data, in sentences.
     """
 
     name: str
@@ -38,13 +49,39 @@ class Study:
     unit: str
     records: int
     size: int
+    fitted: GaussianGroups | MarkovChain
+    sample: pl.DataFrame
+    remarks: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
         """Whether this is the original file, a twin or synthetic, for figures and tables."""
         if self.data.source == "file":
             return f"original file {self.data.path.name}" if self.data.path else "original file"
-        return "built-in twin, not the original data" if self.data.source == "twin" else "synthetic data"
+        return "built-in twin" if self.data.source == "twin" else "synthetic data"
+
+    @property
+    def label(self) -> str:
+        """The title, marked where a twin stands in for the original data."""
+        return f"{self.title} (twin)" if self.data.source == "twin" else self.title
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Whether the data look as the model assumes."""
+        return self.fitted.diagnose(self.sample)
+
+    @property
+    def judged(self) -> str:
+        """The diagnosis in one sentence: what speaks against the model, or that nothing tested does."""
+        found = self.diagnosis
+        against = [each for each in found.findings if each.verdict == found.verdict]
+        if found.verdict in _AGAINST:
+            said = "; ".join(f"{each.name}: {each.figure.partition(';')[0] or each.meaning}" for each in against)
+        else:
+            untested = [each.name for each in found.findings if each.verdict == "not tested"]
+            said = "nothing that was tested speaks against the model"
+            said += f"; not tested: {', '.join(untested)}" if untested else ""
+        return said
 
 
 def study(
@@ -77,7 +114,18 @@ def study(
     )
     size = made.model.group_size
     assert size is not None
-    return Study(name, recipe.title, data, experiment, recipe.unit, made.records, size)
+    return Study(
+        name,
+        recipe.title,
+        data,
+        experiment,
+        recipe.unit,
+        made.records,
+        size,
+        made.fitted,
+        made.sample,
+        tuple(f"{text[0].upper()}{text[1:]}" for text in made.remarks),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +133,12 @@ class _Made:
     model: GaussianGroups | MarkovChain
     query: Query
     records: int
+    fitted: GaussianGroups | MarkovChain
+    sample: pl.DataFrame
     frame: pl.DataFrame | None = None
     truth: tuple[float, ...] | None = None
     assumptions: tuple[Assumption, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.DataFrame) -> _Made:
@@ -96,16 +147,40 @@ def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.D
     fitted = GaussianGroups.fit(frame, value=list(roles))
     model = replace(fitted, layout=None, column="value", record="family member")
     query, long = Sum("value", bounds=printed.bounds), groups.unpivot(on=list(roles), value_name="value")
+    remarks = _clipped(long["value"], query, STUDIES[name].unit)
     equal = GaussianGroups(correlation=float(printed.correlation or 0), size=len(roles), column="value")
     supposed = tuple(
         Assumption(f"{theorem}, {IF_EQUAL}", equal, theorem) for theorem in ("gaussian-paper", "gaussian-tight")
     )
-    return _Made(model, query, long.height, frame=long, assumptions=supposed)
+    return _Made(model, query, long.height, fitted, groups, frame=long, assumptions=supposed, remarks=remarks)
+
+
+def _clipped(values: pl.Series, query: Sum, unit: str) -> tuple[str, ...]:
+    """Return what clipping does to the sum, if it does anything."""
+    assert query.bounds is not None
+    low, high = query.bounds
+    clipped = values.clip(low, high)
+    outside = int((clipped != values).sum())
+    moved = float(clipped.sum()) - float(values.sum())
+    if not outside:
+        return ()
+    lie = "1 value lies" if outside == 1 else f"{outside} values lie"
+    return (f"clipping to {low:g}–{high:g} moves the exact sum by {moved:+.4g} {unit}: {lie} outside",)
 
 
 def _galton(frame: pl.DataFrame) -> _Made:
     trios = frame.unique("family", keep="first", maintain_order=True)
-    return _families(frame, "galton", ["height", "father", "mother"], trios)
+    made = _families(frame, "galton", ["height", "father", "mother"], trios)
+    return replace(made, remarks=(*made.remarks, *_sorted_by(trios["father"])))
+
+
+def _sorted_by(fathers: pl.Series) -> tuple[str, ...]:
+    """Return that families are listed by the father's height, if they are: dependence of neighbours then shows that."""
+    places = np.arange(len(fathers))
+    correlation = abs(float(np.corrcoef(places, fathers.to_numpy())[0, 1])) if fathers.n_unique() > 1 else 0.0
+    if correlation < _SORTED:
+        return ()
+    return (f"families are listed by the father's height (correlation {correlation:.2f}), which shows as dependence",)
 
 
 def _family_iq(frame: pl.DataFrame) -> _Made:
@@ -118,7 +193,17 @@ def _synthetic_iq(frame: pl.DataFrame) -> _Made:
     covariance = ((variance, correlation * variance), (correlation * variance, variance))
     long = frame.unpivot(value_name="value")
     model = GaussianGroups(covariance=covariance, column="value", record="family member")
-    return _Made(model, Sum("value", bounds=printed.bounds), long.height, frame=long)
+    query, fitted = Sum("value", bounds=printed.bounds), GaussianGroups.fit(frame, value=frame.columns)
+    laid_out = replace(model, layout=fitted.layout, column=None)
+    return _Made(
+        model,
+        query,
+        long.height,
+        laid_out,
+        frame,
+        frame=long,
+        remarks=_clipped(long["value"], query, STUDIES["syntheticiq"].unit),
+    )
 
 
 def _activity(frame: pl.DataFrame) -> _Made:
@@ -126,7 +211,7 @@ def _activity(frame: pl.DataFrame) -> _Made:
         frame, state="steps > 0", order_by=["date", "interval"], missing="drop", record="5-minute interval"
     )
     assert chain.length is not None
-    return _Made(chain, Count("steps > 0", equals=True), chain.length, frame=frame)
+    return _Made(chain, Count("steps > 0", equals=True), chain.length, chain, frame, frame=frame)
 
 
 def _activity_day(frame: pl.DataFrame) -> _Made:
@@ -140,13 +225,13 @@ def _activity_day(frame: pl.DataFrame) -> _Made:
     longest = int(days["records"].max())  # type: ignore[arg-type]
     assert isinstance(whole.model, MarkovChain)
     model = replace(whole.model, length=longest, gaps=bool((days["records"] < longest).any()))
-    return _Made(model, whole.query, longest, truth=tuple(map(float, days["active"])))
+    return _Made(model, whole.query, longest, whole.model, frame, truth=tuple(map(float, days["active"])))
 
 
 def _electricity(frame: pl.DataFrame) -> _Made:
     chain = MarkovChain.fit(frame, state="high", order_by="day", step="1d", record="day")
     assert chain.length is not None
-    return _Made(chain, Count("high", equals=True), chain.length, frame=frame)
+    return _Made(chain, Count("high", equals=True), chain.length, chain, frame, frame=frame)
 
 
 @dataclass(frozen=True)

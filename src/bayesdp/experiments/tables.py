@@ -5,29 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bayesdp.accuracy import least_failure
+from bayesdp.calibration import largest_taus
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.simulate import Result
 from bayesdp.experiments.studies import IF_EQUAL, STUDIES, Study
 from bayesdp.leakage.gaussian_paper import paper_factor
 from bayesdp.leakage.registry import theorem_named
 from bayesdp.models import GaussianGroups, MarkovChain
+from bayesdp.queries import Count
 from bayesdp.spending import as_spend
 
 __all__ = [
     "SHOWN",
-    "Runs",
     "Table",
     "agrees",
-    "data_table",
+    "joined",
     "least_epsilon",
-    "least_table",
-    "multiples_table",
-    "paper_table",
+    "study_tables",
+    "theory_table",
 ]
 
 SHOWN = (1.0, 5.0, 10.0, 20.0)
@@ -36,24 +36,44 @@ SHOWN = (1.0, 5.0, 10.0, 20.0)
 _NEXT_TO_NOTHING = 1e-9
 _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "general")
 
-Runs = Mapping[str, tuple[Study, Result]]
-
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts."""
+    """A table of texts. grouped: rows that begin alike stand together under what they begin with."""
 
     name: str
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    note: str = ""
+    notes: tuple[str, ...] = ()
+    grouped: bool = False
 
     def csv(self) -> str:
         """Return the table as CSV."""
         out = io.StringIO()
         csv.writer(out, lineterminator="\n").writerows([self.header, *self.rows])
         return out.getvalue()
+
+
+def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return tables with those of one name made one: their rows in order, and each of their notes once."""
+    found: dict[str, Table] = {}
+    for each in tables:
+        before = found.get(each.name, replace(each, rows=(), notes=()))
+        notes = tuple(dict.fromkeys([*before.notes, *each.notes]))
+        found[each.name] = replace(before, rows=before.rows + each.rows, notes=notes)
+    return tuple(each for each in found.values() if each.rows)
+
+
+def study_tables(study: Study, result: Result) -> list[Table]:
+    """Return what all tables say about one data set."""
+    return [
+        paper_table(study, result),
+        data_table(study, result),
+        diagnosis_table(study),
+        least_table(study),
+        multiples_table(study, result),
+    ]
 
 
 def least_epsilon(theorem: str, study: Study) -> float | None:
@@ -64,31 +84,37 @@ def least_epsilon(theorem: str, study: Study) -> float | None:
     return chosen.epsilon(spec.model, as_spend(spec.query, _NEXT_TO_NOTHING))
 
 
-def data_table(runs: Runs) -> Table:
-    """Return the data sets, with what the paper prints and what we find side by side."""
-    rows = []
-    for name, (study, result) in runs.items():
-        printed, model = DATA[name], study.experiment.model
-        symbol, value = ("γ", model.gamma) if isinstance(model, MarkovChain) else ("ρ", _correlation(study))
-        answers = result.answers
-        rows.append(
-            (
-                study.title,
-                study.source,
-                printed.records,
-                str(study.records) + (f", {len(answers)} days" if len(answers) > 1 else ""),
-                printed.size,
-                str(study.size),
-                f"{symbol} = {printed.gamma or printed.correlation}",
-                f"{symbol} = {value:.4f}",
-                printed.sensitivity,
-                f"{study.experiment.query.sensitivity:g} ({study.unit})",
-                f"{_answer(answers)} {study.unit}" + (" a day" if len(answers) > 1 else ""),
-            )
-        )
-    header = ("data set", "used here", "n (paper)", "n", "m (paper)", "m", "parameter (paper)", "parameter")
-    more = ("sensitivity (paper)", "sensitivity", "exact answer")
-    return Table("data-sets", "Data sets, the paper's values and ours", (*header, *more), tuple(rows))
+def data_table(study: Study, result: Result) -> Table:
+    """Return a data set, with what the paper prints and what we find side by side."""
+    printed, model, answers = DATA[study.name], study.experiment.model, result.answers
+    symbol, value = ("γ", model.gamma) if isinstance(model, MarkovChain) else ("ρ", _correlation(study))
+    row = (
+        study.label,
+        f"{printed.records} / {study.records}" + (f", {len(answers)} days" if len(answers) > 1 else ""),
+        f"{printed.size} / {study.size}",
+        f"{symbol} = {printed.gamma or printed.correlation} / {value:.4f}",
+        f"{printed.sensitivity} / {study.experiment.query.sensitivity:g} {study.unit}",
+        f"{_answer(answers)} {study.unit}" + (" a day" if len(answers) > 1 else ""),
+    )
+    header = ("data set", "records n", "correlated m", "parameter", "sensitivity", "exact answer")
+    notes = ("The paper's value / ours.", *(f"{study.title}: {_lower(each)}." for each in study.remarks))
+    return Table("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
+
+
+def diagnosis_table(study: Study) -> Table:
+    """Return whether a data set looks as its model assumes."""
+    row = (study.label, study.diagnosis.verdict, study.judged)
+    notes = (
+        "The tests of diagnose(). What is proven is proven for the model: about data that do not follow it more may "
+        "leak. The paper says that all its data sets meet the conditions of its theorems.",
+        *(
+            ["A twin was drawn from the model, so its verdict says nothing about the original; errata, 17, does."]
+            if study.data.source == "twin"
+            else []
+        ),
+    )
+    header = ("data set", "verdict", "what speaks against the model")
+    return Table("diagnosis", "Do the data look like their models?", header, (row,), notes)
 
 
 def _answer(answers: Sequence[float]) -> str:
@@ -96,52 +122,56 @@ def _answer(answers: Sequence[float]) -> str:
     return f"{mean:,.0f}" if mean.is_integer() else f"{mean:,.1f}"
 
 
-def least_table(runs: Runs) -> Table:
-    """Return the smallest ε of every Markov data set under every theorem."""
+def least_table(study: Study) -> Table:
+    """Return the smallest ε of a Markov data set under every theorem; no row for another data set."""
     rows = []
-    for name, (study, _) in runs.items():
-        if not isinstance(study.experiment.model, MarkovChain):
-            continue
+    if isinstance(study.experiment.model, MarkovChain):
         cells = []
         for theorem in _MARKOV:
             least = least_epsilon(theorem, study)
             none = least is not None and least < 1e-3
             cells.append("does not apply" if least is None else "any ε > 0" if none else f"{least:.3f}")
-        rows.append((study.title, study.source, " / ".join(dict.fromkeys(DATA[name].least)), *cells))
-    header = ("data set", "used here", "printed in the paper", *_MARKOV)
+        rows.append((study.label, " / ".join(dict.fromkeys(DATA[study.name].least)), *cells))
+    header = ("data set", "printed in the paper", *_MARKOV)
     note = "What a theorem proves for next to no τ; an ε below it cannot be promised, however much noise is added."
-    return Table("least-epsilon", "The smallest ε that can be promised", header, tuple(rows), note)
+    return Table("least-epsilon", "The smallest ε that can be promised", header, tuple(rows), (note,))
 
 
-def multiples_table(runs: Runs) -> Table:
+def multiples_table(study: Study, result: Result) -> Table:
     """Return the error under every theorem as a multiple of plain DP's, at a few ε."""
     rows = []
-    for study, result in runs.values():
-        for name in result.mechanisms[1:]:
-            found = [row for epsilon in SHOWN for row in result.at(name, epsilon)]
-            rows.append((study.title, study.source, name, *(_multiple(row.factor) for row in found)))
-        for name, reason in result.reasons:
-            if "it is about" not in reason and name != "independent":
-                rows.append((study.title, study.source, name, *("does not apply" for _ in SHOWN)))
-    header = ("data set", "used here", "theorem", *(f"ε = {epsilon:g}" for epsilon in SHOWN))
-    supposed = any(IF_EQUAL in name for _, result in runs.values() for name in result.mechanisms)
+    for name in result.mechanisms[1:]:
+        found = [row for epsilon in SHOWN for row in result.at(name, epsilon)]
+        rows.append((study.label, name, *(_multiple(row.factor) for row in found)))
+    for name, reason in result.reasons:
+        if "it is about" not in reason and name != "independent":
+            rows.append((study.label, name, *("does not apply" for _ in SHOWN)))
+    header = ("data set", "theorem", *(f"ε = {epsilon:g}" for epsilon in SHOWN))
     equal = (
         f"“{IF_EQUAL}”: from the paper's printed ρ, and no guarantee for these data, whose variances differ. "
         "gaussian-paper is then what the paper published; gaussian-tight is ours."
     )
-    note = f"{equal if supposed else ''} {_refusals(runs)}".strip()
-    return Table("multiples", "Error as a multiple of plain DP's", header, tuple(rows), note)
+    supposed = any(IF_EQUAL in name for name in result.mechanisms)
+    notes = (*([equal] if supposed else []), *_refusals(study, result))
+    return Table("multiples", "Error as a multiple of plain DP's", header, tuple(rows), notes, grouped=True)
 
 
-def paper_table(runs: Runs, charts: Sequence[str] = ()) -> Table:
-    """Return every number the paper prints that can be recomputed, beside ours, with a verdict."""
-    rows: list[tuple[str, ...]] = []
-    for name, (study, result) in runs.items():
-        about = _gaussian if isinstance(study.experiment.model, GaussianGroups) else _markov
-        rows += [(study.title, study.source, *row) for row in (*_records(name, study), *about(name, study, result))]
-    rows += [("theory", "no data", *row) for chart in charts for row in _theory(chart)]
-    header = ("about", "used here", "what", "printed", "from the paper's own numbers", "from the data", "verdict")
-    return Table("paper-vs-ours", "The paper's numbers and ours", header, tuple(rows))
+def paper_table(study: Study, result: Result) -> Table:
+    """Return every number the paper prints about a data set that can be recomputed, beside ours, with a verdict."""
+    about = _gaussian if isinstance(study.experiment.model, GaussianGroups) else _markov
+    rows = (*_records(study.name, study), *about(study.name, study, result))
+    return _beside(study.label, rows)
+
+
+def theory_table(charts: Sequence[str]) -> Table:
+    """Return every number the paper prints about the theory in these figures, beside ours, with a verdict."""
+    return _beside("Theory, no data", [row for chart in charts for row in _theory(chart)])
+
+
+def _beside(about: str, rows: Sequence[Cells]) -> Table:
+    header = ("about", "what", "printed", "from the paper's own numbers", "from the data", "verdict")
+    cells = tuple((about, *row) for row in rows)
+    return Table("paper-vs-ours", "The paper's numbers and ours", header, cells, grouped=True)
 
 
 def agrees(printed: str, value: float) -> str | None:
@@ -303,9 +333,26 @@ def _claims(name: str, study: Study, result: Result) -> Iterator[Cells]:
         last = max(row.epsilon for row in above)
         verdict = f"holds for ε above {last:g} only: just above the smallest ε the error has no limit"
     yield "MAPE of markov-paper, %", f"below {claim}", "–", f"up to {largest:.2g}", verdict
+    yield _general_mape(result)
+
+
+def _general_mape(result: Result) -> Cells:
+    """Return the claim that the general bound is off by more than the answer itself, over the paper's ε."""
+    claim = float(CLAIMS.general_mape)
+    shares = {row.epsilon: result.expected(row) or 0 for row in result.at("general") if row.epsilon >= 1}
+    above = [epsilon for epsilon, share in shares.items() if share > claim]
+    verdict = "does not hold: it stays below for every ε from 1 on"
+    if above:
+        up_to = f"holds for ε up to {max(above):g} only: the mean error is n/ε records"
+        verdict = up_to if len(above) < len(shares) else "holds for every ε tried"
+    return "MAPE of general, %", f"above {claim:g}", "–", f"up to {max(shares.values()):.3g}", verdict
 
 
 def _theory(chart: str) -> Iterator[Cells]:
+    if chart == "gaussian-bound":
+        yield _gaussian_wins()
+    if chart == "markov-error":
+        yield _similar()
     if chart == "markov-region":
         for claim, wins in ((CLAIMS.markov_wins, True), (CLAIMS.markov_loses, False)):
             tau, n, gamma = map(float, claim)
@@ -321,25 +368,63 @@ def _theory(chart: str) -> Iterator[Cells]:
         yield "ε below which 90, 95, 99 % sure is impossible", CLAIMS.impossible_below, shown, "–", verdict
 
 
+def _gaussian_wins() -> Cells:
+    """Return the claim that the Gaussian bound wins for ρ ≈ 1/m: where it does at exactly that."""
+    loses = next(m for m in range(3, 1000) if paper_factor(m, Fraction(1, m)) > m)
+    limits = ", ".join(f"{float(_limit(m) * m):.2f}/m for m = {m}" for m in (3, 5, 24))
+    verdict = (
+        f"holds for m below {loses} only: at ρ = 1/m it loses from m = {loses} on, and its limit falls to 0.8/m; "
+        "gaussian-tight wins at ρ = 1/m for every m"
+    )
+    return "ρ up to which gaussian-paper beats general", CLAIMS.gaussian_wins, limits, "–", verdict
+
+
+def _limit(size: int) -> Fraction:
+    """Return the largest ρ at which the paper's Gaussian bound is at most the general one."""
+    return (size - 1) / (Fraction(5, 4) * size**2 - 3 * size + 2)
+
+
+def _similar() -> Cells:
+    """Return the claim that an error like plain DP's needs ε above 5 or γ below 3, and whether these are enough."""
+    epsilon, gamma = map(float, CLAIMS.similar)
+
+    def factor(e: float, g: float) -> float:
+        return e / (e - 4 * math.log(g))
+
+    chain = MarkovChain([[gamma / (1 + gamma), 1 / (1 + gamma)], [1 / (1 + gamma), gamma / (1 + gamma)]])
+    (ours,) = largest_taus(theorem_named("markov-mixing"), chain, Count(equals=1), [1.0])
+    assert ours is not None
+    verdict = (
+        f"holds as a necessary condition, but is not sufficient: at ε = {epsilon + 1:g}, γ = {gamma + 1:g} the error "
+        f"is {factor(epsilon + 1, gamma + 1):.1f} times plain DP's, and at γ = {gamma - 0.1:g} nothing is proven for ε "
+        f"up to {4 * math.log(gamma - 0.1):.2f}; markov-mixing has {1 / ours:.2f} at ε = 1, γ = {gamma:g} (symmetric)"
+    )
+    least = f"{factor(epsilon, gamma):.2f} or more otherwise"
+    return "h close to 1 for markov-paper", f"ε > {epsilon:g} or γ < {gamma:g}", least, "–", verdict
+
+
 def _multiple(factor: float | None) -> str:
     if factor is None:
         return "not reached"
     return f"{factor:.3f}" if factor < 10 else f"{factor:,.2f}" if factor < 100 else f"{factor:,.0f}"
 
 
-def _refusals(runs: Runs) -> str:
-    """Return why theorems do not apply where they do not, one sentence a data set and reason."""
+def _refusals(study: Study, result: Result) -> list[str]:
+    """Return why theorems do not apply where they do not, one sentence a reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, reason in result.reasons:
+        if "it is about" not in reason and name != "independent":
+            reasons.setdefault(reason, []).append(name)
     sentences = []
-    for study, result in runs.values():
-        reasons: dict[str, list[str]] = {}
-        for name, reason in result.reasons:
-            if "it is about" not in reason and name != "independent":
-                reasons.setdefault(reason, []).append(name)
-        for reason, names in reasons.items():
-            apply = "does not apply" if len(names) == 1 else "do not apply"
-            why = reason if len(names) == 1 else reason.replace("it needs", "they need", 1)
-            sentences.append(f"{study.title}: {' and '.join(names)} {apply}: {why}.")
-    return " ".join(sentences)
+    for reason, names in reasons.items():
+        apply = "does not apply" if len(names) == 1 else "do not apply"
+        why = reason if len(names) == 1 else reason.replace("it needs", "they need", 1)
+        sentences.append(f"{study.title}: {' and '.join(names)} {apply}: {why}.")
+    return sentences
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
 
 
 def _correlation(study: Study) -> float:

@@ -27,18 +27,24 @@ if TYPE_CHECKING:
 __all__ = [
     "ACTIVITY_COUNTS",
     "ACTIVITY_RECORDS",
+    "ACTIVITY_TRIPLES",
     "ELECTRICITY_COUNTS",
     "activity",
     "electricity",
     "family_iq",
     "galton",
+    "order_statistic",
     "synthetic_iq",
 ]
 
 Counts = tuple[tuple[int, int], tuple[int, int]]
+Triples = Sequence[Sequence[Sequence[int]]]
 
 ACTIVITY_COUNTS: Counts = ((9713, 1295), (1295, 2955))
 """How often an inactive or active interval is followed by an inactive or active one, transitions over gaps left out."""
+
+ACTIVITY_TRIPLES = (((8828, 879), (491, 804)), ((879, 416), (804, 2151)))
+"""The same of the original file for three intervals in a row; the twin has only the counts of two."""
 
 ACTIVITY_RECORDS = 15264
 """The intervals of Activity that are not missing."""
@@ -166,6 +172,20 @@ def synthetic_iq(mean: float = 100, deviation: float = 15, correlation: float = 
     child, other = _normal(_random(45), _SYNTHETIC_IQ_ROWS, 2).T
     mother = correlation * child + math.sqrt(1 - correlation**2) * other
     return pl.DataFrame({"child": mean + deviation * child, "mother": mean + deviation * mother})
+
+
+def order_statistic(triples: Triples) -> float:
+    """Return G² of the hypothesis that the last of three records does not depend on the first, given the second.
+
+    Two degrees of freedom: for a chain of order one it is above 13.8 once in a thousand cases.
+
+    >>> round(order_statistic(ACTIVITY_TRIPLES))
+    496
+    """
+    table = np.array(triples, dtype=np.float64)
+    expected = table.sum(axis=2, keepdims=True) * table.sum(axis=0) / table.sum(axis=(0, 2))[:, None]
+    seen = table > 0
+    return float(2 * (table[seen] * np.log(table[seen] / expected[seen])).sum())
 
 
 def _random(seed: int) -> Random:
