@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import polars
@@ -368,7 +369,7 @@ def test_a_longer_chain_than_the_model_allows_is_refused(activity: polars.DataFr
         ("count", {"epsilon": 0.5}),
     ],
 )
-def test_bad_arguments_charge_nothing(session: Session, query: bdp.Query, given: dict[str, float]) -> None:
+def test_bad_arguments_charge_nothing(session: Session, query: bdp.Query, given: dict[str, Any]) -> None:
     with pytest.raises(BayesDPError):
         session.release(query, **given)
     assert session.leaked == 0

@@ -172,7 +172,7 @@ class Session:
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
-            self._ledger.check_model(self._dataset, *(form.identity for form in model.forms()))
+            self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model

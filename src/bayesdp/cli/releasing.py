@@ -38,7 +38,7 @@ def session(
     dry_run: bool = False,
     **told: Any,
 ) -> Iterator[Session]:
-    """Open a session with what else it is told; a dry run creates no ledger, unless there is a refusal to keep in it."""
+    """Open a session, told what else is given; a dry run creates no ledger, but to keep a refusal in it."""
     with TemporaryDirectory() as folder:
         aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
         place = ledger if aside is None else aside

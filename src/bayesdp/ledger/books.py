@@ -20,7 +20,7 @@ from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, Sta
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 
-__all__ = ["RECENT", "Books"]
+__all__ = ["RECENT", "Books", "refuse_other"]
 
 RECENT = 16
 """How many of the last entries are checked whenever an account is read or written to."""
@@ -141,11 +141,16 @@ class Books:
         totals = account.totals()
         return State(dataset, account.budget, totals, account.charges, self.entries, self.head, find, unanswered)
 
-    def check_model(self, dataset: str, *models: Mapping[str, Any]) -> None:
-        """Refuse models none of which is the one that the data set's account was opened with, if it has one."""
+    def model(self, dataset: str) -> Mapping[str, Any] | None:
+        """Return the model that an account was opened with; None if there is none."""
         account = self.account(dataset)
-        if account is not None and account.model not in map(fingerprint, models):
-            _refuse_other(dataset, "model")
+        if account is None:
+            return None
+        opening = next(self.read(dataset, "open"), None)
+        model = None if opening is None else opening.content().get("model")
+        if not isinstance(model, Mapping) or fingerprint(model) != account.model:
+            _damaged(f"the account of {dataset!r} is not the one that was opened")
+        return model
 
     def opened(
         self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any], separate_because: str | None
@@ -163,7 +168,7 @@ class Books:
             return False
         differing = [name for name, mark in marks.items() if mark != getattr(account, name)]
         if differing:
-            _refuse_other(dataset, *differing)
+            refuse_other(dataset, *differing)
         return True
 
     def opened_with(self, dataset: str, opening: Opening) -> bool:
@@ -310,7 +315,8 @@ def _damaged(what: str) -> NoReturn:
     )
 
 
-def _refuse_other(dataset: str, *differing: str) -> NoReturn:
+def refuse_other(dataset: str, *differing: str) -> NoReturn:
+    """Refuse an account that was opened with something else."""
     raise LedgerError(
         f"the data set {dataset!r} was opened with another {' and another '.join(differing)}; what was spent under one "
         "is not accounted for under another. Use the one it was opened with: bayesdp budget export shows it"

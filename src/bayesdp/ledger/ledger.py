@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
 from bayesdp import validation
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import verification
-from bayesdp.ledger.books import Books
+from bayesdp.ledger.books import Books, refuse_other
 from bayesdp.ledger.database import SCHEMA, Database
-from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, canonical, label
+from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, canonical, label, parsed
 
 __all__ = ["Account", "Ledger"]
 
@@ -98,22 +98,30 @@ class Ledger:
             name = books.name(dataset)
             if books.opened(name, model, description, separate_because):
                 return Account(self, name)
-        if budget is None:
-            raise InvalidInputError(
-                f"{name!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
-                "--budget)"
-            )
-        opening = Opening(model, description, validation.positive("budget", budget), separate_because)
+        opening = Opening(model, description, _first_budget(name, budget), separate_because)
         account = Account(self, name, opening)
         if at_once:
             with self._books(write=True) as books:
                 account._open(books)
         return account
 
-    def check_model(self, dataset: str, model: Mapping[str, Any], *others: Mapping[str, Any]) -> None:
-        """Refuse with `LedgerError` a data set that has an account, opened under none of these models."""
+    def check_model(
+        self, dataset: str, model: Mapping[str, Any], *, budget: float | None, apart_from: Collection[str] = ()
+    ) -> None:
+        """Refuse what `account` would refuse whatever the data are: before they are read.
+
+        apart_from: entries of the model, at any depth, that depend on the data and are not compared yet.
+
+        Raises `LedgerError` for an account that was opened under another model, `InvalidInputError` for a data set that
+        has none if there is no budget to open one with.
+        """
         with self._books() as books:
-            books.check_model(books.name(dataset), model, *others)
+            name = books.name(dataset)
+            known = books.model(name)
+        if known is None:
+            _first_budget(name, budget)
+        elif _without(apart_from, known) != _without(apart_from, parsed(canonical("model", model))):
+            refuse_other(name, "model")
 
     def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
         """Keep that a release was refused: also of a data set that has no account, for every refusal tells something.
@@ -235,6 +243,25 @@ class Ledger:
                 raise InvalidInputError(f"the budget of {name!r} is {before:g}; {budget:g} does not {kind} it")
             books.set_budget(name, kind, budget, reason)
             return self._state(books, name)
+
+
+def _first_budget(dataset: str, budget: float | None) -> float:
+    """Return the budget to open an account with."""
+    if budget is None:
+        raise InvalidInputError(
+            f"{dataset!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
+            "--budget)"
+        )
+    return validation.positive("budget", budget)
+
+
+def _without(names: Collection[str], document: Any) -> Any:
+    """Return a JSON document without the entries of these names, at any depth."""
+    if isinstance(document, list):
+        return [_without(names, item) for item in document]
+    if isinstance(document, dict):
+        return {name: _without(names, value) for name, value in document.items() if name not in names}
+    return document
 
 
 class Account:

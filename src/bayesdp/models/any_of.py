@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, ClassVar, Self
 
 from bayesdp import validation
@@ -95,10 +94,6 @@ class AnyOf(Model):
     @property
     def identity(self) -> dict[str, Any]:
         return {**self.to_dict(), "models": [model.identity for model in self.models]}
-
-    def forms(self) -> tuple[Self, ...]:
-        combinations = product(*(model.forms() for model in self.models))
-        return tuple(type(self)(*models, column=self.column, record=self.record) for models in combinations)
 
     def to_dict(self) -> dict[str, Any]:
         entries = super().to_dict()

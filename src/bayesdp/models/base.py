@@ -138,10 +138,6 @@ class Model(Document):
         """The JSON object without what tables have said about the model: what a ledger knows the model by."""
         return {name: value for name, value in self.to_dict().items() if name != "diagnosis"}
 
-    def forms(self) -> tuple[Self, ...]:
-        """Return the forms in which `check_table` may return the model, whatever the table."""
-        return (self,)
-
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield models from the posterior of the parameters, given what they were estimated from.
 

@@ -452,9 +452,6 @@ class MarkovChain(Model):
             )
         return replace(self, gaps=self.gaps or not chains.unbroken)
 
-    def forms(self) -> tuple[Self, ...]:
-        return (self,) if self.gaps else (self, replace(self, gaps=True))
-
     @property
     def unchecked(self) -> str | None:
         if self.layout is not None:
