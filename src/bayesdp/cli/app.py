@@ -400,7 +400,7 @@ def open_account(
     print(_text(releasing.opened(data, assumed, place, dataset, limit, missing, separate_because), as_json))
 
 
-@budget_app.command()
+@budget_app.command(short_help="What was released, and what remains.")
 def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, as_json: AsJson = False) -> None:
     """What was released, what it leaked, what remains, and how the budget was changed."""
     from bayesdp.cli.overview import overview
