@@ -46,15 +46,15 @@ def plot_tradeoff(
 
 
 def plot_comparison(comparison: Comparison, path: str | Path, title: str | None = None) -> Path:
-    """Draw α over ε for every theorem of a comparison; what others do is grey. Returns the path written.
+    """Draw α over ε for every theorem of a comparison and return the path written.
+
+    What others do is grey, dotted if it is no guarantee. An error of 0 has no place on the axis and is left out.
 
     Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
     that cannot be written to.
     """
     if not isinstance(path, str | Path):
         raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
-    from bayesdp.comparison import method_named
-
     target = Path(path)
     if target.suffix.lower() not in _FORMATS:
         raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
@@ -71,10 +71,12 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
     for style, name in zip(_styles(), comparison.applying, strict=False):
         points = [(row.epsilon, row.alpha) for row in comparison.rows if row.theorem == name and row.alpha is not None]
         ends += _line(axes, points, name, **style)
-    for method in dict.fromkeys(each.method for each in comparison.published):
-        label = "plain DP, unprotected" if method == "plain-dp" else f"{method}, {method_named(method).standing}"
+    for method, proven in dict.fromkeys((each.method, each.proven) for each in comparison.published):
+        label, line = (f"{method}, proven", "-") if proven else (f"{method}, no guarantee", ":")
+        if method == "plain-dp":
+            label, line = "plain DP, unprotected", "--"
         points = [(each.epsilon, each.alpha) for each in comparison.published if each.method == method and each.alpha]
-        ends += _line(axes, points, label, color="#777777", linestyle="--" if method == "plain-dp" else ":")
+        ends += _line(axes, points, label, color="#777777", linestyle=line)
     _name(axes, ends)
     try:
         figure.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)

@@ -13,7 +13,9 @@ from typing import Any
 import polars
 import pytest
 
-from bayesdp.cli import run
+from bayesdp.cli import releasing, run
+from bayesdp.ledger import Charge, Ledger
+from bayesdp.models import Model
 
 MODEL = {"type": "markov", "states": [0, 1], "transition": [[0.9, 0.1], [0.4, 0.6]], "length": 500, "column": "s"}
 
@@ -157,6 +159,182 @@ def test_a_damaged_ledger_is_said_to_be_damaged(
         database.execute("update bayesdp_totals set query = ?", (body,))
     database.close()
     assert "damaged" in printed(capsys, *given, "--states", "0", "--epsilon", "0.5", status=2)
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found = json.loads(printed(capsys, "budget", "show", "--ledger", "budget.db", *arguments, "--json"))
+    assert (found["kind"], found["schema"]) == ("budget-overview", 1)
+    (account,) = found["datasets"]
+    return dict(account)
+
+
+def test_budget_show_says_what_was_answered_spent_and_changed(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    change = ("--ledger", "budget.db", "--dataset", "steps", "--to")
+    printed(capsys, "budget", "lower", *change, "1.5")
+    printed(capsys, "budget", "raise", *change, "1.75", "--reason", "the board agreed")
+    account = shown(capsys)
+    (release,) = account["releases"]
+    assert (release["value"], release["answer"]) == (first["value"], str(first["value"]))
+    assert release["epsilon"] == first["epsilon"] == pytest.approx(0.5)
+    assert [(each["change"], each["budget"], each["reason"]) for each in account["changes"]] == [
+        *(("open", 2.0, None), ("lower", 1.5, None), ("raise", 1.75, "the board agreed"))
+    ]
+    assert account["refusals"] == []
+    text = printed(capsys, "budget", "show", "--ledger", "budget.db")
+    assert "steps: ε = 0.5 of 1.75 leaked, 1.25 remaining; 1 release, no refusals\n" in text
+    line = next(line for line in text.splitlines() if line.startswith("2 "))
+    assert line.split()[3:6] == ["0.5", f"{first['tau']:.6g}", str(first["value"])]
+    assert "lowered to 1.5, no reason given" in text
+    assert "raised to 1.75, because: the board agreed" in text
+    second = released(capsys, *given, "--query", "histogram", "--states", "0,1", "--epsilon", "0.5")
+    text = printed(capsys, "budget", "show", "--ledger", "budget.db")
+    assert "2 releases" in text
+    assert "0: {}, 1: {}".format(*second["value"]) in text
+
+
+def test_budget_show_prints_no_dust(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    released(capsys, *given, "--epsilon", "0.3", "--budget", "0.3000000000000001")
+    account = shown(capsys)
+    assert 0 < account["epsilon_remaining"] < 1e-11
+    assert ", 0 remaining; 1 release" in printed(capsys, "budget", "show", "--ledger", "budget.db")
+
+
+def test_budget_show_says_who_answers_for_what(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    count = {"query": "count", "column": "s", "equals": 1}
+    details = {"epsilon": 0.25, "epsilon_total": 0.25, "theorem": "independent", "query": count}
+    more = {"diagnosis": {"verdict": "violated", "p": 0.01}, "accepted": "a pilot study", "by": "Ada"}
+    with Ledger("budget.db") as ledger:
+        account = ledger.account("steps", model={"type": "independent"}, description={}, budget=1.0)
+        account.charge(lambda state: Charge("q", "count", count, 0.25, details | more))
+        account.charge(lambda state: Charge("r", "count", count, 0.25, details))
+    first, second = shown(capsys)["releases"]
+    assert (first["diagnosis"], first["accepted"], first["by"]) == ("violated", "a pilot study", "Ada")
+    assert (second["diagnosis"], second["accepted"], second["by"], second["value"]) == (None, None, None, None)
+    text = printed(capsys, "budget", "show", "--ledger", "budget.db")
+    assert "entry 2: diagnosis of the model: violated; accepted because: a pilot study; by: Ada\n" in text
+    assert "entry 3:" not in text
+    assert "none stored" in text
+
+
+def test_budget_show_counts_refusals_also_without_an_account(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Ledger("budget.db") as ledger:
+        ledger.refused("steps", "the table is outside the model")
+        ledger.refused("steps", "the question cannot be asked of this table")
+    account = shown(capsys, "--dataset", " steps")
+    assert (account["budget"], account["epsilon_total"], account["releases"]) == (None, 0, [])
+    assert [each["reason"] for each in account["refusals"]] == [
+        *("the table is outside the model", "the question cannot be asked of this table")
+    ]
+    text = printed(capsys, "budget", "show", "--ledger", "budget.db")
+    moment = account["refusals"][1]["timestamp"][:19].replace("T", " ")
+    assert text == (
+        f"steps: no account; 2 refusals, the last on {moment}: the question cannot be asked of this table\n"
+    )
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    assert "1 release, 2 refusals, the last on" in printed(capsys, "budget", "show", "--ledger", "budget.db")
+    assert len(json.loads(printed(capsys, "budget", "export", "--ledger", "budget.db"))["entries"]) == 5
+    assert "no data set 'no'" in printed(capsys, "budget", "show", "--ledger", "budget.db", "--dataset", "no", status=2)
+
+
+def test_the_refusals_of_a_dry_run_are_kept_although_it_creates_no_ledger(given: list[str]) -> None:
+    arguments = ("data.csv", Model.from_dict(MODEL), "budget.db", "steps", 2.0, None)
+    with releasing.session(*arguments, dry_run=True):
+        pass
+    assert not Path("budget.db").exists()
+    with releasing.session(*arguments, dry_run=True) as opened:
+        opened._account.refused("the table is outside the model")
+    with Ledger("budget.db", create=False) as ledger:
+        (entry,) = ledger.entries()
+        assert (entry.dataset, entry.kind) == ("steps", "refusal")
+        assert ledger.verify().ok
+
+
+OPEN = ("budget", "open", "data.csv", "--model", "model.json", "--dataset", "steps", "--budget", "2")
+
+
+def test_an_account_is_opened_on_purpose(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = ("--ledger", "budget.db")
+    assert printed(capsys, *OPEN, *ledger) == "steps has an account now, with a budget of 2 (entry 1).\n"
+    assert shown(capsys)["changes"][0]["budget"] == 2.0
+    assert released(capsys, *given, "--epsilon", "0.5")["epsilon_remaining"] == pytest.approx(1.5)
+    assert "'steps' has an account already" in printed(capsys, *OPEN, *ledger, status=2)
+    other = (*OPEN, *ledger, "--dataset", "other")
+    assert "'other' looks like 'steps'" in printed(capsys, *other, status=2)
+    opened = released(capsys, *other, "--separate-because", "of another year")
+    assert (opened["dataset"], opened["budget"], opened["entry"]) == ("other", 2.0, 4)
+    text = printed(capsys, "budget", "show", *ledger, "--dataset", "other")
+    assert "opened with 2, apart from others because: of another year" in text
+    for wrong in (("--budget", "0"), ("--budget", "much"), ("--dataset", "a\u200bb")):
+        printed(capsys, *OPEN, *ledger, *wrong, status=2)
+
+
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_a_second_name_for_a_table_is_refused(
+    given: list[str], more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    released(capsys, *given, "--epsilon", "0.5", "--budget", "2")
+    before = Path("budget.db").read_bytes()
+    message = printed(capsys, *given, "--epsilon", "2", "--budget", "2", "--dataset", "s2", *more, status=2)
+    assert "'s2' looks like 'steps'" in message
+    assert "--separate-because" in message
+    assert Path("budget.db").read_bytes() == before
+
+
+def test_names_are_one_however_they_are_typed(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    answer = released(capsys, *given, "--epsilon", "0.5", "--budget", "2", "--dataset", " cafe\u0301 ")
+    assert answer["dataset"] == "caf\u00e9"
+    again = released(capsys, *given, "--epsilon", "0.5", "--dataset", "caf\u00e9")
+    assert again["reused"]
+    for name in ("caf\u00e9", "cafe\u0301 "):
+        assert shown(capsys, "--dataset", name)["dataset"] == "caf\u00e9"
+        exported = json.loads(printed(capsys, "budget", "export", "--ledger", "budget.db", "--dataset", name))
+        assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer"]
+        assert len(exported["datasets"]) == 1
+
+
+def test_without_a_ledger_named_the_default_one_is_used(
+    given: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    at = given.index("--ledger")
+    plain = [*given[:at], *given[at + 2 :]]
+    assert "there is no ledger at" in printed(capsys, "budget", "show", status=2)
+    released(capsys, *plain, "--epsilon", "0.5", "--budget", "2")
+    (tmp_path / "elsewhere").mkdir()
+    Path("data.csv").rename("elsewhere/data.csv")
+    Path("model.json").rename("elsewhere/model.json")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert released(capsys, *plain, "--epsilon", "0.5")["reused"], "one account in every folder"
+    for command in (["show"], ["verify"], ["export"], ["lower", "--dataset", "steps", "--to", "1"]):
+        printed(capsys, "budget", *command)
+    raising = ("--dataset", "steps", "--to", "3", "--reason", "agreed")
+    assert "is now 3" in printed(capsys, "budget", "raise", *raising)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["data.csv", "model.json"]
+    assert "no data set 'steps'" in printed(
+        capsys, *("budget", "show", "--dataset", "steps", "--ledger", str(_empty(tmp_path))), status=2
+    )
+
+
+def _empty(folder: Path) -> Path:
+    Ledger(folder / "empty.db").close()
+    return folder / "empty.db"
+
+
+def test_a_release_from_a_ledger_edited_by_hand_is_refused(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    released(capsys, *given, "--epsilon", "1.5", "--budget", "2")
+    with sqlite3.connect("budget.db") as database:
+        database.execute("update bayesdp_accounts set budget = 20")
+    database.close()
+    before = Path("budget.db").read_bytes()
+    message = printed(capsys, *given, "--states", "0", "--epsilon", "1.5", status=2)
+    assert "damaged or was changed: the account of 'steps' is not what its entries add up to" in message
+    assert Path("budget.db").read_bytes() == before
 
 
 def test_export_of_one_data_set(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,14 +60,8 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         ]
     }
     if not opened:
-        nothing: dict[str, Any] = {
-            "budget": None,
-            "epsilon_total": 0.0,
-            "epsilon_remaining": None,
-            "releases": [],
-            "changes": [],
-        }
-        return {"dataset": dataset, **nothing, **refused}
+        account: dict[str, Any] = {"budget": None, "epsilon_total": 0.0, "epsilon_remaining": None}
+        return {"dataset": dataset, **account, "releases": [], "changes": [], **refused}
     state = ledger.state(dataset)
     answers = {entry.charge: entry.content() for entry in entries if entry.kind == "answer"}
     try:

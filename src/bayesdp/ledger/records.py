@@ -195,7 +195,8 @@ class Entry:
     def intact(cls, columns: Iterable[Any]) -> Entry:
         """Return the entry that a row of the database holds; LedgerError if it is not what was written."""
         entry = cls(*columns)
-        if entry.hash != entry.digest():
+        typed = all(isinstance(value, kind) for value, kind in zip(vars(entry).values(), _COLUMNS, strict=True))
+        if not typed or entry.hash != entry.digest():
             raise LedgerError(
                 f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
             )
@@ -211,6 +212,10 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as a JSON object, its body read."""
         return {**vars(self), "body": self.content()}
+
+
+_COLUMNS = (int, str, str, str | None, int | None, str, str, str, str)
+"""What the columns of an entry hold, in their order."""
 
 
 def canonical(name: str, document: Mapping[str, Any]) -> str:

@@ -1,0 +1,93 @@
+"""A ledger that version 0.1 wrote is read, verified, checked, and goes on."""
+
+import json
+import sqlite3
+import unicodedata
+from contextlib import closing
+from pathlib import Path
+
+import polars
+import pytest
+
+import bayesdp as bdp
+from bayesdp.cli.overview import overview
+from bayesdp.cli.releasing import exported, verified
+from bayesdp.errors import LedgerError
+from bayesdp.ledger import Charge, Ledger
+
+MODEL = {"type": "independent"}
+HEIGHT = "höhe"
+SPENT = {"bounds": [0.0, 1.0], "column": "s", "query": "sum", "where": "any question"}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as database:
+        database.executescript((Path(__file__).parent / "ledger_of_0_1.sql").read_text(encoding="utf-8"))
+    return tmp_path / "old.db"
+
+
+def indices(path: Path) -> set[str]:
+    with closing(sqlite3.connect(path)) as database:
+        return {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+
+
+def test_an_old_ledger_is_read_and_verified(path: Path) -> None:
+    with Ledger(path, create=False) as ledger:
+        assert ledger.verify().ok
+        assert {entry.kind for entry in ledger.entries()} == {"open", "charge", "answer", "lower", "raise"}
+        assert [(name, ledger.state(name).budget) for name in ledger.datasets()] == [
+            *((unicodedata.normalize("NFD", HEIGHT), 2.0), ("steps", 1.75), ("te\u200bam", 2.0)),
+        ]
+    before = path.read_bytes()
+    assert json.loads(exported(path, None))["schema"] == 1
+    assert verified(path, ()).entries == 9
+    shown = str(overview(path, None))
+    assert "raised to 1.75, because: agreed" in shown
+    assert "'te\\u200bam'" in shown
+    (release,) = overview(path, "steps").datasets[0]["releases"]
+    assert (release["value"], release["epsilon"], release["diagnosis"], release["by"]) == (13, 0.5, None, None)
+    assert path.read_bytes() == before, "reading leaves an old ledger as it is"
+
+
+def test_an_old_ledger_goes_on_and_is_sealed_from_then_on(path: Path) -> None:
+    with Ledger(path) as ledger:
+        account = ledger.account(HEIGHT, model=MODEL, description={"records": 9}, budget=None)
+        assert account.dataset == unicodedata.normalize("NFD", HEIGHT)
+        assert "bayesdp_entries_changes" not in indices(path)
+        account.charge(lambda state: Charge("s", "count", SPENT, 0.5))
+        assert "bayesdp_entries_changes" in indices(path)
+        assert "account" in ledger.entries(HEIGHT, "charge")[-1].content()
+        assert account.state().charges == 3
+        assert ledger.verify().ok
+        assert ledger.datasets() == (unicodedata.normalize("NFD", HEIGHT), "steps", "te\u200bam")
+
+
+def test_an_old_answer_is_given_again(path: Path) -> None:
+    table = polars.DataFrame({"s": [0, 1, 1, 0, 1] * 4})
+    with bdp.Session(table, bdp.Independent(), dataset="steps", ledger=path) as session:
+        answer = session.release(bdp.Count("s", equals=1), epsilon=0.5)
+        assert (answer.value, answer.reused) == (13, True)
+        assert session.release(bdp.Count("s", equals=0), epsilon=0.5).epsilon_total == 1.0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE bayesdp_totals SET tau = '1/4' WHERE dataset != 'steps'",
+        "UPDATE bayesdp_accounts SET budget = 20",
+        "UPDATE bayesdp_accounts SET charges = 0",
+        "DELETE FROM bayesdp_totals",
+        "UPDATE bayesdp_entries SET body = replace(body, '0.25', '0.125') WHERE number = 8",
+        "DELETE FROM bayesdp_entries WHERE number = 7",
+    ],
+)
+def test_an_old_account_that_was_edited_is_found(path: Path, statement: str) -> None:
+    with Ledger(path) as ledger:
+        account = ledger.account(HEIGHT, model=MODEL, description={"records": 9}, budget=None)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute(statement)
+        for use in (account.state, lambda: account.charge(lambda state: Charge("s", "count", SPENT, 0.5))):
+            with pytest.raises(LedgerError, match="damaged"):
+                use()
+        assert len(ledger.entries(kind="open")) == 3
