@@ -293,14 +293,15 @@ def _ratios(
     found = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
     outputs = np.arange(longest * (int(unknown.max()) + 1) + 1)
     for some in np.array_split(outputs, math.ceil(len(outputs) * unknown.size / _AT_ONCE)):
-        outside = some > longest * (unknown[..., None] + 1)
+        outside = some[None, :, None] > longest * (unknown[:, None, :] + 1)
         densities = [_densities(left[x], right[x], rate, some - value) for x, value in enumerate(values)]
+        for density in densities:
+            density[density <= _UNDERFLOW] = np.nan
+            density[outside] = 1.0
         for x, other in pairs:
             with np.errstate(all="ignore"):
                 ratio = densities[x] / densities[other]
-                reliable = (densities[x] > _UNDERFLOW) & (densities[other] > _UNDERFLOW)
-                ratio = np.where(outside, 1.0, np.where(reliable, ratio, np.nan))
-                for pair, largest in (((x, other), ratio.max(axis=2)), ((other, x), 1 / ratio.min(axis=2))):
+                for pair, largest in (((x, other), ratio.max(axis=1)), ((other, x), 1 / ratio.min(axis=1))):
                     np.maximum(found[pair], np.where(np.isnan(largest), np.inf, largest), out=found[pair])
     with np.errstate(divide="ignore"):
         return {
@@ -312,12 +313,12 @@ def _ratios(
 def _densities(
     left: NDArray[np.float64], right: NDArray[np.float64], rate: float, outputs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|) for every two endings and output."""
+    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|), by left ending, output and right ending."""
     width = left.shape[1]
     reached = outputs[:, None] - np.arange(width)
     distances = np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1]))
     with np.errstate(over="ignore"):  # e^−∞ is 0, as e^−(largest float) is
         noisy = np.exp(-rate * distances)
-    spread = right @ noisy.T
-    moved = spread[:, reached - reached.min()].transpose(2, 0, 1).reshape(width, -1)
-    return np.asarray((left @ moved).reshape(len(left), len(right), len(outputs)))
+    spread = noisy @ right.T
+    moved = spread[(reached - reached.min()).T].reshape(width, -1)
+    return np.asarray((left @ moved).reshape(len(left), len(outputs), len(right)))

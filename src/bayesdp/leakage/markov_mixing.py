@@ -295,8 +295,8 @@ class _Caps:
         )
         worst = np.fmax.reduce(through, axis=3)
         self.cheapest = np.minimum(self.cheapest, worst)
-        back = np.exp(self.side.log_ratio(taken))
-        self.free = np.minimum(self.free, worst * back.T)
+        if self.side.end is None:
+            self.free = np.minimum(self.free, worst * np.exp(self.side.log_ratio(taken)).T)
         self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
         if not self._settled(1):
             self.recent = [*self.recent[-_MOST_RECENT:], (taken, through)]
