@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, overload
 
@@ -19,12 +20,12 @@ from bayesdp.leakage.registry import theorem_named, theorems
 from bayesdp.leakage.report import ANY_OF, BETA, Leakage, check_queries, members, promised, report
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
-from bayesdp.progress import tracked
+from bayesdp.progress import counted
 from bayesdp.queries import Query
 from bayesdp.rounding import down, shown_above, shown_below
 from bayesdp.spending import Release, Spend, as_spend, queries_of
 from bayesdp.tables import table
-from bayesdp.uncertainty import Uncertainty, chosen_rank, credible_tau, draws_needed, posterior, summary
+from bayesdp.uncertainty import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
 from bayesdp.validation import brief
 
 __all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
@@ -477,47 +478,71 @@ def _choose(
 
 def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
     """Lower τ until the share asked of the posterior keeps the promise, under every model that may hold."""
-    query, epsilon, tau = plain.query, plain.epsilon, plain.tau
-    drawn = _drawn(plain.leakage.model, plain.leakage, credibility, draws)
-
-    def largest(theorem: Theorem, model: Model) -> float | None:
-        usable = _usable(theorem, model, (*queries_of(spent), query))
-        return None if usable is None else largest_taus(usable, model, query, [epsilon], spent)[0]
-
-    for theorem, models in drawn:
-        tau = min(tau, credible_tau(models, theorem, largest, credibility))
-    found = report(plain.leakage.model, (*spent, Release(query, tau)))
-    worst = _worst(drawn, found.spend, credibility, epsilon)
+    tau, drawn = plain.tau, _drawn(plain, spent, credibility, draws)
+    with _looking_at(drawn) as done:
+        for sample in drawn:
+            tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
+        found = report(plain.leakage.model, (*spent, Release(plain.query, tau)))
+        worst = _worst(drawn, tau, credibility, plain.epsilon, done)
     return replace(plain, tau=tau, leakage=found, uncertainty=worst)
 
 
 def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
     """Raise ε until the share asked of the posterior keeps it at the τ that the accuracy fixes."""
-    drawn = _drawn(plain.leakage.model, plain.leakage, credibility, draws)
-    epsilon = plain.epsilon
-    for theorem, models in drawn:
-        ascending = sorted(_leakages(theorem, models, plain.leakage.spend))
-        epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
-    worst = _worst(drawn, plain.leakage.spend, credibility, epsilon)
+    epsilon, drawn = plain.epsilon, _drawn(plain, spent, credibility, draws)
+    with _looking_at(drawn) as done:
+        for sample in drawn:
+            ascending = sorted(sample.leakages(plain.tau, done))
+            epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
+        worst = _worst(drawn, plain.tau, credibility, epsilon, done)
     return replace(plain, epsilon=epsilon, uncertainty=worst)
 
 
-def _drawn(model: Model, found: Leakage, credibility: float, draws: int | None) -> list[tuple[Theorem, list[Model]]]:
+def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
+    return counted(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
+
+
+def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
     """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
-    number = draws_needed(credibility, draws)
-    parts = zip(members(model), found.parts or (found,), strict=True)
-    estimated = [(member, part) for member, part in parts if member.estimated or len(members(model)) == 1]
+    number, found = draws_needed(credibility, draws), plain.leakage
+    several = members(found.model)
+    parts = zip(several, found.parts or (found,), strict=True)
+    estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
     if not estimated:
-        estimated = [(members(model)[0], found)]
-    return [(_quick(part), posterior(member, number)) for member, part in estimated]
+        estimated = [(several[0], found)]
+    return [_sample(_quick(part), posterior(member, number), plain, spent) for member, part in estimated]
+
+
+def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent: Spend) -> Sample:
+    """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
+    query, queries = plain.query, (*queries_of(spent), plain.query)
+
+    def leaks(model: Model, tau: float) -> float:
+        usable = _usable(theorem, model, queries)
+        try:
+            return math.inf if usable is None else usable.epsilon(model, (*spent, Release(query, tau)))
+        except TooLargeError:
+            return math.inf
+
+    def largest(model: Model) -> float:
+        usable = _usable(theorem, model, queries)
+        try:
+            return 0.0 if usable is None else largest_taus(usable, model, query, [plain.epsilon], spent)[0] or 0.0
+        except TooLargeError:
+            return 0.0
+
+    return Sample(theorem, models, leaks, largest)
 
 
 def _quick(found: Leakage) -> Theorem:
-    """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing."""
+    """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing.
+
+    It is chosen by the estimate alone, before anything is drawn, and as it was for every model then.
+    """
     proven = [each for each in found.assessments if each.epsilon is not None and each.theorem != ANY_OF]
     close = [each for each in proven if (each.epsilon or 0.0) <= found.epsilon * _NEXT_TO_NOTHING]
     chosen = min(close, key=lambda each: (not theorem_named(each.theorem).composes, each.epsilon))
-    return theorem_named(chosen.theorem)
+    return theorem_named(chosen.theorem).quick(found.epsilon)
 
 
 def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
@@ -526,21 +551,11 @@ def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theor
     return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
 
 
-def _leakage(theorem: Theorem, model: Model, spend: Spend) -> float:
-    usable = _usable(theorem, model, queries_of(spend))
-    return math.inf if usable is None else usable.epsilon(model, spend)
-
-
-def _leakages(theorem: Theorem, models: Sequence[Model], spend: Spend) -> list[float]:
-    found = (_leakage(theorem, model, spend) for model in models)
-    return list(tracked(found, len(models), "what the models drawn leak"))
-
-
 def _worst(
-    drawn: Sequence[tuple[Theorem, list[Model]]], spend: Spend, credibility: float, epsilon: float
+    drawn: Sequence[Sample], tau: float, credibility: float, epsilon: float, done: Callable[[int], None]
 ) -> Uncertainty:
     """Return how the promise fares under the model whose posterior keeps it least."""
-    found = [summary(credibility, theorem, _leakages(theorem, models, spend), epsilon) for theorem, models in drawn]
+    found = [summary(credibility, sample.theorem, sample.leakages(tau, done), epsilon) for sample in drawn]
     return min(found, key=lambda each: each.share)
 
 

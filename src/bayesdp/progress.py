@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["tracked"]
+__all__ = ["counted", "tracked"]
 
 _PATIENCE = 2.0
 
 Item = TypeVar("Item")
+
+
+@contextmanager
+def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
+    """Give a function to call with the number of steps done; once two seconds have passed, show how far along they are.
+
+    >>> with counted(2, "counting") as done:
+    ...     done(2)
+    """
+    if not sys.stderr.isatty():
+        yield lambda steps: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    begun = time.monotonic()
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total, visible=False)
+        yield lambda steps: progress.update(task, advance=steps, visible=time.monotonic() - begun > _PATIENCE)
 
 
 def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
@@ -20,15 +40,7 @@ def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     >>> list(tracked([1, 2], 2, "counting"))
     [1, 2]
     """
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    begun = time.monotonic()
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=total, visible=False)
+    with counted(total, label) as done:
         for item in items:
             yield item
-            progress.update(task, advance=1, visible=time.monotonic() - begun > _PATIENCE)
+            done(1)

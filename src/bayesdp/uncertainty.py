@@ -7,6 +7,7 @@ chosen is one of these, so low in their order that the share asked for lies abov
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,11 +17,10 @@ from bayesdp import validation
 from bayesdp.errors import CalibrationError, InvalidInputError
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
-from bayesdp.progress import tracked
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.validation import brief
 
-__all__ = ["DRAWS", "Uncertainty", "chosen_rank", "credible_tau", "draws_needed", "posterior", "summary"]
+__all__ = ["DRAWS", "Sample", "Uncertainty", "chosen_rank", "draws_needed", "posterior", "summary"]
 
 DRAWS = 200
 """How many models are drawn unless the credibility needs more."""
@@ -31,6 +31,8 @@ MONTE_CARLO_RISK = 0.01
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 _MOST_DRAWS = 1_000_000
+
+Done = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -134,25 +136,67 @@ def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
     return list(islice(model.draws(generator), draws))
 
 
-def credible_tau(
-    drawn: Sequence[Model],
-    theorem: Theorem,
-    largest: Callable[[Theorem, Model], float | None],
-    credibility: float,
-) -> float:
-    """Return the τ that keeps the promise for the share asked of the posterior.
+class Sample:
+    """Models drawn from one posterior, with what is computed of them: nothing twice.
 
-    Raises CalibrationError if no τ does.
+    theorem: the theorem that speaks about all of them.
+    leaks:   returns what a model leaks at τ; infinite where nothing is proven.
+    largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
     """
-    found = (largest(theorem, each) or 0.0 for each in drawn)
-    taus = sorted(tracked(found, len(drawn), "calibrating the models drawn"))
-    tau = taus[chosen_rank(credibility, len(taus)) - 1]
-    if tau <= 0:
-        raise CalibrationError(
-            f"no noise keeps the promise for {credibility:g} of the posterior of the model (theorem {theorem.name}); "
-            "the data leave too much open: promise more ε, or collect more of them"
-        )
-    return tau
+
+    PASSES = 3
+    """How often each model is looked at, at most: at the first τ, at the τ in question, and at the one chosen."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        models: Sequence[Model],
+        leaks: Callable[[Model, float], float],
+        largest: Callable[[Model], float],
+    ) -> None:
+        self.theorem = theorem
+        self.models = models
+        self._leaks, self._largest = leaks, largest
+        self._known: dict[tuple[int, float], float] = {}
+
+    def leakage(self, index: int, tau: float) -> float:
+        """Return what one of the models leaks at τ."""
+        if (index, tau) not in self._known:
+            self._known[index, tau] = self._leaks(self.models[index], tau)
+        return self._known[index, tau]
+
+    def leakages(self, tau: float, done: Done) -> list[float]:
+        """Return what every model leaks at τ."""
+        found = []
+        for index in range(len(self.models)):
+            found.append(self.leakage(index, tau))
+            done(1)
+        return found
+
+    def credible_tau(self, most: float, promised: float, credibility: float, done: Done) -> float:
+        """Return the largest τ, at most `most`, that keeps the promise for the share asked of the posterior.
+
+        It is the τ of rank r among those of the models drawn (`chosen_rank`), and no other need be known: a model that
+        keeps the promise at the τ of rank r so far has one at least as large, for leakage does not fall as τ rises.
+        Those that leak most are looked at first, so that few τ's are ever searched for.
+
+        Raises CalibrationError if no τ does.
+        """
+        rank = chosen_rank(credibility, len(self.models))
+        leaking = sorted(((leak, index) for index, leak in enumerate(self.leakages(most, done))), reverse=True)
+        smallest: list[float] = []
+        for leak, index in leaking:
+            if leak > promised and (len(smallest) < rank or self.leakage(index, smallest[-1]) > promised):
+                insort(smallest, self._largest(self.models[index]))
+                del smallest[rank:]
+            done(1)
+        tau = smallest[-1] if len(smallest) == rank else most
+        if tau <= 0:
+            raise CalibrationError(
+                f"no noise keeps the promise for {credibility:g} of the posterior of the model (theorem "
+                f"{self.theorem.name}); the data leave too much open: promise more ε, or collect more of them"
+            )
+        return tau
 
 
 def summary(credibility: float, theorem: Theorem, epsilons: Sequence[float], promised: float) -> Uncertainty:

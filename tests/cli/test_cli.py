@@ -78,6 +78,18 @@ def test_leakage(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not rows["gaussian-tight"]["applies"]
 
 
+def test_leakage_to_one_adversary(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("leakage", str(models / "markov.json"), "--query", "count", "--states", "active", "--tau", "1")
+    worst = json.loads(answered(capsys, *asked, "--json"))
+    one = json.loads(answered(capsys, *asked, "--target", "5", "--known", "6, 3", "--json"))
+    assert one["adversary"] == {"target": 5, "known": [3, 6]}
+    assert "adversary" not in worst
+    assert one["epsilon"] < worst["epsilon"]
+    said = answered(capsys, *asked, "--target", "5")
+    assert "one who knows no other record and asks about record 5" in said
+    assert "not a guarantee" in said
+
+
 def test_calibrate(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(models / "gaussian.json")
     arguments = ("calibrate", model, "--query", "sum", "--bounds", "0", "100")
@@ -183,6 +195,11 @@ def test_states_are_found_whatever_their_type(
         ("leakage {markov} --query count --states active --tau 0", "tau must be greater than 0"),
         ("leakage {markov} --query count --states active --tau 1 --bounds 0 1", "--bounds goes with sum and mean"),
         ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
+        ("leakage {markov} --query count --states active --tau 1 --known 3", "--known goes with --target"),
+        ("leakage {markov} --query count --states active --tau 1 --target x", "--target must be a whole number"),
+        ("leakage {markov} --query count --states active --tau 1 --target -1", "--target must be at least 0"),
+        ("leakage {markov} --query count --states active --tau 1 --target 2 --known 1,,3", "without empty entries"),
+        ("leakage {markov} --query count --states active --tau 1 --target 2 --known 2", "both the target and known"),
         ("calibrate {gaussian} --query sum --epsilon 1", "a sum needs --bounds LOW HIGH"),
         ("calibrate {gaussian} --query sum --bounds 1 0 --epsilon 1", "low < high"),
         ("calibrate {gaussian} --query sum --bounds 0 x --epsilon 1", "--bounds must be a number, not 'x'"),

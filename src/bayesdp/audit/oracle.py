@@ -66,11 +66,12 @@ class Finding:
         )
 
 
-def bdpl(joint: ArrayLike, kernel: ArrayLike) -> Finding:
+def bdpl(joint: ArrayLike, kernel: ArrayLike, *, adversary: tuple[int, tuple[int, ...]] | None = None) -> Finding:
     """Return the Bayesian differential privacy leakage of a mechanism under a finite joint law, and who attains it.
 
-    joint:  probabilities of shape (s1, …, sn), at most 243 entries.
-    kernel: likelihoods of shape (s1, …, sn, outputs).
+    joint:     probabilities of shape (s1, …, sn), at most 243 entries.
+    kernel:    likelihoods of shape (s1, …, sn, outputs).
+    adversary: a target and the records known; only what this one learns, in the worst case of what it knows.
 
     Conditional laws are taken on the support of `joint` only. Raises InvalidInputError for tables that are not that.
 
@@ -82,28 +83,26 @@ def bdpl(joint: ArrayLike, kernel: ArrayLike) -> Finding:
     records = law.ndim
     weighted = law[..., None] * likelihood
     worst: Finding | None = None
-    for target in range(records):
-        others = [record for record in range(records) if record != target]
-        for known in _subsets(others):
-            unknown = tuple(record for record in others if record not in known)
-            mass = law.sum(axis=unknown, keepdims=True)
-            output = weighted.sum(axis=unknown, keepdims=True)
-            for values in itertools.product(*(range(law.shape[record]) for record in known)):
-                knowledge = dict(zip(known, values, strict=True))
-                where = tuple(
-                    slice(None) if record == target else knowledge.get(record, 0) for record in range(records)
-                )
-                found = _worst_pair(mass[where], output[where])
-                if found is not None and (worst is None or found[0] > worst.epsilon):
-                    epsilon, more, less, index = found
-                    worst = Finding(epsilon, target, tuple(knowledge.items()), (more, less), index)
+    for target, known in _adversaries(records) if adversary is None else [adversary]:
+        unknown = tuple(record for record in range(records) if record != target and record not in known)
+        mass = law.sum(axis=unknown, keepdims=True)
+        output = weighted.sum(axis=unknown, keepdims=True)
+        for values in itertools.product(*(range(law.shape[record]) for record in known)):
+            knowledge = dict(zip(known, values, strict=True))
+            where = tuple(slice(None) if record == target else knowledge.get(record, 0) for record in range(records))
+            found = _worst_pair(mass[where], output[where])
+            if found is not None and (worst is None or found[0] > worst.epsilon):
+                epsilon, more, less, index = found
+                worst = Finding(epsilon, target, tuple(knowledge.items()), (more, less), index)
     if worst is None:
         return Finding(0.0, 0, (), (0, 0), 0)
     return worst
 
 
-def worst_mechanism(joint: ArrayLike, tau: float) -> float:
+def worst_mechanism(joint: ArrayLike, tau: float, *, adversary: tuple[int, tuple[int, ...]] | None = None) -> float:
     """Return the largest leakage of *any* τ-DP mechanism under a finite joint law, by linear programming.
+
+    adversary: a target and the records known; only what this one learns.
 
     The likelihood of an output is a function g ≥ 0 of the data set that changes by at most a factor e^τ when one record
     does; for every adversary and pair of values the worst g maximises E[g | x]/E[g | x′]. A solver's g is private up to
@@ -121,16 +120,14 @@ def worst_mechanism(joint: ArrayLike, tau: float) -> float:
     points = np.array(list(itertools.product(*map(range, law.shape))))
     grown = np.exp(tau * (points[:, None, :] != points[None, :, :]).sum(axis=2))
     worst = 0.0
-    for target in range(law.ndim):
-        others = [record for record in range(law.ndim) if record != target]
-        for known in _subsets(others):
-            for values in itertools.product(*(range(law.shape[record]) for record in known)):
-                fixed = dict(zip(known, values, strict=True))
-                laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
-                for more, less in itertools.permutations([each for each in laws if each is not None], 2):
-                    solved: Any = linprog(-more, A_ub=steps, b_ub=np.zeros(len(steps)), A_eq=less[None], b_eq=[1.0])
-                    private = (np.maximum(solved.x, 0.0)[None, :] * grown).min(axis=1)
-                    worst = max(worst, math.log((more @ private) / (less @ private)))
+    for target, known in _adversaries(law.ndim) if adversary is None else [adversary]:
+        for values in itertools.product(*(range(law.shape[record]) for record in known)):
+            fixed = dict(zip(known, values, strict=True))
+            laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
+            for more, less in itertools.permutations([each for each in laws if each is not None], 2):
+                solved: Any = linprog(-more, A_ub=steps, b_ub=np.zeros(len(steps)), A_eq=less[None], b_eq=[1.0])
+                private = (np.maximum(solved.x, 0.0)[None, :] * grown).min(axis=1)
+                worst = max(worst, math.log((more @ private) / (less @ private)))
     return worst
 
 
@@ -169,9 +166,13 @@ def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple
     return float(ratio[best]), int(more), int(less), index
 
 
-def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    for size in range(len(items) + 1):
-        yield from itertools.combinations(items, size)
+def _adversaries(records: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield every target with every set of other records that may be known."""
+    for target in range(records):
+        others = [record for record in range(records) if record != target]
+        for size in range(len(others) + 1):
+            for known in itertools.combinations(others, size):
+                yield target, known
 
 
 def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -289,11 +290,18 @@ class GaussianFinding:
     known: tuple[int, ...]
 
 
-def gaussian_lemma(covariance: ArrayLike, *, reach: float = 1.0, capped: bool = True) -> GaussianFinding:
+def gaussian_lemma(
+    covariance: ArrayLike,
+    *,
+    reach: float = 1.0,
+    capped: bool = True,
+    adversary: tuple[int, tuple[int, ...]] | None = None,
+) -> GaussianFinding:
     """Return the largest factor the Gaussian lemma gives over all adversaries of one group of at most six.
 
-    reach:  D/M, how far apart target values may be, in clipping widths.
-    capped: whether to use that clipping stops every record from moving more than M.
+    reach:     D/M, how far apart target values may be, in clipping widths.
+    capped:    whether to use that clipping stops every record from moving more than M.
+    adversary: a target and the records known; only what this one learns.
 
     >>> galton = [[1, 0.275, 0.202], [0.275, 1, 0.074], [0.202, 0.074, 1]]
     >>> round(gaussian_lemma(galton).factor, 3)
@@ -304,20 +312,18 @@ def gaussian_lemma(covariance: ArrayLike, *, reach: float = 1.0, capped: bool = 
     if matrix.shape != (size, size) or not 1 <= size <= _LARGEST_GROUP or not np.isfinite(matrix).all():
         raise InvalidInputError(f"the oracle enumerates square covariances of 1 to {_LARGEST_GROUP} records")
     worst = GaussianFinding(0.0, 0, ())
-    for target in range(size):
-        others = [record for record in range(size) if record != target]
-        for known in _subsets(others):
-            given = [*known, target]
-            unknown = [record for record in others if record not in known]
-            inverse = np.linalg.pinv(matrix[np.ix_(given, given)], hermitian=True)
-            if known and _determined(matrix, target, known):
-                continue
-            moves = np.abs(matrix[np.ix_(unknown, given)] @ inverse[:, -1]) * reach
-            own = np.array([reach])
-            shifts = np.concatenate([own, moves])
-            factor = float((np.minimum(shifts, 1.0) if capped else shifts).sum())
-            if factor > worst.factor:
-                worst = GaussianFinding(factor, target, known)
+    for target, known in _adversaries(size) if adversary is None else [adversary]:
+        given = [*known, target]
+        unknown = [record for record in range(size) if record not in given]
+        inverse = np.linalg.pinv(matrix[np.ix_(given, given)], hermitian=True)
+        if known and _determined(matrix, target, known):
+            continue
+        moves = np.abs(matrix[np.ix_(unknown, given)] @ inverse[:, -1]) * reach
+        own = np.array([reach])
+        shifts = np.concatenate([own, moves])
+        factor = float((np.minimum(shifts, 1.0) if capped else shifts).sum())
+        if factor > worst.factor:
+            worst = GaussianFinding(factor, target, known)
     return worst
 
 

@@ -106,6 +106,10 @@ def leakage(
     where: Where = None,
     public_filter: PublicFilter = False,
     size: Size = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
+    ] = None,
+    known: Annotated[str | None, typer.Option(metavar="J,K", help="The records that adversary knows exactly.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """What does a τ-DP release leak?"""
@@ -113,7 +117,8 @@ def leakage(
 
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
-    _print(leak(assumed, asked, tau=options.number("--tau", tau)), as_json)
+    one = options.adversary(target, known)
+    _print(leak(assumed, asked, tau=options.number("--tau", tau), **one), as_json)
 
 
 @app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")

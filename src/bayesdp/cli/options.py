@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesdp.cli.spelling import spelled
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayesdp.queries import Query
 
 __all__ = [
+    "adversary",
     "columns",
     "files",
     "folder",
@@ -170,6 +171,19 @@ def whole(option: str, text: str) -> int:
 def natural(option: str, text: str, least: int = 1) -> int:
     """Read one whole number of at least `least`."""
     return at_least(option, whole(option, text), least=least)
+
+
+def adversary(target: str | None, known: str | None) -> dict[str, Any]:
+    """Read which adversary --target and --known name; nothing if all of them are meant."""
+    if target is None:
+        if known is not None:
+            raise InvalidInputError("--known goes with --target, the record this adversary asks about")
+        return {}
+    listed = [] if known is None else _split("--known", known)
+    return {
+        "target": natural("--target", target, least=0),
+        "known": [natural("--known", record, least=0) for record in listed],
+    }
 
 
 def folder(option: str, path: str) -> str:

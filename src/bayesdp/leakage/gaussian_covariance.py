@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from bayesdp.errors import DoesNotApplyError
+from bayesdp.leakage.adversary import Adversary
 from bayesdp.leakage.gaussian_tight import refuse_all_jumps
-from bayesdp.leakage.metric import MetricTheorem, reach_of
+from bayesdp.leakage.metric import MetricTheorem, on_grid, reach_of
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
@@ -23,7 +25,7 @@ from bayesdp.validation import Matrix
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Adversary", "GaussianCovariance", "covariance_factor", "find_signs"]
+__all__ = ["GaussianCovariance", "Worst", "covariance_factor", "factor_for", "find_signs"]
 
 LARGEST_ENUMERATED = 20
 _ALWAYS_ENUMERATED = 10
@@ -34,7 +36,7 @@ _BATCH = 11
 
 
 @dataclass(frozen=True)
-class Adversary:
+class Worst:
     """The worst adversary of a group: the factor on τ it attains, its target, and the records it knows."""
 
     factor: float
@@ -49,15 +51,25 @@ class GaussianCovariance(MetricTheorem):
     proof: ClassVar[str] = "docs/theory/gaussian-covariance.md"
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        if not isinstance(model, GaussianGroups):
-            return "it is about normal groups (GaussianGroups)"
-        if not model.kinds:
-            return "it needs the covariance itself, and the model has only a bound on the correlations"
-        for index, kind in enumerate(model.kinds):
-            reason = _unreliable(kind)
-            if reason is not None:
-                return reason if len(model.kinds) == 1 else f"kind {index} of group: {reason}"
-        return refuse_all_jumps(queries)
+        return _refused(model, queries, _unreliable)
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        """As for all adversaries, but groups may be of any size: there is nothing to enumerate."""
+        return _refused(model, queries, _ill_conditioned)
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return what one adversary learns in the worst kind of group that has all its records."""
+        assert isinstance(model, GaussianGroups)
+        queries, last = queries_of(spend), max(adversary.target, *adversary.known, 0)
+        worst = Fraction(0)
+        for kind in (kind for kind in model.kinds if last < len(kind)):
+            unknown, leaks = len(kind) - len(adversary.known), Fraction(0)
+            for query, tau in spend:
+                reach = reach_of(query, model, queries)
+                moved = unknown if reach is None else factor_for(kind, float_above(reach), adversary)
+                leaks += on_grid(Fraction(moved), unknown, query) * Fraction(tau)
+            worst = max(worst, leaks)
+        return float_above(worst)
 
     def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
         if reach is None:
@@ -73,8 +85,21 @@ class GaussianCovariance(MetricTheorem):
         return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
 
 
+def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
+    """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
+    if not isinstance(model, GaussianGroups):
+        return "it is about normal groups (GaussianGroups)"
+    if not model.kinds:
+        return "it needs the covariance itself, and the model has only a bound on the correlations"
+    for index, kind in enumerate(model.kinds):
+        reason = objection(kind)
+        if reason is not None:
+            return reason if len(model.kinds) == 1 else f"kind {index} of group: {reason}"
+    return refuse_all_jumps(queries)
+
+
 @lru_cache(maxsize=256)
-def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Adversary:
+def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
     """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
 
     covariance: symmetric and positive definite, as tuples. reach: D/M, how far apart target values may be in widths.
@@ -89,11 +114,36 @@ def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Adversary:
         signs = find_signs(covariance)
         if signs is not None:
             found = _nothing_known(group, reach)
-            return Adversary(found.factor + group.summing + signs.margin * max(reach, 1.0), found.target, found.known)
+            return Worst(found.factor + group.summing + signs.margin * max(reach, 1.0), found.target, found.known)
     if len(covariance) > LARGEST_ENUMERATED:
         raise DoesNotApplyError(GaussianCovariance.name, f"groups of {len(covariance)} are too large to enumerate")
     found = _enumerated(group, reach)
-    return Adversary(found.factor + margin, found.target, found.known)
+    return Worst(found.factor + margin, found.target, found.known)
+
+
+@lru_cache(maxsize=256)
+def factor_for(covariance: Matrix, reach: float, adversary: Adversary) -> float:
+    """Return Σ_j min(|β_j|·reach, 1) of one adversary of one group, rounded up; never above `covariance_factor`.
+
+    Known records are eliminated in ascending order, by the very operations that enumerating all adversaries takes.
+
+    >>> pair = ((1.0, 0.4), (0.4, 1.0))
+    >>> round(factor_for(pair, 1.0, Adversary(0)), 9), round(factor_for(pair, 1.0, Adversary(0, (1,))), 9)
+    (1.4, 1.0)
+    """
+    group, size = _Group.of(covariance), len(covariance)
+    others = [record for record in range(size) if record not in adversary.known]
+    order = [*adversary.known, *others]
+    left = group.correlations[np.ix_(order, order)]
+    for _ in adversary.known:
+        left = left[1:, 1:] - left[1:, :1] * (left[1:, 0] / left[0, 0])[None, :]
+    row, place = np.zeros((1, size, size)), others.index(adversary.target)
+    row[0, adversary.target, others] = left[place]
+    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
+    factor = float(_factors(row, ratios)[0, adversary.target]) + group.margin * max(reach, 1.0)
+    if size <= _ALWAYS_ENUMERATED or find_signs(covariance) is not None:
+        return min(factor, covariance_factor(covariance, reach).factor)
+    return factor
 
 
 @dataclass(frozen=True)
@@ -138,15 +188,23 @@ class _Group:
         return (size + 8) * size * _UNIT
 
 
-@lru_cache(maxsize=256)
-def _unreliable(covariance: Matrix) -> str | None:
-    """Return why no reliable factor can be computed, or None."""
-    group, size = _Group.of(covariance), len(covariance)
+def _ill_conditioned(covariance: Matrix) -> str | None:
+    """Return why no reliable factor can be computed of any adversary, or None."""
+    group = _Group.of(covariance)
     if group.margin > _LARGEST_MARGIN:
         return (
             "the covariance is too ill-conditioned for a reliable factor (its smallest correlation eigenvalue is "
-            f"{group.smallest:.3g}); ArbitraryGroups(size={size}) still applies"
+            f"{group.smallest:.3g}); ArbitraryGroups(size={len(covariance)}) still applies"
         )
+    return None
+
+
+@lru_cache(maxsize=256)
+def _unreliable(covariance: Matrix) -> str | None:
+    """Return why no reliable factor can be computed of the worst adversary, or None."""
+    size, reason = len(covariance), _ill_conditioned(covariance)
+    if reason is not None:
+        return reason
     if size > LARGEST_ENUMERATED and find_signs(covariance) is None:
         return (
             f"groups of {size} are too large to enumerate (at most {LARGEST_ENUMERATED}), and it is not certain that "
@@ -155,15 +213,15 @@ def _unreliable(covariance: Matrix) -> str | None:
     return None
 
 
-def _nothing_known(group: _Group, reach: float) -> Adversary:
+def _nothing_known(group: _Group, reach: float) -> Worst:
     """Return the worst adversary among those who know nothing."""
     slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
     sums = np.minimum(slopes * reach, 1.0).sum(axis=1)
     target = int(np.argmax(sums))
-    return Adversary(float(sums[target]), target, ())
+    return Worst(float(sums[target]), target, ())
 
 
-def _enumerated(group: _Group, reach: float) -> Adversary:
+def _enumerated(group: _Group, reach: float) -> Worst:
     """Return the worst adversary of all, by eliminating known records one after the other.
 
     Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
@@ -173,7 +231,7 @@ def _enumerated(group: _Group, reach: float) -> Adversary:
     tail = min(size, _BATCH)
     order = np.arange(size)
     ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
-    worst = Adversary(0.0, 0, ())
+    worst = Worst(0.0, 0, ())
     stack: list[tuple[int, tuple[int, ...], NDArray[np.float64]]] = [(0, (), group.correlations)]
     while stack:
         depth, known, matrix = stack.pop()
@@ -190,7 +248,7 @@ def _enumerated(group: _Group, reach: float) -> Adversary:
         subset, target = divmod(best, size)
         if sums.flat[best] > worst.factor:
             added = tuple(int(record) for record in order[size - tail :] if subset >> (record - size + tail) & 1)
-            worst = Adversary(float(sums.flat[best]), target, (*known, *added))
+            worst = Worst(float(sums.flat[best]), target, (*known, *added))
     return worst
 
 

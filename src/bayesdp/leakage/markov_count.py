@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from bayesdp.leakage.adversary import Adversary, Stretch
 from bayesdp.leakage.markov_mixing import MarkovMixing
-from bayesdp.leakage.sides import UNIT, Ending, Side, reach_of, sides, unreliable
+from bayesdp.leakage.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Count, Mean, Query, Sum
@@ -30,6 +31,8 @@ _DEEPEST = 256
 _UNDERFLOW = 1e-290
 _AT_ONCE = 4_000_000
 
+Stretches = tuple[Stretch, Stretch]
+
 
 class MarkovCount(Theorem):
     """The leakage itself, over all adversaries and outputs, of (discrete) Laplace noise on one count or sum."""
@@ -38,6 +41,13 @@ class MarkovCount(Theorem):
     proof: ClassVar[str] = "docs/theory/markov-count.md"
     composes: ClassVar[bool] = False
     tolerance: ClassVar[float] = 1e-10
+
+    def __init__(self, negligible: float = _NEGLIGIBLE) -> None:
+        """Follow each side of the target until what is farther adds at most `negligible`."""
+        self.negligible = negligible
+
+    def quick(self, epsilon: float) -> MarkovCount:
+        return MarkovCount(max(self.negligible, QUICK * epsilon))
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
@@ -56,26 +66,39 @@ class MarkovCount(Theorem):
         values = state_values(model, query)
         if isinstance(values, str):
             return values
-        return unreliable(model) or _too_much(model, _in_common_units(values)[0])
+        return unreliable(model) or _too_much(model, _in_common_units(values)[0], _depth(model, self.negligible))
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        return self.refusal(model, queries)
 
     def bound(self, model: Model, spend: Spend) -> float:
-        assert isinstance(model, MarkovChain)
-        ((query, tau),) = spend
-        worst = _worst(model, query, tau)
+        worst = self._worst(model, spend)
         return worst.epsilon if math.isfinite(worst.epsilon) else MarkovMixing().bound(model, spend)
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        assert isinstance(model, MarkovChain)
+        assert model.length is not None
+        mixed = MarkovMixing().bound_for(model, spend, adversary)
+        return min(self._worst(model, spend, adversary.stretches(model.length)).epsilon, mixed)
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return "every pair of target values, Laplace or discrete Laplace noise on this one answer"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)
-        ((query, tau),) = spend
-        worst = _worst(model, query, tau)
+        worst = self._worst(model, spend)
         if worst.pair is None:
             return None
         first, second = (repr(model.states[value]) for value in worst.pair)
         before, after = (ending.described(model) for ending in worst.endings)
         return f"a target that is {first} or {second}, with {before} before it and {after} after it"
+
+    def _worst(self, model: Model, spend: Spend, stretches: Stretches | None = None) -> Worst:
+        assert isinstance(model, MarkovChain)
+        ((query, tau),) = spend
+        depth = _depth(model, self.negligible)
+        assert depth is not None
+        return _worst(model, query, tau, depth, stretches)
 
 
 @dataclass(frozen=True)
@@ -135,9 +158,8 @@ def _sensitivity(query: Query) -> Fraction:
     return query.width if query.placement is None else Fraction(query.placement.span)
 
 
-def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
+def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
     """Return why the enumeration would take too long, or None."""
-    depth = _depth(chain)
     if depth is None and not chain.is_primitive:
         return "the chain never forgets where it was, and has no length short enough to be enumerated"
     if depth is None:
@@ -153,7 +175,7 @@ def _too_much(chain: MarkovChain, values: tuple[int, ...]) -> str | None:
 
 
 @lru_cache(maxsize=128)
-def _depth(chain: MarkovChain) -> int | None:
+def _depth(chain: MarkovChain, negligible: float) -> int | None:
     """Return how many records a side is followed: to its end, or until the rest is negligible; None if that is far."""
     reach = reach_of(chain)
     if reach is not None and reach <= 16:
@@ -161,11 +183,7 @@ def _depth(chain: MarkovChain) -> int | None:
     if not chain.is_primitive:
         return reach if reach is not None and reach <= _DEEPEST // 2 else None
     limit = _DEEPEST if reach is None else min(reach, _DEEPEST)
-    costs = np.maximum(*(side.end_costs(limit, True).max(axis=(1, 2)) for side in sides(chain)))
-    enough = np.flatnonzero(costs <= _NEGLIGIBLE)
-    if enough.size:
-        return int(enough[0]) + 1
-    return reach if reach == limit else None
+    return forgotten_after(chain, negligible, limit) or (reach if reach == limit else None)
 
 
 @lru_cache(maxsize=32)
@@ -196,27 +214,25 @@ def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending]
 
 
 @lru_cache(maxsize=256)
-def _worst(chain: MarkovChain, query: Query, tau: float) -> Worst:
+def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: Stretches | None) -> Worst:
     """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
 
-    Infinite where some density is too small for floating-point numbers.
+    stretches: one adversary's; only its endings are looked at. Infinite where some density is too small for
+    floating-point numbers.
     """
-    values = state_values(chain, query)
-    depth, reach = _depth(chain), reach_of(chain)
+    values, reach = state_values(chain, query), reach_of(chain)
     assert not isinstance(values, str)
-    assert depth is not None
     values, unit = _in_common_units(values)
     nothing = Ending(0, None)
     if len(values) == 1 or max(values) == 0:
         return Worst(0.0, None, (nothing, nothing))
-    before, after = sides(chain)
-    left, left_laws = _laws(before, values, depth)
-    right, right_laws = _laws(after, values, depth)
+    left, left_laws, left_rest = _endings(sides(chain)[0], values, depth, reach, stretches and stretches[0])
+    right, right_laws, right_rest = _endings(sides(chain)[1], values, depth, reach, stretches and stretches[1])
+    rest = left_rest + right_rest
     scale = float_below(_sensitivity(query) / unit)
-    fits = _fitting(left, right, reach)
+    fits = _fitting(left, right, reach if stretches is None else None)
     unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
     worst = Worst(0.0, None, (nothing, nothing))
-    rest = _remainder(before, depth, reach) + _remainder(after, depth, reach)
     best = -math.inf
     for pair, ratio in _ratios(values, left_laws, right_laws, tau / scale, unknown, fits).items():
         index = int(np.argmax(ratio))
@@ -230,17 +246,32 @@ def _worst(chain: MarkovChain, query: Query, tau: float) -> Worst:
     return Worst(max(0.0, up(best + margin)), worst.pair, worst.endings)
 
 
+def _endings(
+    side: Side, values: tuple[int, ...], depth: int, reach: int | None, stretch: Stretch | None
+) -> tuple[list[Ending], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the endings of a side, their laws, and what endings farther out can add at each pair of values.
+
+    One adversary's side has its own ending only; if it is longer than `depth`, the known ones at that distance stand
+    for it, plus what lies farther.
+    """
+    endings, laws = _laws(side, values, depth)
+    far = (reach is None or reach > depth) if stretch is None else stretch.records > depth
+    rest = np.asarray(side.end_costs(depth, True)[-1]) if far else np.zeros_like(side.matrix)
+    if stretch is None:
+        return endings, laws, rest
+    nearest = Stretch(depth - 1, known=True) if far else stretch
+    keep = [
+        index
+        for index, ending in enumerate(endings)
+        if ending.unknown == nearest.unknown and (ending.boundary is not None) == nearest.known
+    ]
+    return [endings[index] for index in keep], laws[:, keep], rest
+
+
 def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> NDArray[np.bool_]:
     """Return which endings fit into one chain together."""
     taken = np.add.outer([ending.records for ending in left], [ending.records for ending in right])
     return np.asarray(np.ones_like(taken, dtype=bool) if reach is None else taken <= reach)
-
-
-def _remainder(side: Side, depth: int, reach: int | None) -> NDArray[np.float64]:
-    """Return what endings farther out than `depth` can add at each pair of values; nothing if there are none."""
-    if reach is not None and reach <= depth:
-        return np.zeros_like(side.matrix)
-    return np.asarray(side.end_costs(depth, True)[-1])
 
 
 def _ratios(
@@ -262,14 +293,15 @@ def _ratios(
     found = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
     outputs = np.arange(longest * (int(unknown.max()) + 1) + 1)
     for some in np.array_split(outputs, math.ceil(len(outputs) * unknown.size / _AT_ONCE)):
-        outside = some > longest * (unknown[..., None] + 1)
+        outside = some[None, :, None] > longest * (unknown[:, None, :] + 1)
         densities = [_densities(left[x], right[x], rate, some - value) for x, value in enumerate(values)]
+        for density in densities:
+            density[density <= _UNDERFLOW] = np.nan
+            density[outside] = 1.0
         for x, other in pairs:
             with np.errstate(all="ignore"):
                 ratio = densities[x] / densities[other]
-                reliable = (densities[x] > _UNDERFLOW) & (densities[other] > _UNDERFLOW)
-                ratio = np.where(outside, 1.0, np.where(reliable, ratio, np.nan))
-                for pair, largest in (((x, other), ratio.max(axis=2)), ((other, x), 1 / ratio.min(axis=2))):
+                for pair, largest in (((x, other), ratio.max(axis=1)), ((other, x), 1 / ratio.min(axis=1))):
                     np.maximum(found[pair], np.where(np.isnan(largest), np.inf, largest), out=found[pair])
     with np.errstate(divide="ignore"):
         return {
@@ -281,12 +313,12 @@ def _ratios(
 def _densities(
     left: NDArray[np.float64], right: NDArray[np.float64], rate: float, outputs: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|) for every two endings and output."""
+    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|), by left ending, output and right ending."""
     width = left.shape[1]
     reached = outputs[:, None] - np.arange(width)
     distances = np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1]))
     with np.errstate(over="ignore"):  # e^−∞ is 0, as e^−(largest float) is
         noisy = np.exp(-rate * distances)
-    spread = right @ noisy.T
-    moved = spread[:, reached - reached.min()].transpose(2, 0, 1).reshape(width, -1)
-    return np.asarray((left @ moved).reshape(len(left), len(right), len(outputs)))
+    spread = noisy @ right.T
+    moved = spread[(reached - reached.min()).T].reshape(width, -1)
+    return np.asarray((left @ moved).reshape(len(left), len(outputs), len(right)))

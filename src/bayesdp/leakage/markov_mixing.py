@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from bayesdp.leakage.adversary import Adversary, Stretch
 from bayesdp.leakage.markov_quilt import MarkovQuilt
-from bayesdp.leakage.sides import UNIT, Ending, Side, reach_of, sides, unreliable
+from bayesdp.leakage.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.leakage.transport import LARGEST_EXACT, exact_step, relaxed_step
 from bayesdp.models import MarkovChain, Model
@@ -48,6 +49,13 @@ class MarkovMixing(Theorem):
     tolerance: ClassVar[float] = 5e-10
     vectorised: ClassVar[bool] = True
 
+    def __init__(self, negligible: float = 0.0) -> None:
+        """Follow each side of the target until what is farther adds at most `negligible`, or next to nothing."""
+        self.negligible = negligible
+
+    def quick(self, epsilon: float) -> MarkovMixing:
+        return MarkovMixing(max(self.negligible, QUICK * epsilon))
+
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains (MarkovChain)"
@@ -65,17 +73,23 @@ class MarkovMixing(Theorem):
 
     def bounds(self, model: Model, spends: Sequence[Spend]) -> list[float]:
         assert isinstance(model, MarkovChain)
-        quilt = MarkovQuilt()
-        mixed = mixing_epsilons(model, [total_tau(spend) for spend in spends])
-        found = []
-        for spend, epsilon in zip(spends, mixed, strict=True):
-            least = epsilon
-            if quilt.refusal(model, ()) is None:
-                least = min(least, quilt.bound(model, spend))
-            if model.length is not None and model.length * exact_total(spend) < least:
-                least = float_above(model.length * exact_total(spend))
-            found.append(finite(least))
-        return found
+        mixed = mixing_epsilons(model, [total_tau(spend) for spend in spends], self.negligible)
+        return [
+            finite(_least(model, spend, epsilon, model.length)) for spend, epsilon in zip(spends, mixed, strict=True)
+        ]
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        return self.refusal(model, queries)
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        assert isinstance(model, MarkovChain)
+        assert model.length is not None
+        tau, stretches = total_tau(spend), adversary.stretches(model.length)
+        mixed = 0.0 if len(model.transition) == 1 else math.inf
+        if mixed and tau <= _LARGEST_TAU:
+            (mixed,) = _follow(model, [tau], self.negligible).epsilons(stretches)
+        unknown = 1 + sum(stretch.unknown for stretch in stretches)
+        return finite(_least(model, spend, mixed, unknown))
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
         assert isinstance(model, MarkovChain)
@@ -96,16 +110,25 @@ class MarkovMixing(Theorem):
         tau = total_tau(spend)
         if tau > _LARGEST_TAU or len(model.transition) == 1:
             return None
-        followed = _follow(model, [tau])
+        followed = _follow(model, [tau], self.negligible)
         return followed.worst_case(model) if math.isfinite(followed.epsilons()[0]) else None
 
 
-def mixing_epsilons(chain: MarkovChain, taus: Sequence[float]) -> list[float]:
+def _least(chain: MarkovChain, spend: Spend, mixed: float, records: int | None) -> float:
+    """Return the mixing bound, or the quilt's, or group privacy of so many records, whichever is smallest."""
+    quilt = MarkovQuilt()
+    least = min(mixed, quilt.bound(chain, spend)) if quilt.refusal(chain, ()) is None else mixed
+    if records is not None and records * exact_total(spend) < least:
+        return float_above(records * exact_total(spend))
+    return least
+
+
+def mixing_epsilons(chain: MarkovChain, taus: Sequence[float], negligible: float = 0.0) -> list[float]:
     """Return the mixing bound at each τ, rounded up, or infinity where it is too large to be computed."""
     if len(chain.transition) == 1:
         return [0.0] * len(taus)
     computed = [tau for tau in taus if tau <= _LARGEST_TAU]
-    found = iter(_follow(chain, computed).epsilons() if computed else ())
+    found = iter(_follow(chain, computed, negligible).epsilons() if computed else ())
     return [next(found) if tau <= _LARGEST_TAU else math.inf for tau in taus]
 
 
@@ -115,12 +138,27 @@ class _Levels:
 
     best:    (level, τ, x, x′): the largest ln V of any ending that takes at most that many records.
     ending:  (level, τ, x, x′): its number; k records up to boundary r are k·(s + 1) + r, with r = s for nothing.
-    forever: (τ, x, x′): a bound on ln V of every ending, of whatever length; infinite where none is known.
+    known:   (level, τ, x, x′): the largest ln V of the endings in a known record that take just that many records.
+    nothing: (level, τ, x, x′): ln V of the ending with nothing known that takes just that many records.
+    beyond:  (τ, x, x′): a bound on ln V of every ending that takes more records; infinite where none is known.
     """
 
     best: NDArray[np.float64]
     ending: NDArray[np.int64]
-    forever: NDArray[np.float64]
+    known: NDArray[np.float64]
+    nothing: NDArray[np.float64]
+    beyond: NDArray[np.float64]
+
+    @property
+    def forever(self) -> NDArray[np.float64]:
+        """A bound on ln V of every ending, of whatever length."""
+        return np.asarray(np.maximum(self.best[-1], self.beyond))
+
+    def of(self, stretch: Stretch) -> NDArray[np.float64]:
+        """Return a bound on ln V of one adversary's side; −∞ where the ending excludes one of the two values."""
+        if stretch.records >= len(self.best):
+            return self.beyond
+        return np.asarray((self.known if stretch.known else self.nothing)[stretch.records])
 
 
 @dataclass(frozen=True)
@@ -151,8 +189,14 @@ class _Followed:
     def _at_most(side: _Levels, records: int) -> NDArray[np.float64]:
         return np.asarray(side.best[records]) if records < len(side.best) else side.forever
 
-    def epsilons(self) -> list[float]:
-        sums, _ = self.totals()
+    def epsilons(self, stretches: tuple[Stretch, Stretch] | None = None) -> list[float]:
+        """Return the mixing bound at each τ, of every adversary or of one."""
+        if stretches is None:
+            sums, _ = self.totals()
+        else:
+            left, right = self.left.of(stretches[0]), self.right.of(stretches[1])
+            excluded = (left == -np.inf) | (right == -np.inf)
+            sums = np.where(excluded, 0.0, left) + np.where(excluded, 0.0, right)
         pairs = ~np.eye(sums.shape[1], dtype=bool)
         largest = np.where(pairs, sums, -np.inf).max(axis=(1, 2))
         margin = self.margin * np.where(self.taus < self.margin, sums.shape[1], 1)
@@ -182,11 +226,11 @@ def _ending(chain: MarkovChain, number: int) -> Ending:
     return Ending(records, None) if boundary == len(chain.states) else Ending(records - 1, boundary)
 
 
-def _follow(chain: MarkovChain, taus: Sequence[float]) -> _Followed:
+def _follow(chain: MarkovChain, taus: Sequence[float], negligible: float) -> _Followed:
     reach = reach_of(chain)
     size = len(chain.transition)
     before, after = sides(chain)
-    depth = _needed_depth(chain)
+    depth = _needed_depth(chain, negligible)
     grid = np.array(taus, dtype=np.float64)
     margin = 8 * UNIT * ((size + 3) * (depth + 8) ** 2 + size**2)
     follow = _two_state_levels if size == 2 and chain.is_primitive else _levels
@@ -196,7 +240,7 @@ def _follow(chain: MarkovChain, taus: Sequence[float]) -> _Followed:
 
 
 @lru_cache(maxsize=128)
-def _needed_depth(chain: MarkovChain) -> int:
+def _needed_depth(chain: MarkovChain, negligible: float) -> int:
     """Return how many records a side is followed: until what is farther away hardly matters, or to its end."""
     reach = reach_of(chain)
     if not chain.is_primitive:
@@ -206,16 +250,7 @@ def _needed_depth(chain: MarkovChain) -> int:
     limit = _DEEPEST.get(size, _DEEPEST_RELAXED)
     if reach is not None:
         limit = max(1, min(reach, limit))
-    depth = 16
-    while True:
-        depth = min(depth, limit)
-        costs = np.maximum(*(side.end_costs(depth, True).max(axis=(1, 2)) for side in sides(chain)))
-        enough = np.flatnonzero(costs <= _NEGLIGIBLE.get(size, _NEGLIGIBLE_OTHERWISE))
-        if enough.size:
-            return int(enough[0]) + 1
-        if depth == limit:
-            return limit
-        depth *= 2
+    return forgotten_after(chain, max(negligible, _NEGLIGIBLE.get(size, _NEGLIGIBLE_OTHERWISE)), limit) or limit
 
 
 def _levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
@@ -260,8 +295,8 @@ class _Caps:
         )
         worst = np.fmax.reduce(through, axis=3)
         self.cheapest = np.minimum(self.cheapest, worst)
-        back = np.exp(self.side.log_ratio(taken))
-        self.free = np.minimum(self.free, worst * back.T)
+        if self.side.end is None:
+            self.free = np.minimum(self.free, worst * np.exp(self.side.log_ratio(taken)).T)
         self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
         if not self._settled(1):
             self.recent = [*self.recent[-_MOST_RECENT:], (taken, through)]
@@ -299,11 +334,14 @@ class _Tally:
     def __init__(self, taus: int, size: int) -> None:
         self.size = size
         self.best = [np.zeros((taus, size, size))]
+        self.known, self.nothing = [np.zeros((taus, size, size))], [np.zeros((taus, size, size))]
         self.ending = [np.full((taus, size, size), size, dtype=np.int64)]
 
     def add(self, options: NDArray[np.float64]) -> None:
         """Add the endings that take one record more: each known boundary, and nothing known."""
         options = np.where(np.isnan(options), np.inf, options)
+        self.known.append(options[..., : self.size].max(axis=3))
+        self.nothing.append(options[..., self.size])
         choice = options.argmax(axis=3)
         reached = np.take_along_axis(options, choice[..., None], axis=3)[..., 0]
         better = reached > self.best[-1]
@@ -313,8 +351,9 @@ class _Tally:
 
     def levels(self, beyond: NDArray[np.float64]) -> _Levels:
         """Return the levels, with a bound for everything farther out where there is one."""
-        forever = np.maximum(self.best[-1], np.where(np.isnan(beyond), np.inf, beyond))
-        return _Levels(np.array(self.best), np.array(self.ending), forever)
+        unknown = np.where(np.isnan(beyond), np.inf, beyond)
+        best, ending, known, nothing = map(np.array, (self.best, self.ending, self.known, self.nothing))
+        return _Levels(best, ending, known, nothing, unknown)
 
 
 def _two_state_levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
@@ -385,8 +424,15 @@ def _two_state_tally(
     fresh = np.concatenate([np.full((1, len(taus), 2), 2), np.arange(1, depth + 1)[:, None, None] * 3 + choice])
     level = np.maximum.accumulate(np.where(reached >= best, np.arange(depth + 1)[:, None, None], 0), axis=0)
     ending = np.take_along_axis(fresh, level, axis=0)
-    forever = np.maximum(best[-1], beyond if side.end is not None else np.maximum(beyond, nothing[-1]))
-    return _Levels(_as_pairs(best), _as_pairs(ending), _as_pairs(np.where(np.isnan(forever), np.inf, forever)))
+    beyond = beyond if side.end is not None else np.maximum(beyond, nothing[-1])
+    first = np.zeros((1, len(taus), 2))
+    return _Levels(
+        _as_pairs(best),
+        _as_pairs(ending),
+        _as_pairs(np.concatenate([first, options[..., :2].max(axis=3)])),
+        _as_pairs(np.concatenate([first, options[..., 2]])),
+        _as_pairs(np.where(np.isnan(beyond), np.inf, beyond)),
+    )
 
 
 def _as_pairs(values: NDArray[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
 from bayesdp.spending import Release, Spend, queries_of
 
-__all__ = ["MetricTheorem", "covered_distance", "reach_of", "variance_kinds"]
+__all__ = ["MetricTheorem", "covered_distance", "on_grid", "reach_of", "variance_kinds"]
 
 
 class MetricTheorem(Theorem):
@@ -44,16 +44,19 @@ class MetricTheorem(Theorem):
     def _used(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> Fraction:
         """Return the exact ε of `spend` at the distance that all of `queries` share."""
         assert isinstance(model, GaussianGroups)
-        parts = (self._on_grid(model, query, reach_of(query, model, queries)) * Fraction(tau) for query, tau in spend)
+        parts = (
+            on_grid(self.factor(model, reach_of(query, model, queries)), model.group_size, query) * Fraction(tau)
+            for query, tau in spend
+        )
         return sum(parts, start=Fraction(0))
 
-    def _on_grid(self, model: GaussianGroups, query: Query, reach: Fraction | None) -> Fraction:
-        """Return the factor of a query whose values are rounded to a grid: each of m records moves a step farther.
 
-        Σ min(a_j + δ, 1) ≤ Σ min(a_j, 1) + m·δ, and m records move at most m widths.
-        """
-        factor, size = self.factor(model, reach), model.group_size
-        return max(factor, min(factor + size * query.rounding, Fraction(size)))
+def on_grid(factor: Fraction, records: int, query: Query) -> Fraction:
+    """Return the factor of a query whose values are rounded to a grid: each of m records moves a step farther.
+
+    Σ min(a_j + δ, 1) ≤ Σ min(a_j, 1) + m·δ, and m records move at most m widths.
+    """
+    return max(factor, min(factor + records * query.rounding, Fraction(records)))
 
 
 def reach_of(query: Query, model: Model, queries: tuple[Query, ...]) -> Fraction | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError, NoTheoremAppliesError, TooLargeError
+from bayesdp.errors import DoesNotApplyError, InvalidInputError, NoTheoremAppliesError, TooLargeError
+from bayesdp.leakage.adversary import Adversary
 from bayesdp.leakage.registry import theorem_named, theorems
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import AnyOf, Model
@@ -28,6 +29,10 @@ ANY_OF = "any-of"
 ESTIMATED = (
     "The model's parameters were estimated from data. If those are the private data, the estimate is itself a release "
     "that this guarantee does not cover."
+)
+
+ONE_ADVERSARY = (
+    "This is what one adversary learns, not a guarantee: others may learn more, and a release must be safe from all."
 )
 
 DROPPED = "Records with missing values are left out; which values are missing is treated as public."
@@ -53,6 +58,8 @@ class Leakage(Document):
 
     Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
     `parts` holds the leakage under each of its models, and everything else is that of the worst.
+
+    adversary: the only one this leakage is about; None for a guarantee, which is about all of them.
     """
 
     model: Model
@@ -65,6 +72,7 @@ class Leakage(Document):
     worst_case: str | None
     assessments: tuple[Assessment, ...]
     parts: tuple[Leakage, ...] = ()
+    adversary: Adversary | None = None
 
     @property
     def tau(self) -> float:
@@ -84,10 +92,12 @@ class Leakage(Document):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader must know beyond the number."""
-        kept = tuple(
-            note for note, holds in ((ESTIMATED, self.model.estimated), (DROPPED, self.model.dropped)) if holds
+        every = (
+            (ONE_ADVERSARY, self.adversary is not None),
+            (ESTIMATED, self.model.estimated),
+            (DROPPED, self.model.dropped),
         )
-        return kept + denial(self.model)
+        return (*(note for note, holds in every if holds), *denial(self.model))
 
     def __str__(self) -> str:
         return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
@@ -105,7 +115,8 @@ class Leakage(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp leakage --json` prints."""
         scale, alpha = noise_of(self.spend)
-        return {
+        one = {} if self.adversary is None else {"adversary": self.adversary.to_dict()}
+        return one | {
             "epsilon": self.epsilon,
             "tau": self.tau,
             "scale": scale,
@@ -137,17 +148,24 @@ def denial(model: Model) -> tuple[str, ...]:
     return (f"The data speak against that assumption: {diagnosis.table}{when} has it violated: {names}.",)
 
 
-def report(model: Model, spend: Spend, *, composing: bool = False) -> Leakage:
+def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Adversary | None = None) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
     composing: use only theorems that cover any number of releases together, as a ledger must.
+    adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
-    Raises QueryError for queries the model does not speak about, NoTheoremAppliesError if nothing is proven.
+    Raises QueryError for queries the model does not speak about, InvalidInputError for records that are not in it,
+    NoTheoremAppliesError if nothing is proven.
     """
+    if composing and adversary is not None:
+        raise InvalidInputError("what is released must be safe from every adversary, not from one")
     check_queries(model, spend)
+    if adversary is not None:
+        for member in members(model):
+            adversary.check(member)
     if not isinstance(model, AnyOf):
-        return _under(model, spend, composing)
-    parts = tuple(_under(member, spend, composing) for member in model.models)
+        return _under(model, spend, composing, adversary)
+    parts = tuple(_under(member, spend, composing, adversary) for member in model.models)
     worst = max(parts, key=lambda part: part.epsilon)
     scopes = {part.scope for part in parts}
     together = [_together(found) for found in zip(*(part.assessments for part in parts), strict=True)]
@@ -161,36 +179,39 @@ def report(model: Model, spend: Spend, *, composing: bool = False) -> Leakage:
     )
 
 
-def _under(model: Model, spend: Spend, composing: bool) -> Leakage:
+def _under(model: Model, spend: Spend, composing: bool, adversary: Adversary | None) -> Leakage:
     """Return the leakage under one model."""
     asked = (theorem for theorem in theorems() if theorem.composes or not composing)
-    assessments = tuple(assess(theorem, model, spend) for theorem in asked)
+    assessments = tuple(assess(theorem, model, spend, adversary) for theorem in asked)
     proven = [each for each in assessments if each.epsilon is not None]
     if not proven:
         raise NoTheoremAppliesError((each.theorem, each.reason or "") for each in assessments)
     best = min(proven, key=lambda each: each.epsilon or 0.0)
     assert best.epsilon is not None
     theorem = theorem_named(best.theorem)
+    scope = theorem.scope(model, queries_of(spend))
     return Leakage(
         model=model,
         spend=spend,
         epsilon=best.epsilon,
         theorem=best.theorem,
-        scope=theorem.scope(model, queries_of(spend)),
+        scope=scope if adversary is None else f"no adversary but {adversary.within(model)}; {scope}",
         unit=theorem.unit(model),
         proof=theorem.proof,
-        worst_case=theorem.worst_case(model, spend),
+        worst_case=theorem.worst_case(model, spend) if adversary is None else None,
         assessments=assessments,
+        adversary=adversary,
     )
 
 
-def assess(theorem: Theorem, model: Model, spend: Spend) -> Assessment:
-    """Return what one theorem says of `spend` under one model."""
-    reason = theorem.refusal(model, queries_of(spend))
-    if reason is not None:
-        return Assessment(theorem.name, reason=reason)
+def assess(theorem: Theorem, model: Model, spend: Spend, adversary: Adversary | None = None) -> Assessment:
+    """Return what one theorem says of `spend` under one model, perhaps about one adversary only."""
     try:
-        return Assessment(theorem.name, theorem.epsilon(model, spend))
+        if adversary is None:
+            return Assessment(theorem.name, theorem.epsilon(model, spend))
+        return Assessment(theorem.name, theorem.epsilon_for(model, spend, adversary))
+    except DoesNotApplyError as error:
+        return Assessment(theorem.name, reason=error.reason)
     except TooLargeError as error:
         return Assessment(theorem.name, reason=str(error))
 
@@ -213,7 +234,7 @@ def promised(leakage: Leakage, release: str, epsilon: float) -> str:
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
         f"This is proven ({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
-        f"It covers {leakage.scope}",
+        f"It {'covers' if leakage.adversary is None else 'is about'} {leakage.scope}",
     ]
     if leakage.worst_case is not None:
         sentences.append(f"The worst case: {leakage.worst_case}")

@@ -19,9 +19,12 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Ending", "Side", "reach_of", "sides", "steps_to_forget", "unreliable"]
+__all__ = ["QUICK", "UNIT", "Ending", "Side", "forgotten_after", "reach_of", "sides", "steps_to_forget", "unreliable"]
 
 UNIT = 2.0**-53
+QUICK = 2.5e-4
+"""When hundreds of models are looked at, what each side leaves out may be this share of ε."""
+
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000
 
@@ -143,6 +146,20 @@ def unreliable(chain: MarkovChain) -> str | None:
             if pattern.all() and taken > 1:
                 break
     return None
+
+
+def forgotten_after(chain: MarkovChain, negligible: float, limit: int) -> int | None:
+    """Return after how many records, at most `limit`, what lies farther on a side costs no more than `negligible`."""
+    depth = 16
+    while True:
+        depth = min(depth, limit)
+        costs = np.maximum(*(side.end_costs(depth, True).max(axis=(1, 2)) for side in sides(chain)))
+        enough = np.flatnonzero(costs <= negligible)
+        if enough.size:
+            return int(enough[0]) + 1
+        if depth == limit:
+            return None
+        depth *= 2
 
 
 def reach_of(chain: MarkovChain) -> int | None:

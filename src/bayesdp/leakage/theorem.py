@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, ClassVar
 from bayesdp.errors import DoesNotApplyError, TheoremError
 
 if TYPE_CHECKING:
+    from bayesdp.leakage.adversary import Adversary
     from bayesdp.models import Model
     from bayesdp.queries import Query
     from bayesdp.spending import Spend
 
 __all__ = ["Theorem"]
+
+_AT_ONCE = "it bounds all adversaries at once"
 
 
 class Theorem(ABC):
@@ -67,6 +70,21 @@ class Theorem(ABC):
         """Return values of τ near which the largest may lie, to be tried first; for a theorem without a formula."""
         return ()
 
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        """Return why the theorem does not say what one adversary learns, or None; then `bound_for` does."""
+        return self.refusal(model, queries) or _AT_ONCE
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return an upper bound on what the spend leaks to one adversary, rounded up and at most `bound`."""
+        raise DoesNotApplyError(self.name, _AT_ONCE)
+
+    def quick(self, epsilon: float) -> Theorem:
+        """Return this theorem, or a faster version of it that proves hardly more: a thousandth of ε.
+
+        For looking at hundreds of models; what it proves must hold all the same.
+        """
+        return self
+
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         """Return which target values the guarantee distinguishes, and which mechanisms it covers."""
         return "every pair of target values, any mechanism with that tau"
@@ -97,8 +115,17 @@ class Theorem(ABC):
         found = list(self.bounds(model, spends))
         if len(found) != len(spends):
             raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
-        for spend, value in zip(spends, found, strict=True):
-            if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
-                taus = ", ".join(f"{release.tau:g}" for release in spend)
-                raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
-        return found
+        return [self._leakage(value, spend) for spend, value in zip(spends, found, strict=True)]
+
+    def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""
+        reason = self.refusal_for(model, tuple(release.query for release in spend), adversary)
+        if reason is not None:
+            raise DoesNotApplyError(self.name, reason)
+        return self._leakage(self.bound_for(model, spend, adversary), spend)
+
+    def _leakage(self, value: float, spend: Spend) -> float:
+        if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
+            taus = ", ".join(f"{release.tau:g}" for release in spend)
+            raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
+        return value

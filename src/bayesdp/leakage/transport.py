@@ -38,7 +38,7 @@ def exact_step(kernels: NDArray[np.float64], gains: NDArray[np.float64]) -> NDAr
     Each h is the largest (or smallest) of up to three "stars" 1/g(a, ·) (or g(·, n)), scaled to agree where they meet.
     States that cannot occur must have gain 1 from them and infinite gain to them; all other gains must be finite.
     """
-    closed = np.moveaxis(close(gains), 3, 1)
+    closed = close(gains).transpose(0, 3, 1, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         rows = _candidates(1 / closed, largest=True)
         columns = _candidates(np.swapaxes(closed, 2, 3), largest=False)
@@ -49,7 +49,7 @@ def exact_step(kernels: NDArray[np.float64], gains: NDArray[np.float64]) -> NDAr
             ratio = np.fmax.reduce(part[..., :, None] / part[..., None, :], axis=2)
             best = ratio if best is None else np.fmax(best, ratio)
     assert best is not None
-    return np.maximum(np.moveaxis(best, 1, 3), 1.0)
+    return np.maximum(best.transpose(0, 2, 3, 1), 1.0)
 
 
 def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64]:
