@@ -116,6 +116,33 @@ def test_types_of_csv() -> None:
     assert tally(name, [Count("day > '2012-11-15'", equals=True), Sum("big", bounds=(0, 9))])[1].counts == (41,)
 
 
+LATE = ["7", "2.5", "x", "true", "2012-10-02", "2012-10-01T08:05", "NA", "inf", "9223372036854775808"]
+
+
+@pytest.mark.parametrize("early", ["1", "1.5", "false", "2012-10-01", "y", "NA", "1e5"])
+def test_types_do_not_depend_on_where_a_value_stands(early: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types are found in the first rows and tried on all; what does not fit there has them found in all rows."""
+
+    def schema(late: str) -> Any:
+        return scan(written("x.csv", "a\n" + f"{early}\n" * 9 + f"{late}\n")).schema
+
+    expected = list(map(schema, LATE))
+    monkeypatch.setattr("bayesdp.frames.files._FIRST_ROWS", 3)
+    assert list(map(schema, LATE)) == expected
+
+
+def test_types_that_differ_between_files() -> None:
+    written("part/1.csv", "a\n1\n2\n")
+    written("part/2.csv", "a\n0.5\n")
+    assert scan("part/*.csv").kind("a") == "number"
+    written("part/2.csv", "a\nx\n")
+    assert scan("part/*.csv").kind("a") == "text"
+    written("part/1.csv", "a\ntrue\n")
+    written("part/2.csv", "a\n2012-10-01\n")
+    with pytest.raises(RecordsError, match="a column holds values of another kind in one file than in another"):
+        scan("part/*.csv")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -286,8 +313,8 @@ def test_partitions_that_cannot_be_told(names: list[str], message: str) -> None:
     [
         ("x.csv", b"", r"cannot read x\.csv: it is empty; expected a first line with the names of the columns"),
         ("x.csv", b"a,b\n", r"x\.csv is empty: it has no rows"),
-        ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"x\.csv cannot be read: x\.csv is not UTF-8; save it"),
-        ("x.csv", b"a,b\n" + b"1,x\n" * 300_000 + b"2,\xe9\n", r"x\.csv cannot be read: x\.csv is not UTF-8"),
+        ("x.csv", b"a,b\n1,\xff\xfe\n2,x\n", r"cannot read x\.csv: x\.csv is not UTF-8; save it"),
+        ("x.csv", b"a,b\n" + b"1,x\n" * 300_000 + b"2,\xe9\n", r"cannot read x\.csv: x\.csv is not UTF-8"),
         ("x.csv", b"a,b\r1,2\r3,4\r", r"cannot read x\.csv: its lines end with a carriage return alone"),
         ("x.csv", b"a,b\r1,2\r3,4\n", r"cannot read x\.csv: its lines end with a carriage return alone"),
         ("x.csv", b'"a\rb",c\r\n', r"x\.csv has no column 'a'|x\.csv is empty: it has no rows"),

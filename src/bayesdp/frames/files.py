@@ -143,7 +143,10 @@ def _refusal(path: str, files: Sequence[str], error: Exception) -> FrameError:
         return FrameError(f"cannot read {path}: it is empty; expected a first line with the names of the columns")
     if not _is_csv(path) or isinstance(error, OSError):
         return FrameError(f"cannot read {path}: {first_line(error)}")
-    return RecordsError(f"cannot read {path}: {odd_csv(path) or type(error).__name__}")
+    odd = odd_csv(path) or type(error).__name__
+    if isinstance(error, polars.exceptions.SchemaError):
+        odd = "a column holds values of another kind in one file than in another"
+    return RecordsError(f"cannot read {path}: {odd}")
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------
@@ -186,30 +189,59 @@ def _partitions(files: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def _csv(files: Sequence[str], path: str) -> Opened:
-    import polars
-
     separator = _separator(files[0])
     _check_names(files, path, separator)
     values = [counts for counts in (_looked_through(file, separator) for file in files) if counts]
-
-    def scan(types: Mapping[str, polars.DataType] | None, rows: int | None) -> polars.LazyFrame:
-        nulls = list(MISSING_TEXTS)
-        return polars.scan_csv(
-            list(files),
-            glob=False,
-            separator=separator,
-            null_values=nulls,
-            schema_overrides=types,
-            infer_schema_length=rows,
-            try_parse_dates=True,
-        )
-
-    types = scan(None, None).collect_schema()  # takes longer than any question; every question would do it again
+    types = _types(files, separator, values)
     void = frozenset(name for name in types if values and all(counts.get(name) == 0 for counts in values))
-    frame = scan(types, 1)
+    frame = _scanned(files, separator, types, 1)
     if separator != ",":
         _check_decimals(path, frame)
     return Opened(frame, void, guessed=True)
+
+
+def _scanned(
+    files: Sequence[str],
+    separator: str,
+    types: Mapping[str, polars.DataType] | None,
+    rows: int | None,
+    *,
+    lenient: bool = False,
+) -> polars.LazyFrame:
+    """Return the table in CSV files; types that are not given are found in so many rows, or in all."""
+    import polars
+
+    return polars.scan_csv(
+        list(files),
+        glob=False,
+        separator=separator,
+        null_values=list(MISSING_TEXTS),
+        schema_overrides=types,
+        infer_schema_length=rows,
+        try_parse_dates=True,
+        ignore_errors=lenient,
+    )
+
+
+def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, int]]) -> Mapping[str, polars.DataType]:
+    """Return the types of columns: those of the first rows, if every value can be read so, else those of all rows.
+
+    All rows at once take several times the size of the files in memory; the first rows, and reading, do not. A column
+    without values in the first rows shows nothing there. Found once: every question would do it again.
+    """
+    import polars
+
+    count = polars.all().count()
+    types = _scanned(files, separator, None, _FIRST_ROWS).collect_schema()
+    begun = _texts(files[0], separator).head(_FIRST_ROWS).select(count).collect(engine="streaming")
+    read = _scanned(files, separator, types, 1, lenient=True).select(count).collect(engine="streaming")
+    present = {name: sum(counts.get(name, 0) for counts in values) for name in types}
+    if read.to_dicts() == [present] and all(begun[name].item() or not number for name, number in present.items()):
+        return types
+    return _scanned(files, separator, None, None).collect_schema()
+
+
+_FIRST_ROWS = 100_000
 
 
 def _separator(name: str) -> str:
@@ -265,14 +297,7 @@ def _looked_through(name: str, separator: str) -> dict[str, int]:
             f"cannot read {name}: it has several columns called {listed(repeated)}; rename them, so that each has "
             "its own name"
         )
-    texts = polars.scan_csv(
-        name,
-        glob=False,
-        separator=separator,
-        null_values=list(MISSING_TEXTS),
-        infer_schema=False,
-        encoding="utf8-lossy",
-    )
+    texts = _texts(name, separator)
     try:
         counts = texts.select(polars.all().count()).collect(engine="streaming")
         rows = texts.select(polars.len()).collect(engine="streaming").item()
@@ -286,6 +311,16 @@ def _looked_through(name: str, separator: str) -> dict[str, int]:
     if rows == 0:
         _check_rowless(name, separator)
     return dict(zip(counts.columns, counts.row(0), strict=True)) if rows else {}
+
+
+def _texts(name: str, separator: str) -> polars.LazyFrame:
+    """Return the fields of a CSV file as they are."""
+    import polars
+
+    nulls = list(MISSING_TEXTS)
+    return polars.scan_csv(
+        name, glob=False, separator=separator, null_values=nulls, infer_schema=False, encoding="utf8-lossy"
+    )
 
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
