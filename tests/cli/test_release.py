@@ -242,7 +242,7 @@ def test_budget_show_counts_refusals_also_without_an_account(
 
 
 def test_the_refusals_of_a_dry_run_are_kept_although_it_creates_no_ledger(given: list[str]) -> None:
-    arguments = ("data.csv", Model.from_dict(MODEL), "budget.db", "steps", 2.0, None)
+    arguments = ("data.csv", Model.from_dict(MODEL), "budget.db", "steps", 2.0)
     with releasing.session(*arguments, dry_run=True):
         pass
     assert not Path("budget.db").exists()

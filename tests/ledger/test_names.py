@@ -38,7 +38,7 @@ def test_a_name_is_normalised_and_trimmed_wherever_it_enters(ledger: Ledger, nam
     assert ledger.raise_budget(name, 1.5, reason="agreed").dataset == CAFE
     assert len(ledger.entries(name)) == 5
     ledger.refused(name, "the table is outside the model")
-    ledger.check_model(name, MODEL)
+    ledger.check_model(name, MODEL, budget=2.0)
     assert ledger.datasets() == (CAFE,)
     assert ledger.verify().ok
 
@@ -60,7 +60,7 @@ def test_what_cannot_be_seen_is_refused(ledger: Ledger, character: str) -> None:
         ledger.state,
         lambda name: ledger.refused(name, "reason"),
         ledger.entries,
-        lambda name: ledger.check_model(name, MODEL),
+        lambda name: ledger.check_model(name, MODEL, budget=2.0),
     ]
     for attempt in attempts:
         with pytest.raises(InvalidInputError, match=f"cannot be seen, U\\+{ord(character):04X}"):
@@ -153,16 +153,27 @@ def test_an_account_is_opened_on_purpose_once(ledger: Ledger) -> None:
 
 def test_a_model_is_checked_before_anything_else_is_known(ledger: Ledger) -> None:
     other = {"type": "arbitrary", "size": 2}
-    ledger.check_model("steps", MODEL)
+    ledger.check_model("steps", MODEL, budget=2.0)
+    with pytest.raises(InvalidInputError, match="give the budget"):
+        ledger.check_model("steps", MODEL, budget=None)
     open_account(ledger, "steps", at_once=False)
-    ledger.check_model("steps", other)
+    ledger.check_model("steps", other, budget=2.0)
     open_account(ledger, "steps")
-    ledger.check_model("steps", MODEL)
-    ledger.check_model("steps", other, MODEL)
-    with pytest.raises(LedgerError, match="was opened with another model"):
-        ledger.check_model("steps", other)
-    with pytest.raises(LedgerError, match="was opened with another model"):
-        ledger.check_model(" steps", other, {})
+    ledger.check_model("steps", MODEL, budget=None)
+    for name in ("steps", " steps"):
+        with pytest.raises(LedgerError, match="was opened with another model"):
+            ledger.check_model(name, other, budget=None)
+
+
+def test_entries_that_depend_on_the_data_are_not_compared_before_these_are_read(ledger: Ledger) -> None:
+    def several(**more: object) -> dict[str, object]:
+        return {"type": "any-of", "models": [{"type": "markov", **more}, {"type": "independent"}]}
+
+    ledger.account("steps", model=several(gaps=True), description={}, budget=2.0)
+    ledger.check_model("steps", several(), budget=None, apart_from=["gaps"])
+    for model, apart_from in ((several(), ()), (several(length=3), ("gaps",))):
+        with pytest.raises(LedgerError, match="another model"):
+            ledger.check_model("steps", model, budget=None, apart_from=apart_from)
 
 
 def old_account(ledger: Ledger, name: str, records: int) -> None:

@@ -94,7 +94,7 @@ def test_a_release_finds_what_was_edited_and_charges_nothing(steps: Account, pat
         lambda: steps.charge(lambda state: pytest.fail("nobody decides about a ledger that was tampered with")),
         steps.state,
         lambda: Ledger(path).account("steps", model=MODEL, description={"records": 9}, budget=2.0),
-        lambda: Ledger(path).check_model("steps", MODEL),
+        lambda: Ledger(path).check_model("steps", MODEL, budget=None),
         lambda: Ledger(path).lower("steps", 1.0),
     ]
     for attempt in attempts:
