@@ -33,12 +33,12 @@ define install
 	@$(PYTHON) -c 'import ensurepip, venv' || \
 	  { echo "this Python cannot make virtual environments; on Debian: apt install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(1)]"
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check $(2) -e ".[$(1)]"
 endef
 
 # The demo needs a small part of what the tests need: no Spark, no Java, no other engine.
 $(DEMO_READY): pyproject.toml constraints.txt
-	$(call install,demo)
+	$(call install,demo,--no-compile)
 	@touch $@
 
 $(READY): pyproject.toml constraints.txt
