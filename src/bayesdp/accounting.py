@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from bayesdp.calibration import largest_taus
+from bayesdp.calibration import allowed_taus
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError, NoTheoremAppliesError
 from bayesdp.leakage.registry import theorems
 from bayesdp.leakage.report import Leakage, members, report
@@ -153,16 +153,15 @@ def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
 
 def _largest(model: Model, queries: tuple[Query, ...], target: float, spent: Spend) -> float:
     """Return the largest τ any composing theorem allows under one model; 0 if none does."""
-    asked = (*(release.query for release in spent), *queries)
     reasons, found = [], []
     for theorem in theorems():
         if not theorem.composes:
             continue
-        reason = theorem.refusal(model, asked)
-        if reason is None:
-            found.append(largest_taus(theorem, model, queries, [target], spent)[0] or 0.0)
+        taus = allowed_taus(theorem, model, queries, [target], spent)
+        if isinstance(taus, str):
+            reasons.append((theorem.name, taus))
         else:
-            reasons.append((theorem.name, reason))
+            found.append(taus[0] or 0.0)
     if not found:
         raise NoTheoremAppliesError(reasons)
     return max(found)

@@ -28,7 +28,7 @@ from bayesdp.tables import table
 from bayesdp.uncertainty import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
 from bayesdp.validation import brief
 
-__all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
+__all__ = ["Calibration", "Option", "allowed_taus", "calibrate", "largest_taus", "options"]
 
 LARGEST_TAU = 1000.0
 """Noise at this τ is already nothing (a thousandth of the sensitivity); a search goes no further unless ε does."""
@@ -334,6 +334,19 @@ def largest_taus(
     return [found[epsilon] for epsilon in epsilons]
 
 
+def allowed_taus(
+    theorem: Theorem, model: Model, queries: tuple[Query, ...], epsilons: Sequence[float], spent: Spend = ()
+) -> list[float | None] | str:
+    """Return `largest_taus`, or why the theorem has none: it does not apply, or its figures are too large."""
+    reason = theorem.refusal(model, (*queries_of(spent), *queries))
+    if reason is not None:
+        return reason
+    try:
+        return largest_taus(theorem, model, queries, epsilons, spent)
+    except TooLargeError as error:
+        return str(error)
+
+
 Evaluate = Callable[[Sequence[float]], list[float]]
 
 
@@ -431,14 +444,9 @@ def _allowed(
     theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float], beta: float, spent: Spend
 ) -> list[Option]:
     """Return what one theorem allows at each ε under one model."""
-    reason = theorem.refusal(model, (*queries_of(spent), query))
-    if reason is None:
-        try:
-            taus = largest_taus(theorem, model, query, epsilons, spent)
-        except TooLargeError as error:
-            reason = str(error)
-    if reason is not None:
-        return [Option(theorem.name, epsilon, reason=reason, covered=False) for epsilon in epsilons]
+    taus = allowed_taus(theorem, model, (query,), epsilons, spent)
+    if isinstance(taus, str):
+        return [Option(theorem.name, epsilon, reason=taus, covered=False) for epsilon in epsilons]
     return [
         Option(theorem.name, epsilon, reason=_out_of_reach(theorem, model, query, epsilon, spent))
         if tau is None
@@ -526,10 +534,8 @@ def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent
 
     def largest(model: Model) -> float:
         usable = _usable(theorem, model, queries)
-        try:
-            return 0.0 if usable is None else largest_taus(usable, model, query, [plain.epsilon], spent)[0] or 0.0
-        except TooLargeError:
-            return 0.0
+        taus = "" if usable is None else allowed_taus(usable, model, (query,), [plain.epsilon], spent)
+        return 0.0 if isinstance(taus, str) else taus[0] or 0.0
 
     return Sample(theorem, models, leaks, largest)
 
