@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -173,10 +174,13 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.parametrize("exchangeable", [False, True])
 @pytest.mark.parametrize("model", [BOUND, COVARIANCE])
 @pytest.mark.parametrize("kind", DEGENERATE)
-def test_degenerate_samples_give_reasons_and_never_fail(kind: str, model: GaussianGroups) -> None:
-    diagnosis = diagnose_groups(sample(DEGENERATE[kind]), model)
+def test_degenerate_samples_give_reasons_and_never_fail(kind: str, model: GaussianGroups, exchangeable: bool) -> None:
+    values = DEGENERATE[kind]
+    given = replace(sample(values, exchangeable), positions=values if exchangeable else None)
+    diagnosis = diagnose_groups(given, model)
     json.dumps(diagnosis.to_dict(), allow_nan=False)
     for finding in diagnosis.findings:
         assert finding.figure or finding.shown in ("not tested", "by construction")

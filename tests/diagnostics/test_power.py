@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesdp.diagnostics.gaussian import _kurtosis, _least_divergence, _skewed, _skewness, _tails, _whitened
+from bayesdp.diagnostics.normality import _kurtosis, _skewed, _skewness, _tails, _whitened
 from bayesdp.diagnostics.power import Power, chi_square, fisher, scaled_chi_square
 from bayesdp.diagnostics.report import judge
+from bayesdp.diagnostics.roles import _least_divergence
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 46, 810, 120_050])

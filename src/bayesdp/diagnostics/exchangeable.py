@@ -11,7 +11,7 @@ import numpy as np
 from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square, normal, scaled_chi_square
 from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check
-from bayesdp.diagnostics.samples import CONSTANT, GroupSample
+from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, LEAST, GroupSample
 from bayesdp.models import GaussianGroups
 
 if TYPE_CHECKING:
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["one_correlation", "one_covariance", "trend"]
 
-_LEAST = 8
-"""Fewer groups than this are not tested."""
-
 _MOST_POSITIONS = 100
-_DEVIATIONS = 1.1
 _SAME = 1e-9
 
 
@@ -44,8 +40,8 @@ class _Variances:
         sizes = (~np.isnan(values)).sum(axis=1)
         groups, records = len(values), int(sizes.sum())
         degrees = records - groups - spent
-        if groups < _LEAST or degrees < _LEAST:
-            raise UntestableError(f"There are fewer than {_LEAST} groups of several members.")
+        if groups < LEAST or degrees < LEAST:
+            raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
         means = np.nanmean(values, axis=1)
         mean = float((means @ sizes) / records)
         between = float((sizes @ (means - mean) ** 2) / (groups - 1))
@@ -168,16 +164,16 @@ def _variance(name: str, statistic: float, degrees: int, groups: int) -> Case:
 
     def power(level: float) -> Power:
         def curve(number: float) -> float:
-            return scaled_chi_square(degrees * number / groups, _DEVIATIONS**2, level / 2)
+            return scaled_chi_square(degrees * number / groups, DEVIATIONS**2, level / 2)
 
-        return Power(curve, groups, "groups", f"a standard deviation off by a factor of {_DEVIATIONS:g}")
+        return Power(curve, groups, "groups", f"a standard deviation off by a factor of {DEVIATIONS:g}")
 
     return Case(
         name,
         f"χ² = {statistic:.4g} on {degrees} degree{'s' if degrees > 1 else ''} of freedom",
         min(2 * float(min(chi2.sf(statistic, degrees), chi2.cdf(statistic, degrees))), 1.0),
         f"a standard deviation {ratio:.3g} times the model's",
-        not 1 / _DEVIATIONS < ratio < _DEVIATIONS,
+        not 1 / DEVIATIONS < ratio < DEVIATIONS,
         {"statistic": statistic, "degrees_of_freedom": degrees, "deviation_ratio": ratio},
         power,
     )
@@ -232,8 +228,8 @@ def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
     normal_equations = np.diag(present.sum(axis=0)) - (present / sizes[:, None]).T @ present
     effects, _, rank, _ = np.linalg.lstsq(normal_equations, centred.sum(axis=0), rcond=1e-10)
     degrees = int(sizes.sum()) - len(values) - int(rank)
-    if degrees < _LEAST or len(values) < _LEAST:
-        raise UntestableError(f"There are fewer than {_LEAST} groups of several members.")
+    if degrees < LEAST or len(values) < LEAST:
+        raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
     explained = float(effects @ centred.sum(axis=0))
     unexplained = float((centred**2).sum()) - explained
     unexplained = max(unexplained, float((centred**2).sum()) * CONSTANT)
@@ -270,8 +266,8 @@ def _neighbours(left: NDArray[np.float64], bound: float) -> Case:
     variance = float(np.nanvar(left))
     products = left[:, 1:] * left[:, :-1] / variance
     products = products[~np.isnan(products).all(axis=1)]
-    if len(products) < _LEAST:
-        raise UntestableError(f"There are fewer than {_LEAST} groups of several members.")
+    if len(products) < LEAST:
+        raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
     means = np.nanmean(products, axis=1)
     correlation, error = float(means.mean()), max(float(means.std(ddof=1)), CONSTANT)
     actual = min(bound + EFFECT, (1 + bound) / 2)

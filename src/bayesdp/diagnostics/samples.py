@@ -18,7 +18,13 @@ from bayesdp.validation import Values, brief
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CONSTANT", "ChainStatistics", "GroupSample"]
+__all__ = ["CONSTANT", "DEVIATIONS", "LEAST", "ChainStatistics", "GroupSample"]
+
+LEAST = 8
+"""Fewer values or groups than this are not tested."""
+
+DEVIATIONS = 1.1
+"""One standard deviation this many times another is a deviation that matters."""
 
 CONSTANT = 1e-12
 """Scaled values that differ by no more than this are all equal."""

@@ -33,18 +33,18 @@ def clocks(chains: Sequences) -> list[Clock]:
     The first column of dates or times gives weekday, season and time of day. A later column of at most 1,500 different
     values, such as the interval of the day beside a date, gives the time of day if the first shows but one.
     """
-    found: list[Clock] = []
+    of_times: list[Clock] = []
     for i, order in enumerate(chains.orders):
         if chains.table.kind(order) == "time":
             before, timed = nw.col(f"b{i}").dt, isinstance(chains.table.schema[order], nw.Datetime)
-            found = [
+            of_times = [
                 Clock("time of day", before.hour() if timed else nw.lit(0)),
                 Clock("weekday", before.weekday()),
                 Clock("season", before.month()),
             ]
             break
     recurring = [_recurring(chains, i) for i in range(1, len(chains.orders))]
-    return found + [clock for clock in recurring if clock is not None]
+    return of_times + [clock for clock in recurring if clock is not None]
 
 
 def _recurring(chains: Sequences, i: int) -> Clock | None:
