@@ -31,7 +31,7 @@ def main(folder: str = "demo-output") -> None:
         record="5-minute interval",
     )
     _title("2. A model of how its records are correlated, and what the table says about it")
-    print(f"{chain.summary()}\n\n{chain.diagnose(data.frame).overview()}\n")
+    print(f"{chain.summary()}\n\n{chain.diagnose(data.frame).table()}\n")
     _title("3. What plain differential privacy would leak")
     proven = leakage(chain, ACTIVE, tau=1.0)
     print("A count released with ordinary ε = 1 promises a leakage of 1, if no two records are correlated.")

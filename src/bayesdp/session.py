@@ -212,16 +212,15 @@ class Session:
     def _accepted(self, accept: str | None) -> str | None:
         """Return the reason for a release under a model that its diagnosis denies; refuses one without a reason."""
         diagnosis = self._model.diagnosis
-        if diagnosis is None or diagnosis.verdict != "violated":
+        if diagnosis is None or not diagnosis.violated:
             return None
         reason = self._accept if accept is None else validation.line("accept", accept)
         if reason is None:
-            denied = ", ".join(finding.name for finding in diagnosis.findings if finding.verdict == "violated")
+            date, denied = diagnosis.date or "an unknown date", ", ".join(diagnosis.violated)
             raise ModelError(
-                f"the model's diagnosis of {diagnosis.date or 'an unknown date'} says that {diagnosis.table} does not "
-                f"follow it (violated: {denied}), so nothing would be proven about a release; take a model that the "
-                'data do not deny, or say accept="reason" (--accept-violated REASON), which the ledger and the '
-                "statement keep"
+                f"the model's diagnosis of {date} says that {diagnosis.table_name} does not follow it (violated: "
+                f"{denied}), so nothing would be proven about a release; take a model that the data do not deny, or say "
+                'accept="reason" (--accept-violated REASON), which the ledger and the statement keep'
             )
         return reason
 
@@ -491,7 +490,7 @@ class Session:
             *notes,
             *([DROPPED] if self._inquiry.missing == "drop" else []),
             *([self._model.unchecked] if self._model.unchecked else []),
-            *([_ELSEWHERE.format(diagnosis.table)] if diagnosis is not None and diagnosis.rows != rows else []),
+            *([_ELSEWHERE.format(diagnosis.table_name)] if diagnosis is not None and diagnosis.rows != rows else []),
             *([_IMPOSSIBLE] if not self._model.about_values and size is not None and size >= rows > 1 else []),
             *([f"This ε is for {together} answers released together."] if together > 1 else []),
         ]

@@ -37,7 +37,8 @@ def test_fit_writes_the_model_and_prints_it_with_its_diagnosis(
     assert run(["fit", str(activity), *ACTIVITY, "--record", "5-minute interval", "-o", str(target)]) == 0
     printed = capsys.readouterr().out
     assert "9713 + 1295" in printed
-    assert "order" in printed
+    assert "✓ dependence: present. " in printed
+    assert "✓ time of day: fine. " in printed
     assert str(target) in printed
     model = json.loads(target.read_text())
     assert model["counts"] == [[9713, 1295], [1295, 2955]]

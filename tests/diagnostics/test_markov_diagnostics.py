@@ -1,11 +1,11 @@
-import csv
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from bayesdp import MarkovChain
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, Finding, diagnose_chain
 from bayesdp.errors import InvalidInputError
 
-ACTIVITY = Path("/work/shared/data/activity.csv")
 TRANSITION = np.array([[0.9, 0.1], [0.3, 0.7]])
 CHAIN = MarkovChain(TRANSITION)
 
@@ -40,6 +39,7 @@ def counted(paths: Sequence[Sequence[int | None]], size: int = 2) -> ChainStatis
     entities = np.zeros((len(paths), size, size), dtype=int)
     halves = np.zeros((2, size, size), dtype=int)
     triples = np.zeros((size, size, size), dtype=int)
+    together = np.zeros((max(map(len, paths)), size, size), dtype=int)
     for index, path in enumerate(paths):
         known = [t for t, x in enumerate(path) if x is not None]
         middle = known[len(known) // 2]
@@ -47,13 +47,16 @@ def counted(paths: Sequence[Sequence[int | None]], size: int = 2) -> ChainStatis
             if x is None or y is None:
                 continue
             entities[index, x, y] += 1
+            together[t, x, y] += 1
             halves[int(t + 1 > middle), x, y] += 1
             before = path[t - 1] if t else None
             if before is not None:
                 triples[before, x, y] += 1
     records = sum(x is not None for path in paths for x in path)
-    several = entities if len(paths) > 1 else None
-    return ChainStatistics(range(size), entities.sum(axis=0), triples, halves, several, len(paths), records)
+    several = {"entities": entities, "together": together} if len(paths) > 1 else {"entities": None}
+    return ChainStatistics(
+        range(size), entities.sum(axis=0), triples, halves, entities_total=len(paths), records=records, **several
+    )
 
 
 def named(diagnosis: Diagnosis, name: str) -> Finding:
@@ -86,9 +89,30 @@ def test_a_chain_of_the_model_is_fine(seed: int) -> None:
 def test_independent_records_are_told_so_and_the_chain_stays_fine() -> None:
     path = walk(np.random.default_rng(3), first_order(np.full((2, 2), 0.5)), 5000)
     found = named(diagnose_chain(counted([path]), MarkovChain([[0.5, 0.5], [0.5, 0.5]])), "dependence")
-    assert found.verdict == "fine"
-    assert "Independent() may describe" in found.meaning
-    assert "must not be assumed" in named(diagnose_chain(statistics([[60, 20], [20, 60]]), CHAIN), "dependence").meaning
+    assert (found.verdict, found.word) == ("fine", "not seen")
+    assert "a test that would have seen it: Independent() may describe" in found.meaning
+
+
+def test_dependence_is_present_not_fine() -> None:
+    found = named(diagnose_chain(statistics([[60, 20], [20, 60]]), CHAIN), "dependence")
+    assert str(found).startswith("✓ dependence: present. ")
+    assert "must not be assumed" in found.meaning
+
+
+def test_a_sparse_table_tells_nothing() -> None:
+    """111 states and 1,460 transitions, p = 1: nobody may conclude that the records are independent."""
+    rng = np.random.default_rng(0)
+    counts = np.zeros((111, 111), dtype=int)
+    states = rng.choice(111, 1461, p=rng.dirichlet(np.ones(111)))
+    np.add.at(counts, (states[:-1], states[1:]), 1)
+    diagnosis = diagnose_chain(statistics(counts), MarkovChain.from_counts(counts, smoothing=0.1))
+    found = named(diagnosis, "dependence")
+    assert found.values["p_value"] > 0.99
+    assert str(found).startswith("– dependence: too sparse to tell. ")
+    assert "Independent()" not in str(diagnosis)
+    assert re.search(r"about \d+,000 transitions would be needed", found.meaning)
+    assert "Do not take the records for independent" in found.advice
+    assert diagnosis.verdict == "not tested"
 
 
 def test_an_order_2_chain_is_a_violation() -> None:
@@ -160,7 +184,7 @@ def test_a_model_fitted_to_these_counts_agrees_by_construction() -> None:
     for smoothing in (0.0, 1.0):
         chain = MarkovChain.from_counts(counts, smoothing=smoothing)
         found = named(diagnose_chain(statistics(counts), chain), "probabilities")
-        assert found.verdict == "not tested"
+        assert (found.verdict, found.word, found.figure) == ("fine", "by construction", "")
         assert "these very transitions" in found.meaning
 
 
@@ -181,7 +205,7 @@ def test_degrees_of_freedom_count_what_was_seen() -> None:
 
     def freedom(triples: NDArray[np.int64], entities: NDArray[np.int64]) -> tuple[float, ...]:
         found = diagnose_chain(
-            statistics(entities.sum(axis=0), triples=triples, halves=entities[:2], entities=entities), chain
+            ChainStatistics(range(3), entities.sum(axis=0), triples, entities[:2], entities, len(entities), 5000), chain
         )
         names = ("dependence", "order", "same over time", "same for all entities")
         return tuple(named(found, name).values["degrees_of_freedom"] for name in names)
@@ -193,15 +217,18 @@ def test_degrees_of_freedom_count_what_was_seen() -> None:
     assert freedom(triples, entities) == (4, 2 * 1 + 2 * 2 + 1 * 2, 1 + 2 + 2, 3 * 1 + 3 * 2 + 3 * 2)
 
 
-def test_few_and_unseen_transitions_are_doubtful() -> None:
+def test_few_and_unseen_transitions_are_too_few_to_tell() -> None:
     chain = MarkovChain.from_counts([[97, 3], [3, 1]])
     found = named(diagnose_chain(statistics([[97, 3], [3, 1]]), chain), "enough data")
-    assert found.verdict == "doubtful"
+    assert found.verdict == "not tested"
     assert found.values["expected_below_5"] == 3
+    assert "About 520 transitions would be needed" in found.meaning
     assert "rarely left: [1]" in found.figure
     assert "credibility=" in found.advice
-    unseen = MarkovChain.from_counts([[90, 10], [100, 0]])
-    assert named(diagnose_chain(statistics([[90, 10], [100, 0]]), unseen), "enough data").values["never_seen"] == 1
+    for visits, verdict in ((160, "not tested"), (161, "fine")):
+        counts = [[90, 10], [visits, 0]]
+        unseen = named(diagnose_chain(statistics(counts), MarkovChain.from_counts(counts)), "enough data")
+        assert (unseen.verdict, unseen.values["never_seen"]) == (verdict, 1)
 
 
 def test_gaps_are_counted_and_missing_ones_must_be_declared() -> None:
@@ -211,6 +238,34 @@ def test_gaps_are_counted_and_missing_ones_must_be_declared() -> None:
     assert (found.verdict, found.values["missing_transitions"]) == ("fine", 100)
     assert named(diagnose_chain(counted([path]), without), "gaps").verdict == "violated"
     assert named(diagnose_chain(counted([[0, 1, 0, 1]]), without), "gaps").verdict == "fine"
+
+
+def test_a_chain_longer_than_the_model_is_a_violation() -> None:
+    path = walk(np.random.default_rng(1), first_order(TRANSITION), 3000)
+    given = replace(counted([path]), longest=3000)
+    for length, verdict in ((3000, "fine"), (2999, "violated")):
+        diagnosis = diagnose_chain(given, MarkovChain(TRANSITION, length=length))
+        assert verdicts(diagnosis)["length"] == verdict
+    assert "length" not in verdicts(diagnose_chain(given, CHAIN))
+
+
+def test_absent_rows_are_taken_on_trust_without_a_step() -> None:
+    path = walk(np.random.default_rng(1), first_order(TRANSITION), 3000)
+    trusted = [diagnose_chain(replace(counted([path]), spaced=spaced), CHAIN).trusted for spaced in (False, True)]
+    assert ["No rows are absent" in " ".join(each) for each in trusted] == [True, False]
+
+
+@pytest.mark.parametrize(("length", "verdict"), [(100, "not tested"), (5000, "fine")])
+def test_fine_needs_a_test_with_power(length: int, verdict: str) -> None:
+    path = walk(np.random.default_rng(8), first_order(TRANSITION), length)
+    diagnosis = diagnose_chain(counted([path]), CHAIN)
+    found = verdicts(diagnosis)
+    assert (found["order"], found["same over time"], found["probabilities"]) == (verdict,) * 3
+    assert diagnosis.verdict == verdict
+    if verdict == "not tested":
+        order = named(diagnosis, "order")
+        assert order.values["power"] < 0.8
+        assert "about 1,400 transitions would be needed" in order.meaning
 
 
 def test_too_many_states_leave_the_order_untested() -> None:
@@ -248,15 +303,17 @@ def test_it_reads_as_paragraphs_a_table_and_json() -> None:
     path = walk(np.random.default_rng(1), first_order(TRANSITION), 3000)
     diagnosis = diagnose_chain(counted([path]), CHAIN)
     paragraphs = str(diagnosis).split("\n\n")
-    assert len(paragraphs) == 2 + len(diagnosis.findings)
-    assert "3,000 records of 1 entity. Verdict: not tested." in paragraphs[0]
-    assert paragraphs[1].startswith("✓ dependence: fine. Does the next record")
+    assert len(paragraphs) == 3 + len(diagnosis.findings)
+    assert "3,000 records of 1 entity. Verdict: fine." in paragraphs[0]
+    assert paragraphs[1].startswith("✓ dependence: present. Does the next record")
     assert "No guarantee" not in paragraphs[0]
     assert "no guarantee covers it" in paragraphs[-1]
-    assert len(diagnosis.overview().splitlines()) == 2 + len(diagnosis.findings)
+    assert paragraphs[-2].startswith("Taken on trust: The first record is in the stationary law")
+    assert "time of day, weekday, season; " in paragraphs[-2]
+    assert len(diagnosis.table().splitlines()) == 2 + len(diagnosis.findings)
     document = json.loads(diagnosis.to_json())
     assert document == diagnosis.to_dict()
-    assert document["verdict"] == "not tested"
+    assert document["verdict"] == "fine"
     assert document["findings"][0].keys() >= {"name", "tested", "figure", "verdict", "meaning", "advice", "values"}
 
 
@@ -296,23 +353,3 @@ def test_importing_is_light() -> None:
     code = "import sys, bayesdp.diagnostics; print([m for m in ('scipy.stats', 'statsmodels') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.skipif(not ACTIVITY.exists(), reason=f"the Activity data are not at {ACTIVITY}")
-def test_activity_is_not_of_order_1() -> None:
-    with ACTIVITY.open() as file:
-        path = [None if row["steps"] == "NA" else int(int(row["steps"]) > 0) for row in csv.DictReader(file)]
-    found = counted([path])
-    assert found.counts.tolist() == [[9713, 1295], [1295, 2955]]
-    diagnosis = diagnose_chain(found, MarkovChain.from_counts(found.counts, length=15264, gaps=True))
-    assert verdicts(diagnosis) == {
-        "dependence": "fine",
-        "order": "violated",
-        "same over time": "violated",
-        "same for all entities": "not tested",
-        "enough data": "fine",
-        "gaps": "fine",
-        "probabilities": "not tested",
-    }
-    assert named(diagnosis, "order").values["least_bic_order"] == 2
-    assert named(diagnosis, "gaps").values["missing_transitions"] == 5

@@ -579,28 +579,65 @@ def walkers(people: int, seed: int) -> dict[str, tuple[str, list[Any]]]:
     return {"who": ("string", names), "t": ("int64", times), "s": ("int64", states)}
 
 
-def diagnoses(frame_of: FrameOf, engine: str, *, wide: bool = True) -> list[str]:
-    """Return what every kind of model has to say about its own table, as JSON."""
-    pytest.importorskip("statsmodels")
+def by_clock() -> dict[str, tuple[str, list[Any]]]:
+    """Return three meters read every six hours: the moment, the day and the time of the day, and a state."""
+    draw = random.Random(5)
+    moments = [dt.datetime(2024, 1, 30) + dt.timedelta(hours=6 * i) for i in range(160)]
+    rows = [(meter, moment, int(draw.random() < 0.3)) for meter in "abc" for moment in moments]
+    draw.shuffle(rows)
+    return {
+        "meter": ("string", [meter for meter, _, _ in rows]),
+        "moment": ("timestamp[us]", [moment for _, moment, _ in rows]),
+        "day": ("date32[day]", [moment.date() for _, moment, _ in rows]),
+        "slot": ("int64", [100 * moment.hour for _, moment, _ in rows]),
+        "s": ("int64", [state for _, _, state in rows]),
+    }
+
+
+IN_ORDER = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow")
+"""The engines whose rows come in an order, so that a trend within groups can be seen."""
+
+BY_POSITION = ("position", "equal variances")
+
+
+def diagnoses(frame_of: FrameOf, engine: str, *, wide: bool = True) -> list[dict[str, Any]]:
+    """Return what every kind of model has to say about its own table, but for what needs an order of rows."""
     walks, families = frame_of(engine, walkers(130, 3)), frame_of(engine, FAMILY_COLUMNS)
+    meters = frame_of(engine, by_clock())
     chain = MarkovChain.fit(walks, state="s", order_by="t", entity="who", step=1, missing="drop")
     roles = GaussianGroups.fit(families, value="height", group="family", role="role", missing="drop")
     members = GaussianGroups.fit(families, value="weight", group=["house", "door"])
     found = [chain.diagnose(walks), roles.diagnose(families), members.diagnose(families)]
+    for order in ("moment", ["day", "slot"]):
+        found.append(MarkovChain.fit(meters, state="s", order_by=order, entity="meter").diagnose(meters))
+        assert {"time of day", "weekday", "season", "independent entities"} <= {
+            each.name for each in found[-1].findings
+        }
+    assert found[-1].findings == found[-2].findings
+    by_position = [finding for finding in found[2].findings if finding.name in BY_POSITION]
+    if engine in IN_ORDER:
+        assert [finding.verdict for finding in by_position] == ["not tested", "not tested"]
+        assert "intraclass correlation" in by_position[0].figure
+    else:
+        assert [finding.name for finding in by_position] == ["position"]
+        assert "come in no order" in by_position[0].meaning
     if wide:
         columns = wide_columns()
         groups = frame_of(engine, columns)
         found.append(GaussianGroups.fit(groups, value=list(columns)).diagnose(groups))
-    return [diagnosis.to_json() for diagnosis in found]
+    documents = [diagnosis.to_dict() for diagnosis in found]
+    documents[2]["findings"] = [each for each in documents[2]["findings"] if each["name"] not in BY_POSITION]
+    del documents[2]["verdict"]
+    return documents
 
 
 @pytest.fixture(scope="module")
-def wanted(frame_of: FrameOf) -> list[str]:
+def wanted(frame_of: FrameOf) -> list[dict[str, Any]]:
     return diagnoses(frame_of, "polars")
 
 
 @pytest.mark.parametrize("engine", [engine for engine in ENGINES if engine != "polars"])
-def test_diagnoses_are_the_same_everywhere(engine: str, frame_of: FrameOf, wanted: list[str]) -> None:
+def test_diagnoses_are_the_same_everywhere(engine: str, frame_of: FrameOf, wanted: list[dict[str, Any]]) -> None:
     assert diagnoses(frame_of, engine) == wanted
 
 
@@ -610,7 +647,7 @@ with_spark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning
 
 
 @with_spark
-def test_spark(frame_of: FrameOf, spark: Any, wanted: list[str]) -> None:
+def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> None:
     """Every statistic once; `test_spark_compiled` has them all."""
     frame = frame_of("spark", COLUMNS)
     questions = [question for kind in QUESTIONS.values() for question in kind]
@@ -622,7 +659,7 @@ def test_spark(frame_of: FrameOf, spark: Any, wanted: list[str]) -> None:
         state, _, layout, _ = CHAINS[name]
         assert transitions(frame, state, ChainLayout(**layout), "drop") == expected_transitions(CHAINS[name]), name
     check_wide(frame_of("spark", wide_columns()))
-    assert diagnoses(frame_of, "spark", wide=False) == wanted[:3]
+    assert diagnoses(frame_of, "spark", wide=False) == wanted[:5]
     check_spark_names(frame_of, spark)
 
 

@@ -212,7 +212,7 @@ def operations(path: Path) -> list[Callable[[], object]]:
         lambda: Ledger(path),
         lambda: ledger.account("steps", model=MODEL, description={"records": 9}, budget=2.0).state(),
         lambda: ledger.account("new", model=MODEL, description={"records": 7}, budget=2.0),
-        lambda: ledger.check_model("steps", MODEL),
+        lambda: ledger.check_model("steps", MODEL, budget=None),
         lambda: account.state("q", "r"),
         lambda: account.state().unanswered("q"),
         lambda: account.answers("q"),
@@ -262,7 +262,7 @@ def chain_again(database: sqlite3.Connection) -> None:
     rows = database.execute("SELECT rowid, * FROM bayesdp_entries ORDER BY rowid").fetchall()
     last = "0" * 64
     for rowid, *columns, _, _ in rows:
-        entry = Entry(*columns, last).sealed()
+        entry = Entry(*[*columns, last]).sealed()
         last = entry.hash
         hashes = (entry.previous, entry.hash, rowid)
         database.execute("UPDATE bayesdp_entries SET previous = ?, hash = ? WHERE rowid = ?", hashes)

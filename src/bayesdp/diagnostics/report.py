@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesdp.models.diagnosis import Finding, Verdict
 
-__all__ = ["DOUBTFUL", "VIOLATED", "Outcome", "UntestableError", "check", "judge", "shown_p"]
+__all__ = ["DOUBTFUL", "VIOLATED", "Outcome", "UntestableError", "by_construction", "check", "judge", "shown_p"]
 
 DOUBTFUL = 0.01
 """A p-value below this is doubtful."""
@@ -24,15 +24,20 @@ VIOLATED = 0.001
 _SMALLEST_SHOWN = 1e-16
 
 
-def judge(p_value: float, large: bool) -> Verdict:
-    """Return the verdict on a p-value, `large` telling whether the deviation is big enough to matter.
+def judge(p_value: float, large: bool, powerful: bool = True) -> Verdict:
+    """Return the verdict on a p-value.
 
-    >>> judge(0.2, True), judge(0.005, True), judge(1e-9, False), judge(1e-9, True)
-    ('fine', 'doubtful', 'doubtful', 'violated')
+    large:    whether the deviation is big enough to matter.
+    powerful: whether the test would have seen one that is; if not, seeing nothing tells nothing.
+
+    >>> judge(0.2, True), judge(0.005, True), judge(1e-9, False), judge(1e-9, True), judge(0.2, False, False)
+    ('fine', 'doubtful', 'doubtful', 'violated', 'not tested')
     """
     if p_value < VIOLATED and large:
         return "violated"
-    return "doubtful" if p_value < DOUBTFUL else "fine"
+    if p_value < DOUBTFUL:
+        return "doubtful"
+    return "fine" if powerful else "not tested"
 
 
 def shown_p(p_value: float) -> str:
@@ -53,6 +58,12 @@ class Outcome:
     meaning: str
     advice: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
+    word: str = ""
+
+
+def by_construction(meaning: str) -> Outcome:
+    """Return the outcome of what cannot be otherwise: no test, but nothing is left open either."""
+    return Outcome("fine", "", meaning, word="by construction")
 
 
 class UntestableError(Exception):
@@ -83,7 +94,9 @@ def check(name: str, tested: str) -> Callable[[Callable[P, Outcome]], Callable[P
                 return Finding(name, tested, "", "not tested", str(reason), reason.advice)
             if not all(map(math.isfinite, found.values.values())):
                 return Finding(name, tested, "", "not tested", "The figures are beyond the range of floats.", "")
-            return Finding(name, tested, found.figure, found.verdict, found.meaning, found.advice, found.values)
+            return Finding(
+                name, tested, found.figure, found.verdict, found.meaning, found.advice, found.values, found.word
+            )
 
         return examined
 

@@ -6,6 +6,7 @@ import datetime
 import math
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from itertools import groupby
@@ -17,9 +18,10 @@ import narwhals as nw
 import numpy as np
 
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
-from bayesdp.errors import FrameError
+from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.frames.aggregates import row_count
-from bayesdp.frames.groups import check_roles, checked_groups, role_tables
+from bayesdp.frames.clocks import clocks
+from bayesdp.frames.groups import check_roles, checked_groups, group_moments, role_tables
 from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
@@ -34,6 +36,12 @@ MOST_TRIPLES = 50
 
 MOST_ENTITIES = 100
 """So many of the entities with most records are compared with one another."""
+
+MOST_AT_ONCE = 10
+"""Up to so many states, what all clocks showed is counted at once."""
+
+MOST_TIMES = 100_000
+"""So many counts of pairs at one time are looked at, of the first times."""
 
 MOST_GROUPS = 5000
 """So many groups are looked at one by one; more would not make a test of normality wiser."""
@@ -52,44 +60,114 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
         )
     with reading(table):
-        counts, halves, triples = _chain_counts(chains, states, found.records + found.missing)
-        entities = _entity_counts(chains, states) if found.entities > 1 else None
-    statistics = ChainStatistics(states, counts, triples, halves, entities, found.entities, found.records)
+        counts, halves, triples, starts = _chain_counts(chains, states, found.records + found.missing)
+        by_clock = _clock_counts(chains, states)
+        several = found.entities > 1
+        entities = _entity_counts(chains, states) if several else None
+        together = _shared_times(chains, states) if several else None
+    statistics = ChainStatistics(
+        states,
+        counts,
+        triples,
+        halves,
+        entities,
+        found.entities,
+        found.records,
+        longest=found.longest,
+        spaced=layout.step is not None,
+        clocks=by_clock,
+        clockless="the columns that order the records hold no dates or times",
+        together=together,
+        starts=starts,
+    )
     return _dated(diagnose_chain(statistics, model), table, found.records + found.missing)
 
 
 def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
     """Return the diagnosis with the table it saw and the day; where the table lies is nobody's business."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return replace(diagnosis, date=today, table=Path(table.name).name or table.name, rows=rows)
+    return replace(diagnosis, date=today, table_name=Path(table.name).name or table.name, rows=rows)
 
 
 def _rule(layout: ChainLayout | GroupLayout) -> Missing:
     return "drop" if layout.dropped else "error"
 
 
-def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tuple[Any, Any, Any]:
-    """Return the counts of pairs, of pairs in each half of every chain's records, and of triples."""
+def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tuple[Any, Any, Any, Any]:
+    """Return the counts of pairs, of pairs in each half of every chain's records, of triples, and of first states."""
     position = chains.ordered(nw.col("o0").cum_count())
     length: Any = nw.col("o0").count().over(*chains.entities) if chains.entities else nw.lit(rows)
     keys = {"i": position, "m": length, "p": chains.before("s"), "n": nw.col("s")}
-    after = {"h": (nw.col("i") * 2 > nw.col("m")).cast(nw.Int64)}
+    after = {"h": (nw.col("i") * 2 > nw.col("m")).cast(nw.Int64), "f": (nw.col("i") == 1).cast(nw.Int64)}
     with_triples = len(states) <= MOST_TRIPLES
     if with_triples:
         keys["pp"] = chains.before("s", 2)
         after["rp"] = chains.before("r")
-    found = chains.count(keys, after=after, by=("p", "n", "h", *(("pp", "rp") if with_triples else ())))
+    found = chains.count(keys, after=after, by=("p", "n", "h", "f", *(("pp", "rp") if with_triples else ())))
     index = chains.places(states)
     size = len(states)
     halves = np.zeros((2, size, size), dtype=np.int64)
     triples = np.zeros((size, size, size), dtype=np.int64) if with_triples else None
-    for (before, now, half, *earlier, relation), count in found.items():
+    starts = np.zeros(size, dtype=np.int64)
+    for (before, now, half, first, *earlier, relation), count in found.items():
+        if first and now is not None:
+            starts[index[now]] += count
         if relation != FOLLOWS or before is None or now is None:
             continue
         halves[int(half or 0), index[before], index[now]] += count
         if triples is not None and earlier[0] is not None and earlier[1] == FOLLOWS:
             triples[index[earlier[0]], index[before], index[now]] += count
-    return halves.sum(axis=0), halves, triples
+    return halves.sum(axis=0), halves, triples, starts
+
+
+def _clock_counts(chains: Sequences, states: Sequence[Scalar]) -> dict[str, Any]:
+    """Return for each clock the counts of pairs by what it showed at the earlier record, (values, states, states).
+
+    Of two clocks of one name the first that showed several values counts. Values come in no order: engines number the
+    days of a week as they please.
+    """
+    shown = clocks(chains)
+    index = chains.places(states)
+    tables: list[dict[Any, Any]] = [{} for _ in shown]
+    everything, one_by_one = [range(len(shown))] if shown else [], [[i] for i in range(len(shown))]
+    for some in everything if len(states) <= MOST_AT_ONCE else one_by_one:
+        names = {f"k{i}": shown[i].showed for i in some}
+        pairs = {"p": chains.before("s"), "n": nw.col("s")}
+        for (before, now, *values, relation), count in chains.count(pairs, after=names, by=("p", "n", *names)).items():
+            if relation == FOLLOWS and before is not None and now is not None:
+                for i, value in zip(some, values, strict=True):
+                    empty = np.zeros((len(states), len(states)), dtype=np.int64)
+                    tables[i].setdefault(value, empty)[index[before], index[now]] += count
+    counts: dict[str, Any] = {}
+    for clock, table in zip(shown, tables, strict=True):
+        if table and len(counts.get(clock.name, ())) < 2:
+            counts[clock.name] = np.array(sorted(each.tolist() for each in table.values()))
+    return counts
+
+
+def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
+    """Return the counts of pairs at each of the first times that several entities share, (times, states, states)."""
+
+    def by_time(frame: Any) -> Any:
+        counted = chains.related(frame, {"p": chains.before("s"), "n": nw.col("s")})
+        counted = counted.group_by(*chains.orders, "p", "n", "r").agg(nw.len().alias("count"))
+        return counted.sort(*chains.orders).head(MOST_TIMES)
+
+    index = chains.places(states)
+    parts = chains.table.parts(by_time)
+    width = len(chains.orders)
+    ends = [part[-1][:width] for part in parts if len(part) == MOST_TIMES]
+    times: dict[Any, Any] = {}
+    for part in parts:
+        for *time, before, now, relation, count in part:
+            first, second = plain(before), plain(now)
+            if plain(relation) != FOLLOWS or first is None or second is None:
+                continue
+            if not ends or tuple(time) < min(ends):
+                table = times.setdefault(tuple(time), np.zeros((len(states), len(states)), dtype=np.int64))
+                table[index[first], index[second]] += whole(count)
+    shared = [table for table in times.values() if table.sum() > 1]
+    return np.array(shared).reshape(len(shared), len(states), len(states))
 
 
 def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
@@ -120,8 +198,9 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
     """Diagnose normal groups on a table, in the columns the model was fitted on."""
     assert model.layout is not None, "GaussianGroups.diagnose sees to that"
     layout, table = model.layout, scan(source)
+    rule = _rule(layout)
     with reading(table):
-        picked = checked_groups(table, layout, _rule(layout))
+        picked = checked_groups(table, layout, rule)
         exchangeable = not layout.wide and layout.role is None
         sample = _records_by_group(picked, layout) if exchangeable else _groups_by_role(picked, layout)
         rows = row_count(table)
@@ -129,6 +208,9 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
         raise FrameError(
             f"the roles in {table.name} are not those of the model, {', '.join(model.moments.roles)}; fit it again"
         )
+    if model.moments is not None:
+        with suppress(InvalidInputError):  # what has no moments is diagnosed all the same
+            sample = replace(sample, moments=group_moments(table, layout, rule))
     return _dated(diagnose_groups(sample, model), table, rows)
 
 
@@ -142,8 +224,12 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
 
     found = [row for part in groups.parts(first) for row in part]
     rows = [row[len(keys) :] for row in sorted(found, key=lambda row: row[: len(keys)])[:MOST_GROUPS]]
-    total = sum(whole(part[0][0]) for part in groups.parts(lambda frame: frame.select(nw.len())))
-    check_roles(table, {role: sum(whole(row[2 * i + 1]) > 1 for row in rows) for i, role in enumerate(roles)})
+    total, *twice = _sums(
+        groups,
+        nw.col("n0") * 0 + 1,
+        *(nw.when(nw.col(f"n{i}") > 1).then(nw.lit(1)).otherwise(nw.lit(0)) for i in range(len(roles))),
+    )
+    check_roles(table, dict(zip(roles, twice, strict=True)))
     values = [
         [float(grid.total(whole(row[2 * i]), 1)) if whole(row[2 * i + 1]) else math.nan for i, grid in enumerate(grids)]
         for row in rows
@@ -151,28 +237,78 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
     return GroupSample(roles, np.array(values), total, False)
 
 
+def _sums(table: Table, *columns: nw.Expr) -> list[int]:
+    """Return the sums of derived columns."""
+    names = [f"t{i}" for i in range(len(columns))]
+
+    def totals(frame: Any) -> Any:
+        return frame.select(**dict(zip(names, columns, strict=True))).select(*(nw.col(name).sum() for name in names))
+
+    parts = [list(map(whole, part[0])) for part in table.parts(totals)]
+    return [sum(part[i] for part in parts) for i in range(len(names))]
+
+
 def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
+    """Return groups of members without roles: in no order, and in that of the rows if there is one."""
+    numbered = _numbered(table)
     keys = [f"g{i}" for i in range(len(layout.group))]
     named = {key: nw.col(column) for key, column in zip(keys, layout.group, strict=True)}
+    named |= {"v": nw.col(layout.value[0]), "row": nw.col(layout.value[0]) if numbered is None else nw.col(_ROW)}
     most = 4 * MOST_GROUPS
 
     def first(frame: Any) -> Any:
-        records = frame.select(**named, v=nw.col(layout.value[0])).filter(~nw.col("v").is_null())
-        return records.sort(*keys, "v").head(most)
+        return frame.select(**named).sort(*keys, "row").select(*keys, "v").head(most)
 
-    def groups(frame: Any) -> Any:
-        return frame.select(**named).group_by(*keys).agg(nw.len().alias("n")).select(nw.len())
+    def sizes(frame: Any) -> Any:
+        counted = frame.select(**named).group_by(*keys).agg(nw.col("v").count().alias("m"))
+        return counted.with_columns(one=nw.col("m") * 0 + 1).select(nw.col("one").sum(), nw.col("m").max())
 
-    table = table.together(layout.group)
-    total = sum(whole(part[0][0]) for part in table.parts(groups))
+    table = (numbered or table).together(layout.group)
+    totals = [list(map(whole, part[0])) for part in table.parts(sizes)]
     found: list[tuple[Any, list[float]]] = []
     for part in table.parts(first):
-        mine = [(key, [float(row[-1]) for row in rows]) for key, rows in groupby(part, key=lambda row: row[:-1])]
+        mine = [(key, [_float(row[-1]) for row in rows]) for key, rows in groupby(part, key=lambda row: row[:-1])]
         found += mine[:-1] if len(part) == most else mine
-    sample = [values for _, values in sorted(found, key=lambda pair: pair[0])[:MOST_GROUPS]]
-    shuffle = random.Random(0).shuffle  # noqa: S311 (members have no order; the one they were sorted in must not show)
-    for group in sample:
+    ordered = [values for _, values in sorted(found, key=lambda pair: pair[0])[:MOST_GROUPS]]
+    ordered = [group for group in ordered if not all(map(math.isnan, group))]
+    shuffle = random.Random(0).shuffle  # noqa: S311 (members have no order; the one they came in must not show)
+    shuffled = [sorted(value for value in group if not math.isnan(value)) for group in ordered]
+    for group in shuffled:
         shuffle(group)
-    size = max(map(len, sample), default=0)
-    values = np.array([group + [math.nan] * (size - len(group)) for group in sample]).reshape(len(sample), size)
-    return GroupSample([f"member {i + 1}" for i in range(size)], values, total, True)
+    size = max(map(len, ordered), default=0)
+    return GroupSample(
+        [f"member {i + 1}" for i in range(size)],
+        _padded(shuffled, size),
+        sum(groups for groups, _ in totals),
+        True,
+        positions=None if numbered is None else _padded(ordered, size),
+        largest=max(largest for _, largest in totals),
+    )
+
+
+_ROW = "which row"
+
+
+def _numbered(table: Table) -> Table | None:
+    """Return the table with a column that tells the order of its rows, or None if its engine knows none.
+
+    Files and frames of pandas, Polars and PyArrow have an order; a database and a cluster return rows as they please.
+    """
+    native: Any = table.frame.to_native()
+    if table.engine.is_polars():
+        native = native.with_row_index(_ROW)
+    elif table.engine.is_pandas():
+        native = native.assign(**{_ROW: range(len(native))})
+    else:
+        return None
+    frame = nw.from_native(native).lazy()
+    return replace(table, frame=frame, schema=frame.collect_schema())
+
+
+def _float(value: object) -> float:
+    number = plain(value)
+    return math.nan if number is None else float(number)
+
+
+def _padded(groups: Sequence[Sequence[float]], size: int) -> Any:
+    return np.array([[*group, *[math.nan] * (size - len(group))] for group in groups]).reshape(len(groups), size)

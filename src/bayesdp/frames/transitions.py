@@ -162,6 +162,12 @@ class Sequences:
             "apart, so they have no place in a chain; fill these columns in or remove the records"
         )
 
+    def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
+        """Return a frame of these chains with columns that run along them and `r`, how each relates to the last."""
+        frame = frame.sort(*self.entities, *self.orders) if self.table.in_pandas else frame
+        earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
+        return frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
+
     def count(
         self,
         keys: Mapping[str, nw.Expr],
@@ -179,10 +185,7 @@ class Sequences:
         names = [*(by or keys), "r"]
 
         def grouped(frame: Any) -> Any:
-            frame = frame if of is None else frame.filter(of)
-            frame = frame.sort(*self.entities, *self.orders) if self.table.in_pandas else frame
-            earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
-            frame = frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
+            frame = self.related(frame if of is None else frame.filter(of), keys)
             frame = frame.with_columns(**after) if after else frame
             return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
 

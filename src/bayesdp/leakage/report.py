@@ -141,11 +141,11 @@ class Leakage(Document):
 def denial(model: Model) -> tuple[str, ...]:
     """Return that a table has denied the model's assumption, as one sentence; none if no table has."""
     diagnosis = model.diagnosis
-    if diagnosis is None or diagnosis.verdict != "violated":
+    if diagnosis is None or not diagnosis.violated:
         return ()
-    names = ", ".join(finding.name for finding in diagnosis.findings if finding.verdict == "violated")
+    names = ", ".join(diagnosis.violated)
     when = f" ({diagnosis.date})" if diagnosis.date else ""
-    return (f"The data speak against that assumption: {diagnosis.table}{when} has it violated: {names}.",)
+    return (f"The data speak against that assumption: {diagnosis.table_name}{when} has it violated: {names}.",)
 
 
 def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Adversary | None = None) -> Leakage:

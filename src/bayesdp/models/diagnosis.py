@@ -118,21 +118,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis(Document):
-    """What the data say about a model: `overview()` is the short form, `brief` what may travel with an answer.
+    """What the data say about a model: `table()` is the short form, `brief` what may travel with an answer.
 
     assumption: the model's assumption, as the end of a sentence that begins "if".
     records:    how many records were looked at.
     basis:      the same in words, with the entities or groups they belong to.
     trusted:    what is taken on trust, for no test of this table can see it: sentences.
     date:       the day of the diagnosis, in UTC, such as "2026-11-16"; empty if it is not known.
-    table:      the name of the table that was looked at, without the folders it lies in.
+    table_name: the name of the table that was looked at, without the folders it lies in.
     rows:       how many rows that table has, those with missing values included.
 
     >>> fine = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "")
     >>> diagnosis = Diagnosis("the records follow a chain", (fine,), 100, "100 records of 1 entity")
     >>> diagnosis.verdict
     'fine'
-    >>> print(diagnosis.overview())
+    >>> print(diagnosis.table())
     assumption  verdict  figure
     ----------  -------  -------
     order          fine  p = 0.7
@@ -144,7 +144,7 @@ class Diagnosis(Document):
     basis: str
     trusted: tuple[str, ...] = ()
     date: str = ""
-    table: str = "the table"
+    table_name: str = "the table"
     rows: int = 0
 
     def __post_init__(self) -> None:
@@ -157,7 +157,7 @@ class Diagnosis(Document):
         object.__setattr__(self, "findings", tuple(self.findings))
         object.__setattr__(self, "trusted", tuple(self.trusted))
         object.__setattr__(self, "date", _date(self.date))
-        validation.line("the table of a diagnosis", self.table, ModelError)
+        validation.line("the table of a diagnosis", self.table_name, ModelError)
         for name in ("records", "rows"):
             number = validation.natural(f"the {name} of a diagnosis", getattr(self, name), ModelError, least=0)
             object.__setattr__(self, name, number)
@@ -168,23 +168,28 @@ class Diagnosis(Document):
         return worst(*(finding.verdict for finding in self.findings))
 
     @property
+    def violated(self) -> tuple[str, ...]:
+        """The names of the assumptions that the data deny."""
+        return tuple(finding.name for finding in self.findings if finding.verdict == "violated")
+
+    @property
     def brief(self) -> dict[str, Any]:
         """The verdicts as a short JSON object, for answers and ledgers: no figures, which are exact statistics."""
         return {
             "verdict": self.verdict,
             "date": self.date,
-            "table": self.table,
+            "table": self.table_name,
             "rows": self.rows,
             "findings": [{"name": finding.name, "verdict": finding.verdict} for finding in self.findings],
         }
 
     def __str__(self) -> str:
-        seen = f"{self.table}, {self.date}: {self.basis}" if self.date else self.basis
+        seen = f"{self.table_name}, {self.date}: {self.basis}" if self.date else self.basis
         head = f"Assumed: {self.assumption}. Looked at: {seen}. Verdict: {self.verdict}."
         trust = [" ".join(["Taken on trust:", *self.trusted])] if self.trusted else []
         return "\n\n".join([head, *map(str, self.findings), *trust, " ".join(NOTES)])
 
-    def overview(self) -> str:
+    def table(self) -> str:
         """Return the verdicts as a text table, each with the first of its figures or the reason for none."""
         rows = [
             [finding.name, finding.shown, finding.figure.partition(";")[0] or finding.meaning]
@@ -197,7 +202,7 @@ class Diagnosis(Document):
         return {
             "assumption": self.assumption,
             "date": self.date,
-            "table": self.table,
+            "table": self.table_name,
             "rows": self.rows,
             "records": self.records,
             "basis": self.basis,
@@ -225,7 +230,8 @@ class Diagnosis(Document):
         verdict = _check_verdict(entries.pop("verdict"))
         findings = validation.items("the findings of a diagnosis", entries.pop("findings"), ModelError)
         trusted = _texts("what a diagnosis takes on trust", entries.pop("trusted"))
-        read = cls(**entries, findings=tuple(map(Finding.from_dict, findings)), trusted=trusted)
+        table = entries.pop("table")
+        read = cls(**entries, table_name=table, findings=tuple(map(Finding.from_dict, findings)), trusted=trusted)
         if verdict != read.verdict:
             raise ModelError(f'the diagnosis says "{verdict}", but its findings come to "{read.verdict}"')
         return read
