@@ -219,7 +219,7 @@ class Session:
             date, denied = diagnosis.date or "an unknown date", ", ".join(diagnosis.violated)
             raise ModelError(
                 f"the model's diagnosis of {date} says that {diagnosis.table_name} does not follow it (violated: "
-                f"{denied}), so nothing would be proven about a release; take a model that the data do not deny, or say "
+                f"{denied}), so nothing would be proven about a release; take a model the data do not deny, or say "
                 'accept="reason" (--accept-violated REASON), which the ledger and the statement keep'
             )
         return reason
