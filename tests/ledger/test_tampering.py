@@ -262,7 +262,7 @@ def chain_again(database: sqlite3.Connection) -> None:
     rows = database.execute("SELECT rowid, * FROM bayesdp_entries ORDER BY rowid").fetchall()
     last = "0" * 64
     for rowid, *columns, _, _ in rows:
-        entry = Entry(*columns, last).sealed()
+        entry = Entry(*[*columns, last]).sealed()
         last = entry.hash
         hashes = (entry.previous, entry.hash, rowid)
         database.execute("UPDATE bayesdp_entries SET previous = ?, hash = ? WHERE rowid = ?", hashes)
