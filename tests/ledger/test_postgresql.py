@@ -1,5 +1,6 @@
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -105,6 +106,30 @@ def test_a_ledger_without_the_right_to_write_is_an_error(address: str) -> None:
     assert reader.state().charges == 0
     with pytest.raises(LedgerError, match="permission denied"):
         reader.charge(count)
+
+
+@pytest.mark.slow
+def test_an_old_account_is_charged_by_somebody_who_may_not_make_its_index(address: str) -> None:
+    (opened,) = open_account(address)._ledger.entries()
+    body = '{"budget":100.0,"description":{},"model":{}}'  # without a seal, as version 0.1 wrote it
+    old = replace(opened, body=body).sealed()
+    with psycopg.connect(address) as connection:
+        name = str(connection.info.options).rpartition("=")[2]
+        connection.execute("DROP INDEX bayesdp_entries_changes")
+        connection.execute("CREATE ROLE writer LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO writer".encode())
+        connection.execute(f"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA {name} TO writer".encode())
+        connection.execute("UPDATE bayesdp_entries SET body = %s, hash = %s", (old.body, old.hash))
+        connection.execute("UPDATE bayesdp_ledger SET head = %s", (old.hash,))
+    writer = open_account(address.replace("postgres@", "writer@"))
+    assert writer.charge(count).entry == 2
+    assert writer.charge(count).state.charges == 2
+    ledger = Ledger(address)
+    assert ledger.verify().ok
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE bayesdp_accounts SET budget = 1000")
+    with pytest.raises(LedgerError, match="not what its entries add up to"):
+        writer.charge(count)
 
 
 @pytest.mark.slow
