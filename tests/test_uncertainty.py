@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+import bayesdp.calibration
 from bayesdp import (
     AnyOf,
     ArbitraryGroups,
@@ -25,11 +28,13 @@ from bayesdp import (
     calibrate,
     leakage,
 )
-from bayesdp.errors import BayesDPError, InvalidInputError, ModelError
+from bayesdp.errors import BayesDPError, CalibrationError, DoesNotApplyError, InvalidInputError, ModelError
+from bayesdp.leakage.markov_mixing import MarkovMixing
 from bayesdp.leakage.registry import theorem_named
 from bayesdp.models.moments import AnovaMoments
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.uncertainty import MONTE_CARLO_RISK, chosen_rank, draws_needed, posterior
+from bayesdp.spending import as_spend
+from bayesdp.uncertainty import MONTE_CARLO_RISK, Sample, chosen_rank, draws_needed, posterior
 
 CHAIN = MarkovChain.from_counts([[90, 10], [12, 28]], states=["idle", "active"], length=12, column="s")
 ACTIVE = Count("s", equals="active")
@@ -396,3 +401,86 @@ def test_any_counts_are_calibrated_or_refused(counts: Any, length: Any, start: A
     assert found.uncertainty is not None
     assert found.uncertainty.share >= 0.5
     assert leakage(chain, Histogram(cells=[0, 1, 2]), tau=found.tau).epsilon <= epsilon * (1 + 1e-9)
+
+
+@given(
+    st.lists(st.floats(0.01, 2.0), min_size=90, max_size=200),
+    st.floats(0.01, 2.0),
+    st.sampled_from([0.5, 0.9, 0.95]),
+)
+def test_only_the_tau_of_the_chosen_rank_is_looked_for(taus: list[float], most: float, credibility: float) -> None:
+    """The same τ as that of sorting all of them, and few searches."""
+    searched: list[Model] = []
+    models = [Independent(record=f"record {index}") for index in range(len(taus))]
+    of = dict(zip(models, taus, strict=True))
+
+    def largest(model: Model) -> float:
+        searched.append(model)
+        return of[model]  # type: ignore[index]
+
+    def leaks(some: Sequence[Model], tau: float) -> list[float]:
+        return [1.0 if tau <= of[model] else 1 + tau / of[model] for model in some]  # type: ignore[index]
+
+    sample = Sample(theorem_named("independent"), models, leaks, largest)
+    rank = chosen_rank(credibility, len(taus))
+    found = sample.credible_tau(most, 1.0, credibility, lambda steps: None)
+    assert found == min(most, sorted(taus)[rank - 1])
+    assert len(searched) <= rank + 5  # not all, but for τ's that leak alike
+
+
+def test_models_that_keep_no_promise_are_not_passed_over() -> None:
+    models = [Independent(record=f"record {index}") for index in range(200)]
+    sample = Sample(theorem_named("independent"), models, lambda some, tau: [math.inf for _ in some], lambda model: 0.0)
+    with pytest.raises(CalibrationError, match=r"no noise keeps the promise for 0\.95 of the posterior"):
+        sample.credible_tau(1.0, 1.0, 0.95, lambda steps: None)
+
+
+SMALL_STEPS = [[60, 30, 4, 3, 2], [25, 50, 20, 3, 2], [4, 22, 48, 20, 5], [3, 4, 21, 50, 22], [2, 3, 6, 30, 60]]
+
+
+@pytest.mark.parametrize("name", ["markov-mixing", "markov-count"])
+def test_the_quick_version_of_a_theorem_proves_hardly_more(name: str) -> None:
+    chain, spend = MarkovChain.from_counts(SMALL_STEPS, length=5000), as_spend(Count(equals=0), 0.5)
+    exact = theorem_named(name).epsilon(chain, spend)
+    quick = theorem_named(name).quick(exact)
+    assert exact * (1 - 1e-9) <= quick.epsilon(chain, spend) <= exact * 1.001
+    drawn = posterior(chain, 40)
+    together = quick.epsilons_under(drawn, spend)
+    for model, epsilon in zip(drawn, together, strict=True):
+        assert epsilon == pytest.approx(quick.epsilon(model, spend), rel=1e-3)
+        assert epsilon >= theorem_named(name).epsilon(model, spend) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("states", [3, 4, 5, 6])
+@pytest.mark.parametrize("start", ["stationary", "any"])
+def test_chains_followed_side_by_side_are_each_followed(states: int, start: Any) -> None:
+    generator = np.random.default_rng(states)
+    rows = [generator.dirichlet(np.ones(states), states) for _ in range(20)]
+    chains = [MarkovChain(matrix, length=8, start=start) for matrix in rows]
+    spend = as_spend(Count(equals=0), 1.3)
+    together = MarkovMixing().epsilons_under(chains, spend)
+    assert together == pytest.approx([MarkovMixing().epsilon(chain, spend) for chain in chains], rel=1e-12)
+
+
+def test_models_that_are_not_alike_are_looked_at_one_by_one() -> None:
+    spend = as_spend(Count(equals=0), 0.7)
+    odd = [MarkovChain(np.full((size, size), 1 / size), length=size) for size in (2, 3, 5)]
+    assert MarkovMixing().epsilons_under(odd, spend) == [MarkovMixing().epsilon(chain, spend) for chain in odd]
+    with pytest.raises(DoesNotApplyError, match="about Markov chains"):
+        MarkovMixing().epsilons_under([odd[0], Independent()], spend)
+
+
+def test_looking_at_the_models_drawn_is_one_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It moves on as models are looked at, and is over when they are."""
+    shown: list[tuple[int, str]] = []
+    steps: list[int] = []
+
+    @contextmanager
+    def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
+        shown.append((total, label))
+        yield steps.append
+
+    monkeypatch.setattr(bayesdp.calibration, "counted", counted)
+    calibrate(MarkovChain.from_counts([[90, 10], [10, 30]], length=9), Count(equals=0), epsilon=1.0, credibility=0.9)
+    assert shown == [(400, "looking at the models drawn")]
+    assert 200 <= sum(steps) <= 600

@@ -525,12 +525,15 @@ def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent
     """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
     query, queries = plain.query, (*queries_of(spent), plain.query)
 
-    def leaks(model: Model, tau: float) -> float:
-        usable = _usable(theorem, model, queries)
+    def leaks(several: Sequence[Model], tau: float) -> list[float]:
+        spend = (*spent, Release(query, tau))
+        usable = [_usable(theorem, model, queries) for model in several]
         try:
-            return math.inf if usable is None else usable.epsilon(model, (*spent, Release(query, tau)))
+            if all(each is theorem for each in usable):
+                return theorem.epsilons_under(several, spend)
         except TooLargeError:
-            return math.inf
+            pass
+        return [_leakage(each, model, spend) for each, model in zip(usable, several, strict=True)]
 
     def largest(model: Model) -> float:
         usable = _usable(theorem, model, queries)
@@ -555,6 +558,13 @@ def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theor
     """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
     others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
     return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+
+
+def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:
+    try:
+        return math.inf if theorem is None else theorem.epsilon(model, spend)
+    except TooLargeError:
+        return math.inf
 
 
 def _worst(

@@ -31,6 +31,7 @@ MONTE_CARLO_RISK = 0.01
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 _MOST_DRAWS = 1_000_000
+_AT_ONCE = 64
 
 Done = Callable[[int], None]
 
@@ -140,18 +141,18 @@ class Sample:
     """Models drawn from one posterior, with what is computed of them: nothing twice.
 
     theorem: the theorem that speaks about all of them.
-    leaks:   returns what a model leaks at τ; infinite where nothing is proven.
+    leaks:   returns what models leak at τ; infinite where nothing is proven.
     largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
     """
 
-    PASSES = 3
-    """How often each model is looked at, at most: at the first τ, at the τ in question, and at the one chosen."""
+    PASSES = 2
+    """About how often each model is looked at: at the first τ and at the one chosen."""
 
     def __init__(
         self,
         theorem: Theorem,
         models: Sequence[Model],
-        leaks: Callable[[Model, float], float],
+        leaks: Callable[[Sequence[Model], float], Sequence[float]],
         largest: Callable[[Model], float],
     ) -> None:
         self.theorem = theorem
@@ -159,19 +160,16 @@ class Sample:
         self._leaks, self._largest = leaks, largest
         self._known: dict[tuple[int, float], float] = {}
 
-    def leakage(self, index: int, tau: float) -> float:
-        """Return what one of the models leaks at τ."""
-        if (index, tau) not in self._known:
-            self._known[index, tau] = self._leaks(self.models[index], tau)
-        return self._known[index, tau]
-
-    def leakages(self, tau: float, done: Done) -> list[float]:
-        """Return what every model leaks at τ."""
-        found = []
-        for index in range(len(self.models)):
-            found.append(self.leakage(index, tau))
-            done(1)
-        return found
+    def leakages(self, tau: float, done: Done, some: Sequence[int] | None = None) -> list[float]:
+        """Return what every model leaks at τ, or some of them."""
+        chosen = range(len(self.models)) if some is None else some
+        fresh = [index for index in chosen if (index, tau) not in self._known]
+        for begin in range(0, len(fresh), _AT_ONCE):
+            part = fresh[begin : begin + _AT_ONCE]
+            leaks = self._leaks([self.models[index] for index in part], tau)
+            self._known.update(zip(((index, tau) for index in part), leaks, strict=True))
+            done(len(part))
+        return [self._known[index, tau] for index in chosen]
 
     def credible_tau(self, most: float, promised: float, credibility: float, done: Done) -> float:
         """Return the largest τ, at most `most`, that keeps the promise for the share asked of the posterior.
@@ -183,13 +181,13 @@ class Sample:
         Raises CalibrationError if no τ does.
         """
         rank = chosen_rank(credibility, len(self.models))
-        leaking = sorted(((leak, index) for index, leak in enumerate(self.leakages(most, done))), reverse=True)
         smallest: list[float] = []
-        for leak, index in leaking:
-            if leak > promised and (len(smallest) < rank or self.leakage(index, smallest[-1]) > promised):
-                insort(smallest, self._largest(self.models[index]))
-                del smallest[rank:]
-            done(1)
+        breaking = self._breaking(range(len(self.models)), most, promised, done)
+        while breaking:
+            insort(smallest, self._largest(self.models[breaking.pop(0)]))
+            del smallest[rank:]
+            if len(smallest) == rank:
+                breaking = self._breaking(breaking, smallest[-1], promised, done)
         tau = smallest[-1] if len(smallest) == rank else most
         if tau <= 0:
             raise CalibrationError(
@@ -197,6 +195,11 @@ class Sample:
                 f"{self.theorem.name}); the data leave too much open: promise more ε, or collect more of them"
             )
         return tau
+
+    def _breaking(self, some: Sequence[int], tau: float, promised: float, done: Done) -> list[int]:
+        """Return which of some models break the promise at τ, those that leak most first."""
+        leaking = sorted(zip(self.leakages(tau, done, some), some, strict=True), reverse=True)
+        return [index for leak, index in leaking if leak > promised]
 
 
 def summary(credibility: float, theorem: Theorem, epsilons: Sequence[float], promised: float) -> Uncertainty:

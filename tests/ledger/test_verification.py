@@ -11,10 +11,22 @@ import pytest
 import sqlalchemy as sa
 
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger import Charge, Ledger, Verification
+from bayesdp.ledger import Charge, Ledger, Verification, fingerprint
 from bayesdp.ledger.database import accounts, entries, ledgers, totals
 
 DESCRIPTIONS = {"steps": {"rows": 9}, "höhe": {"rows": 8}}
+MARKS = {"model": fingerprint({"type": "independent"}), "description": fingerprint({"rows": 9})}
+COUNTED = ["count", '{"query":"count"}', "3602879701896397/36028797018963968", 2]
+TWICE = ["count", '{"query":"count"}', "10808639105689191/36028797018963968", 2]
+SUMMED = ["sum", "{}", "1/4", 5]
+SEALED = {
+    1: {**MARKS, "budget": 2.0, "charges": 0, "totals": []},
+    2: {**MARKS, "budget": 2.0, "charges": 1, "totals": [COUNTED]},
+    4: {**MARKS, "budget": 2.0, "charges": 2, "totals": [TWICE]},
+    5: {**MARKS, "budget": 2.0, "charges": 3, "totals": [TWICE, SUMMED]},
+    6: {**MARKS, "budget": 1.0, "charges": 3, "totals": [TWICE, SUMMED]},
+    7: {**MARKS, "budget": 1.5, "charges": 3, "totals": [TWICE, SUMMED]},
+}
 TABLES = [ledgers, entries, accounts, totals]
 
 
@@ -99,6 +111,16 @@ def test_the_hash_is_computable_by_anyone(written: Ledger) -> None:
         assert line.hash == previous
 
 
+def test_the_seal_is_computable_by_anyone(written: Ledger) -> None:
+    """Every change carries the hash of the account after it; ledgers hold them, so this never changes."""
+    for line in written.entries("steps"):
+        if line.kind == "answer":
+            continue
+        content = SEALED[line.number]
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        assert line.content()["account"] == hashlib.sha256(text.encode()).hexdigest()
+
+
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_any_change_of_any_value_is_found(written: Ledger, raw: sa.Engine, table: sa.Table) -> None:
     with raw.connect() as connection:
@@ -178,7 +200,7 @@ def rewrite(ledger: Ledger, raw: sa.Engine, **changed: Any) -> None:
         ({"body": "[]"}, "cannot be read"),
         ({"body": "{}"}, "cannot be read: KeyError"),
         ({"body": '{"account":"00","before":1.0,"budget":1.5,"reason":"x"}'}, "the account that it was sealed with"),
-        ({"kind": "refusal"}, "cannot be read"),
+        ({"kind": "refusal"}, "the account of 'höhe' is not what the entries add up to"),
         ({"kind": "refusal", "body": '{"reason":" "}'}, "reason must be a non-empty text"),
         ({"body": '{"before":1.0,"budget":-1.0,"reason":"x"}'}, "budget must be greater than 0"),
         ({"kind": "open", "body": '{"budget":1.0,"description":{},"model":{}}'}, "was opened before"),

@@ -140,10 +140,10 @@ def _page(account: Mapping[str, Any]) -> str:
         return f"{head}\n\n{changes}"
     rows = [
         [
-            *(str(each["entry"]), _moment(each), shown_above(each["epsilon"]), shown_below(each["tau"])),
-            *(each["answer"], each["description"]),
+            *(str(release["entry"]), _moment(release), shown_above(release["epsilon"]), shown_below(release["tau"])),
+            *(release["answer"], release["description"]),
         ]
-        for each in account["releases"]
+        for release in account["releases"]
     ]
     releases = table(["entry", "time", "ε", "τ", "answer", "question"], rows)
     notes = "".join(f"\n{note}" for note in map(_note, account["releases"]) if note)

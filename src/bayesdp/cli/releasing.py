@@ -191,7 +191,7 @@ def verified(url: str | Path, answers: Sequence[str]) -> Verified:
         stored = next((each for each in entries if each.charge == answer.entry), None)
         if stored is None:
             raise LedgerError(f"{path} is not in the ledger: entry {answer.entry} has no answer there")
-        changed = answer.differences(Answer.stored(stored.to_dict()["body"])) or _misstated(answer, entries)
+        changed = answer.differences(Answer.stored(stored.content())) or _misstated(answer, entries)
         if changed:
             raise LedgerError(f"{path} is not the answer that was released: its {', '.join(changed)} differ")
     return Verified(found.entries, found.head, len(kept))
@@ -210,16 +210,16 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return what an answer that was given again says of the account that the ledger never said from then on."""
     if not answer.reused:
         return ()
-    mine = [entry.to_dict() for entry in entries if entry.dataset == answer.dataset]
-    totals = [
-        each["body"]["details"]["epsilon_total"]
-        for each in mine
-        if each["kind"] == "charge" and each["number"] >= answer.entry
-    ]
-    if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
-        return ("epsilon_total",)
-    budgets = [each["body"]["budget"] for each in mine if "budget" in each["body"]]
-    left = [remaining(budget, answer.epsilon_total) for budget in budgets]
+    mine = [entry for entry in entries if entry.dataset == answer.dataset]
+    charges = [entry.content() for entry in mine if entry.kind == "charge" and entry.number >= answer.entry]
+    budgets = [entry.content() for entry in mine if entry.kind in ("open", "lower", "raise")]
+    try:
+        totals = [charge["details"]["epsilon_total"] for charge in charges if "epsilon_total" in charge["details"]]
+        if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
+            return ("epsilon_total",)
+        left = [remaining(change["budget"], answer.epsilon_total) for change in budgets]
+    except (LookupError, TypeError, ValueError) as error:
+        raise LedgerError(f"the ledger is damaged: an entry cannot be read ({error}); verify it") from None
     return () if answer.epsilon_remaining in left else ("epsilon_remaining",)
 
 

@@ -1,4 +1,4 @@
-"""One adversary: what it knows, and what it asks. Target-dependent leakage is what a release tells this one alone."""
+"""One adversary: what it knows, and what it asks. Adversary-specific leakage is what a release tells this one alone."""
 
 from __future__ import annotations
 

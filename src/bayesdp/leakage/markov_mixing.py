@@ -8,16 +8,16 @@ with nothing known where the chain ends.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bayesdp.leakage.adversary import Adversary, Stretch
 from bayesdp.leakage.markov_quilt import MarkovQuilt
-from bayesdp.leakage.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, unreliable
+from bayesdp.leakage.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, sides_of_each, unreliable
 from bayesdp.leakage.theorem import Theorem
 from bayesdp.leakage.transport import LARGEST_EXACT, exact_step, relaxed_step
 from bayesdp.models import MarkovChain, Model
@@ -37,8 +37,7 @@ _NEGLIGIBLE = {2: 1e-11}
 _NEGLIGIBLE_OTHERWISE = 1e-8
 _LONGEST_UNFORGETTING = 20_000
 _MOST_RECENT = 8
-
-Step = Callable[["NDArray[np.float64]", "NDArray[np.float64]"], "NDArray[np.float64]"]
+_TOGETHER = 16
 
 
 class MarkovMixing(Theorem):
@@ -78,6 +77,19 @@ class MarkovMixing(Theorem):
             finite(_least(model, spend, epsilon, model.length)) for spend, epsilon in zip(spends, mixed, strict=True)
         ]
 
+    def bounds_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
+        chains = [model for model in models if isinstance(model, MarkovChain)]
+        tau = total_tau(spend)
+        if not _alike(chains) or tau > _LARGEST_TAU:
+            return list(super().bounds_under(models, spend))
+        found: dict[int, float] = {}
+        by_depth = sorted(range(len(chains)), key=lambda index: _needed_depth(chains[index], self.negligible))
+        for begin in range(0, len(by_depth), _TOGETHER):
+            some = by_depth[begin : begin + _TOGETHER]
+            followed = _follow([chains[index] for index in some], [tau] * len(some), self.negligible)
+            found.update(zip(some, followed.epsilons(), strict=True))
+        return [finite(_least(chain, spend, found[index], chain.length)) for index, chain in enumerate(chains)]
+
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
         return self.refusal(model, queries)
 
@@ -87,7 +99,7 @@ class MarkovMixing(Theorem):
         tau, stretches = total_tau(spend), adversary.stretches(model.length)
         mixed = 0.0 if len(model.transition) == 1 else math.inf
         if mixed and tau <= _LARGEST_TAU:
-            (mixed,) = _follow(model, [tau], self.negligible).epsilons(stretches)
+            (mixed,) = _follow([model], [tau], self.negligible).epsilons(stretches)
         unknown = 1 + sum(stretch.unknown for stretch in stretches)
         return finite(_least(model, spend, mixed, unknown))
 
@@ -110,8 +122,15 @@ class MarkovMixing(Theorem):
         tau = total_tau(spend)
         if tau > _LARGEST_TAU or len(model.transition) == 1:
             return None
-        followed = _follow(model, [tau], self.negligible)
+        followed = _follow([model], [tau], self.negligible)
         return followed.worst_case(model) if math.isfinite(followed.epsilons()[0]) else None
+
+
+def _alike(chains: Sequence[MarkovChain]) -> bool:
+    """Whether chains can be followed side by side: what is drawn from a posterior can, unless it has two states."""
+    kinds = {(len(chain.transition), chain.length, chain.start, chain.gaps) for chain in chains}
+    sizes = {len(chain.transition) for chain in chains}
+    return len(kinds) == 1 and sizes < set(range(3, LARGEST_EXACT + 1)) and all(each.is_primitive for each in chains)
 
 
 def _least(chain: MarkovChain, spend: Spend, mixed: float, records: int | None) -> float:
@@ -128,7 +147,7 @@ def mixing_epsilons(chain: MarkovChain, taus: Sequence[float], negligible: float
     if len(chain.transition) == 1:
         return [0.0] * len(taus)
     computed = [tau for tau in taus if tau <= _LARGEST_TAU]
-    found = iter(_follow(chain, computed, negligible).epsilons() if computed else ())
+    found = iter(_follow([chain], computed, negligible).epsilons() if computed else ())
     return [next(found) if tau <= _LARGEST_TAU else math.inf for tau in taus]
 
 
@@ -226,17 +245,17 @@ def _ending(chain: MarkovChain, number: int) -> Ending:
     return Ending(records, None) if boundary == len(chain.states) else Ending(records - 1, boundary)
 
 
-def _follow(chain: MarkovChain, taus: Sequence[float], negligible: float) -> _Followed:
-    reach = reach_of(chain)
-    size = len(chain.transition)
-    before, after = sides(chain)
-    depth = _needed_depth(chain, negligible)
+def _follow(chains: Sequence[MarkovChain], taus: Sequence[float], negligible: float) -> _Followed:
+    """Follow both sides of a target in one chain at several τ, or in several chains that are alike, at a τ each."""
+    chain, size = chains[0], len(chains[0].transition)
+    before, after = sides(chain) if len(chains) == 1 else sides_of_each(chains)
+    depth = max(_needed_depth(each, negligible) for each in chains)
     grid = np.array(taus, dtype=np.float64)
     margin = 8 * UNIT * ((size + 3) * (depth + 8) ** 2 + size**2)
     follow = _two_state_levels if size == 2 and chain.is_primitive else _levels
     right = follow(after, grid, depth)
     reversible = size == 2 and chain.is_primitive and chain.start == "stationary"
-    return _Followed(grid, right if reversible else follow(before, grid, depth), right, reach, margin)
+    return _Followed(grid, right if reversible else follow(before, grid, depth), right, reach_of(chain), margin)
 
 
 @lru_cache(maxsize=128)
@@ -255,8 +274,8 @@ def _needed_depth(chain: MarkovChain, negligible: float) -> int:
 
 def _levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
     """Follow one side outwards for `depth` records."""
-    size, columns = len(side.matrix), side.boundary(0).shape[1]
-    step: Step = exact_step if size <= LARGEST_EXACT else partial(relaxed_step, matrix=side.matrix)
+    size, columns = side.matrix.shape[-1], side.boundary(0).shape[-1]
+    matrix = side.matrix.reshape(-1, size, size)
     grown = np.exp(taus)[:, None, None, None]
     values = np.ones((len(taus), size, size, columns))
     caps = _Caps(side, len(taus))
@@ -264,13 +283,15 @@ def _levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
     same = np.eye(size, dtype=bool)
     with np.errstate(all="ignore"):
         for taken in range(1, depth + 1):
-            here, outer = side.boundary(taken), side.boundary(taken + 1)
+            here, outer = side.stacked(taken), side.stacked(taken + 1)
             known = np.where(_possible_pairs(here), np.log(values), -np.inf)[..., :size]
             caps.condition(taken, values)
-            kernels = side.matrix[:, :, None] * here[None, :, :]
-            kernels = kernels / np.where(outer[:, None, :] > 0, kernels.sum(axis=1, keepdims=True), 1.0)
+            kernels = matrix[..., None] * here[:, None, :, :]
+            kernels = kernels / np.where(outer[:, :, None, :] > 0, kernels.sum(axis=2, keepdims=True), 1.0)
             gains, overflow = _gains(grown * values, here, same)
-            solved = np.where(overflow[:, None, None, :], np.inf, step(kernels, gains))
+            exact = size <= LARGEST_EXACT
+            solved = exact_step(kernels, gains) if exact else relaxed_step(kernels[0], gains, side.matrix)
+            solved = np.where(overflow[:, None, None, :], np.inf, solved)
             values = np.where(same[None, :, :, None], 1.0, np.fmin(solved, caps.at(taken)))
             nothing = np.log(values[..., size]) if side.end is not None else caps.unknown_start(taken, taus)
             tally.add(np.concatenate([known, nothing[..., None]], axis=3))
@@ -281,42 +302,47 @@ class _Caps:
     """The bounds that conditioning on one record in between gives, whatever lies beyond it."""
 
     def __init__(self, side: Side, taus: int) -> None:
-        size = len(side.matrix)
-        self.side = side
+        size = side.matrix.shape[-1]
+        self.side, self.size = side, size
         self.cheapest = np.full((taus, size, size), np.inf)
         self.free = np.full((taus, size, size), np.inf)
         self.recent: list[tuple[int, NDArray[np.float64]]] = []
 
     def condition(self, taken: int, values: NDArray[np.float64]) -> None:
         """Learn what conditioning on the record `taken` steps away gives; `values` belong to the records before it."""
-        here = self.side.boundary(taken)[:, : len(self.side.matrix)]
-        through = np.where(
-            here[:, None, :] > 0, here[:, None, :] / here[None, :, :] * values[..., : len(here)], -np.inf
-        )
+        here = self.side.stacked(taken)[..., : self.size]
+        own, other = here[:, :, None, :], here[:, None, :, :]
+        through = np.where(own > 0, own / other * values[..., : self.size], -np.inf)
         worst = np.fmax.reduce(through, axis=3)
         self.cheapest = np.minimum(self.cheapest, worst)
         if self.side.end is None:
-            self.free = np.minimum(self.free, worst * np.exp(self.side.log_ratio(taken)).T)
+            self.free = np.minimum(self.free, worst * np.exp(self._back(taken)))
         self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
         if not self._settled(1):
             self.recent = [*self.recent[-_MOST_RECENT:], (taken, through)]
 
+    def _back(self, steps: int) -> NDArray[np.float64]:
+        """Return the log ratio of the way back, with an axis for the chains first."""
+        ratio = self.side.log_ratio(steps)
+        return np.asarray(ratio.reshape(-1, self.size, self.size).swapaxes(1, 2))
+
     def _settled(self, steps: int) -> bool:
-        return bool((self.side.boundary(steps)[:, : len(self.side.matrix)] > 0).all())
+        return bool((self.side.boundary(steps)[..., : self.size] > 0).all())
 
     def at(self, taken: int) -> NDArray[np.float64]:
         """Return the cap on V with `taken` unknown records, for each boundary.
 
         Near the boundary some values in between may be impossible; those are left out where the chain has zeros.
         """
-        outer = self.side.boundary(taken + 1)
-        through = np.repeat(self.cheapest[..., None], outer.shape[1], axis=3)
+        outer = self.side.stacked(taken + 1)
+        through = np.repeat(self.cheapest[..., None], outer.shape[2], axis=3)
         for steps, each in self.recent:
-            between = self.side.boundary(taken + 1 - steps) > 0
-            for boundary in range(outer.shape[1]):
-                allowed = np.fmax.reduce(np.where(between[:, boundary], each, -np.inf), axis=3)
+            between = self.side.stacked(taken + 1 - steps) > 0
+            for boundary in range(outer.shape[2]):
+                reaching = between[:, None, None, :, boundary]
+                allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=3)
                 through[..., boundary] = np.minimum(through[..., boundary], allowed)
-        return np.asarray(through * (outer[None, :, :] / outer[:, None, :]))
+        return np.asarray(through * (outer[:, None, :, :] / outer[:, :, None, :]))
 
     def unknown_start(self, taken: int, taus: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound ln V for `taken` records of which nothing is known, in a chain that starts in an unknown law."""
@@ -324,7 +350,7 @@ class _Caps:
 
     def forever(self, depth: int) -> NDArray[np.float64]:
         """Bound ln V of every ending that takes more than `depth` records, by conditioning on a record before that."""
-        beyond = np.asarray(np.log(self.cheapest) + self.side.log_ratio(depth + 1).T)
+        beyond = np.asarray(np.log(self.cheapest) + self._back(depth + 1))
         return np.maximum(beyond, np.log(self.free)) if self.side.end is None else beyond
 
 
@@ -443,9 +469,9 @@ def _as_pairs(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _possible_pairs(here: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for which pairs of values and which boundary both values can occur."""
+    """Return for which pairs of values and which boundary both values can occur, in each chain."""
     possible = here > 0
-    return np.asarray(possible[:, None, :] & possible[None, :, :])
+    return np.asarray(possible[:, :, None, :] & possible[:, None, :, :])
 
 
 def _gains(
@@ -458,6 +484,6 @@ def _gains(
     """
     possible = _possible_pairs(here) & ~same[:, :, None]
     lost = possible & ~np.isfinite(grown)
-    gains = np.where(possible & ~lost, grown, np.where((here > 0)[None, :, None, :], np.inf, 1.0))
+    gains = np.where(possible & ~lost, grown, np.where((here > 0)[:, :, None, :], np.inf, 1.0))
     gains = np.where(lost | same[None, :, :, None], 1.0, gains)
     return gains, np.asarray(lost.any(axis=(1, 2)))

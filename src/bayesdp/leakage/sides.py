@@ -8,6 +8,7 @@ are scaled to a largest entry of 1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,7 +20,18 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["QUICK", "UNIT", "Ending", "Side", "forgotten_after", "reach_of", "sides", "steps_to_forget", "unreliable"]
+__all__ = [
+    "QUICK",
+    "UNIT",
+    "Ending",
+    "Side",
+    "forgotten_after",
+    "reach_of",
+    "sides",
+    "sides_of_each",
+    "steps_to_forget",
+    "unreliable",
+]
 
 UNIT = 2.0**-53
 QUICK = 2.5e-4
@@ -58,6 +70,8 @@ class Side:
     matrix: P to the right, Pᵀ to the left.
     end:    the column for "nothing is known": ones to the right, the stationary law to the left, None for a chain whose
             start is unknown.
+
+    Several chains may be followed side by side: matrix and end then have one axis more, the first.
     """
 
     matrix: NDArray[np.float64]
@@ -72,13 +86,21 @@ class Side:
         """Return the boundary columns at every distance up to `steps`, and perhaps farther."""
         known = self._boundaries
         if not known:
-            columns = np.eye(len(self.matrix))
-            known.append(columns if self.end is None else np.column_stack([columns, self.end / self.end.max()]))
+            columns = np.broadcast_to(np.eye(self.matrix.shape[-1]), self.matrix.shape)
+            if self.end is not None:
+                nothing = self.end / self.end.max(axis=-1, keepdims=True)
+                columns = np.concatenate([columns, nothing[..., None]], axis=-1)
+            known.append(columns)
         while len(known) <= steps:
             columns = self.matrix @ known[-1]
-            largest = columns.max(axis=0)
+            largest = columns.max(axis=-2, keepdims=True)
             known.append(columns / np.where(largest > 0, largest, 1.0))
         return known
+
+    def stacked(self, steps: int) -> NDArray[np.float64]:
+        """Return `boundary` with an axis for the chains first, be it of length 1."""
+        columns = self.boundary(steps)
+        return columns if columns.ndim == 3 else columns[None]
 
     def log_ratio(self, steps: int) -> NDArray[np.float64]:
         """Return φ(x, x′) = max_q ln M^steps(x, q)/M^steps(x′, q), rounded up; infinite where x′ cannot follow x."""
@@ -90,15 +112,15 @@ class Side:
         Each step, and scaling its row to sum to one, cost a relative (2s + 2)·2⁻⁵³ in every entry, so a ratio is off by
         twice that; the logarithm is off by a relative 2⁻⁵¹.
         """
-        size = len(self.matrix)
-        columns = np.array(self.boundaries(last)[first : last + 1])[:, :, :size]
+        size = self.matrix.shape[-1]
+        columns = np.array(self.boundaries(last)[first : last + 1])[..., :size]
         with np.errstate(divide="ignore", invalid="ignore"):
-            largest = np.zeros((len(columns), size, size))
+            largest = np.zeros(columns.shape)
             for boundary in range(size):
-                largest = np.fmax(largest, columns[:, :, None, boundary] / columns[:, None, :, boundary])
+                largest = np.fmax(largest, columns[..., :, None, boundary] / columns[..., None, :, boundary])
             found = np.log(largest)
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
-        return np.asarray(found + 4 * UNIT * np.abs(found) + margin[:, None, None])
+        return np.asarray(found + 4 * UNIT * np.abs(found) + margin.reshape(-1, *[1] * (found.ndim - 1)))
 
     @lru_cache(maxsize=64)  # noqa: B019
     def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
@@ -117,6 +139,13 @@ def sides(chain: MarkovChain) -> tuple[Side, Side]:
     """Return the left and the right side of a target in the chain."""
     stationary = chain.stationary if chain.start == "stationary" else None
     return Side(chain.matrix.T.copy(), stationary), Side(chain.matrix.copy(), np.ones(len(chain.matrix)))
+
+
+def sides_of_each(chains: Sequence[MarkovChain]) -> tuple[Side, Side]:
+    """Return the sides of several chains of as many states, all stationary or none, to be followed side by side."""
+    matrices = np.array([chain.matrix for chain in chains])
+    stationary = np.array([chain.stationary for chain in chains]) if chains[0].start == "stationary" else None
+    return Side(matrices.swapaxes(1, 2).copy(), stationary), Side(matrices, np.ones(matrices.shape[:2]))
 
 
 @lru_cache(maxsize=128)

@@ -59,6 +59,10 @@ class Theorem(ABC):
         """Return `bound` for each of several spends on the same queries; override it to compute them at once."""
         return [self.bound(model, spend) for spend in spends]
 
+    def bounds_under(self, models: Sequence[Model], spend: Spend) -> Sequence[float]:
+        """Return `bound` for one spend under each of several models; override it to compute them at once."""
+        return [self.bound(model, spend) for model in models]
+
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         """Return the largest τ for `query` after `spent` from a formula, or None if there is none.
 
@@ -116,6 +120,17 @@ class Theorem(ABC):
         if len(found) != len(spends):
             raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
         return [self._leakage(value, spend) for spend, value in zip(spends, found, strict=True)]
+
+    def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
+        """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
+        for model in models:
+            reason = self.refusal(model, tuple(release.query for release in spend))
+            if reason is not None:
+                raise DoesNotApplyError(self.name, reason)
+        found = list(self.bounds_under(models, spend))
+        if len(found) != len(models):
+            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(models)} models")
+        return [self._leakage(value, spend) for value in found]
 
     def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
         """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""

@@ -2,13 +2,14 @@
 
 That is a small linear program (a transport with gains). For up to seven states its dual is solved exactly, for many
 programs at once, by listing the vertices that can be optimal; for more states it is relaxed. Both are proven in
-docs/theory/markov-mixing.md. Shapes: `kernels` is (u, v, r), the law of the next record v given u under boundary r;
-`gains` and the result are (τ, u, u′, r).
+docs/theory/markov-mixing.md. Shapes: `kernels` is (1 or τ, u, v, r), the law of the next record v given u under
+boundary r, of one chain at every τ or of a chain at each; `gains` and the result are (τ, u, u′, r).
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ __all__ = ["LARGEST_EXACT", "close", "exact_step", "relaxed_step"]
 LARGEST_EXACT = 7
 _ALIKE = 5e-3
 _BOUNDARIES_AT_ONCE = 2
+_RATIOS_AT_ONCE = 1_000_000
 
 
 def close(gains: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -39,17 +41,20 @@ def exact_step(kernels: NDArray[np.float64], gains: NDArray[np.float64]) -> NDAr
     States that cannot occur must have gain 1 from them and infinite gain to them; all other gains must be finite.
     """
     closed = close(gains).transpose(0, 3, 1, 2)
+    first, second = np.triu_indices(gains.shape[1], 1)
+    best = np.ones(closed.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         rows = _candidates(1 / closed, largest=True)
-        columns = _candidates(np.swapaxes(closed, 2, 3), largest=False)
+        columns = _candidates(closed.swapaxes(2, 3), largest=False)
         trials = np.concatenate([rows, columns], axis=2)
-        expected = np.einsum("uvr,trcv->trcu", kernels, np.where(np.isfinite(trials), trials, np.nan))
-        best: NDArray[np.float64] | None = None
-        for part in np.array_split(expected, max(1, expected.shape[2] // 64), axis=2):
-            ratio = np.fmax.reduce(part[..., :, None] / part[..., None, :], axis=2)
-            best = ratio if best is None else np.fmax(best, ratio)
-    assert best is not None
-    return np.maximum(best.transpose(0, 2, 3, 1), 1.0)
+        trials[~np.isfinite(trials)] = np.nan
+        expected = kernels.transpose(0, 3, 1, 2) @ trials.swapaxes(2, 3)
+        pieces = math.ceil(trials[..., 0].size * len(first) / _RATIOS_AT_ONCE)
+        for part in np.array_split(expected, min(pieces, trials.shape[2]), axis=3):
+            ratio = part[:, :, first] / part[:, :, second]
+            best[..., first, second] = np.fmax(best[..., first, second], np.fmax.reduce(ratio, axis=3))
+            best[..., second, first] = np.fmax(best[..., second, first], 1 / np.fmin.reduce(ratio, axis=3))
+    return best.transpose(0, 2, 3, 1)
 
 
 def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64]:
@@ -104,6 +109,8 @@ def relaxed_step(
     kernels: NDArray[np.float64], gains: NDArray[np.float64], matrix: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return an upper bound for every pair, with all gains raised to the largest finite one of their boundary.
+
+    `kernels` is (u, v, r) here, of one chain.
 
     Then h is that gain G on some set A of values and 1 elsewhere: V = max_A (1 + g·p(A))/(1 + g·q(A)), g = G − 1, and
     the best A holds the values with the largest p/q. That order is the same under every boundary, for p/q there is

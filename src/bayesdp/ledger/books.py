@@ -188,7 +188,7 @@ class Books:
         account = self._existing(dataset).charged(number, charge.key, charge.query, charge.tau)
         body = {"key": charge.key, "query": charge.query, "tau": charge.tau, "details": charge.details}
         entry = self._change(dataset, account, "charge", body, charge.question)
-        subtotal = next(each for each in account.subtotals if each.key == charge.key)
+        subtotal = next(subtotal for subtotal in account.subtotals if subtotal.key == charge.key)
         if subtotal.since == number:
             self.connection.execute(totals.insert(), {"dataset": dataset, **vars(subtotal)})
         else:
@@ -256,8 +256,8 @@ class Books:
 
     def _checked_account(self, dataset: str) -> Standing | None:
         row = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
-        rows = self.connection.execute(_TOTALS, {"dataset": dataset})
-        subtotals = tuple(Subtotal(each.key, each.query, each.tau, each.since) for each in rows)
+        spent = self.connection.execute(_TOTALS, {"dataset": dataset})
+        subtotals = tuple(Subtotal(total.key, total.query, total.tau, total.since) for total in spent)
         change = self.connection.execute(_LAST_CHANGE, {"dataset": dataset}).one_or_none()
         if row is None and not subtotals and change is None:
             return None

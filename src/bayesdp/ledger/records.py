@@ -204,10 +204,10 @@ class Entry:
 
     def content(self) -> dict[str, Any]:
         """Return the body, read; LedgerError if it is no JSON object."""
-        found = parsed(self.body)
-        if not isinstance(found, dict):
+        body = parsed(self.body)
+        if not isinstance(body, dict):
             raise LedgerError(f"the ledger is damaged: entry {self.number!r} holds no JSON object; verify it")
-        return found
+        return body
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as a JSON object, its body read."""

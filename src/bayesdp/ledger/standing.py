@@ -30,6 +30,10 @@ class Subtotal:
     tau: str
     since: int
 
+    def rounded(self) -> Total:
+        """Return it as it is accounted for: the sum rounded up once."""
+        return Total(self.key, parsed(self.query), validation.positive("tau", rounded_up(Fraction(self.tau))))
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -55,7 +59,7 @@ class Standing:
     def charged(self, number: int, key: str, query: Mapping[str, Any], tau: float) -> Standing:
         """Return the account after the charge in entry `number`; LedgerError if its key stands for another query."""
         asked, amount = canonical("query", query), Fraction(validation.positive("tau", tau))
-        subtotals = {each.key: each for each in self.subtotals}
+        subtotals = {subtotal.key: subtotal for subtotal in self.subtotals}
         before = subtotals.get(key, Subtotal(key, asked, "0", number))
         if before.query != asked:
             raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
@@ -69,8 +73,17 @@ class Standing:
         return replace(self, budget=validation.positive("budget", budget))
 
     def seal(self) -> str:
-        """Return the hash of all this; LedgerError for what no account can be."""
-        content = {**vars(self), "subtotals": [[each.key, each.query, each.tau, each.since] for each in self.subtotals]}
+        """Return the SHA-256 of all this as canonical JSON; LedgerError for what no account can be.
+
+        Ledgers hold these hashes: what goes into them, and under which names, never changes.
+        """
+        content = {
+            "model": self.model,
+            "description": self.description,
+            "budget": self.budget,
+            "charges": self.charges,
+            "totals": [[row.key, row.query, row.tau, row.since] for row in self.subtotals],
+        }
         try:
             return fingerprint(content)
         except InvalidInputError:
@@ -79,7 +92,6 @@ class Standing:
     def totals(self) -> tuple[Total, ...]:
         """Return the subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
         try:
-            taus = [validation.positive("tau", rounded_up(Fraction(each.tau))) for each in self.subtotals]
+            return tuple(subtotal.rounded() for subtotal in self.subtotals)
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
-        return tuple(Total(each.key, parsed(each.query), tau) for each, tau in zip(self.subtotals, taus, strict=True))

@@ -38,13 +38,14 @@ def problems(books: Books, heads: dict[int, set[str]]) -> Iterator[str]:
     if (books.entries, books.head) != (number, last):
         yield f"the ledger says that it ends at entry {books.entries}, but its entries end at {number} or otherwise"
     rows: dict[Row, Row] = {
-        (name,): (each.model, each.description, each.budget, each.charges) for name, each in replay.accounts.items()
+        (name,): (account.model, account.description, account.budget, account.charges)
+        for name, account in replay.accounts.items()
     }
     yield from _differences("account", rows, books.connection.execute(select(accounts)).all(), 1)
     rows = {
-        (name, each.key): (each.query, each.tau, each.since)
+        (name, subtotal.key): (subtotal.query, subtotal.tau, subtotal.since)
         for name, account in replay.accounts.items()
-        for each in account.subtotals
+        for subtotal in account.subtotals
     }
     yield from _differences("total", rows, books.connection.execute(select(totals)).all(), 2)
 
