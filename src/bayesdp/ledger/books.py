@@ -261,10 +261,8 @@ class Books:
         change = self.connection.execute(_LAST_CHANGE, {"dataset": dataset}).one_or_none()
         if row is None and not subtotals and change is None:
             return None
-        if row is None or change is None:
-            _damaged(f"the account of {dataset!r} is not what its entries add up to")
-        account = Standing(row.model, row.description, row.budget, row.charges, subtotals)
-        if not self._sealed(dataset, account, change):
+        account = None if row is None else Standing(row.model, row.description, row.budget, row.charges, subtotals)
+        if account is None or change is None or not self._sealed(dataset, account, change):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")
         return account
 
