@@ -158,7 +158,7 @@ def test_the_relaxation_is_never_below_the_exact_step() -> None:
         kernels = generator.dirichlet(np.ones(size), size)[:, :, None]
         gains = np.exp(generator.uniform(0, 3, size=(1, size, size, 1)))
         gains[:, range(size), range(size)] = 1.0
-        assert (relaxed_step(kernels, gains, kernels[:, :, 0]) >= exact_step(kernels, gains) * (1 - 1e-12)).all()
+        assert (relaxed_step(kernels, gains, kernels[:, :, 0]) >= exact_step(kernels[None], gains) * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
@@ -172,7 +172,7 @@ def test_the_exact_step_is_the_linear_program(size: int) -> None:
         laws = generator.dirichlet(np.full(size, generator.choice([0.2, 1.0])), size)
         gains = np.exp(generator.uniform(0, 3, size=(size, size)))
         np.fill_diagonal(gains, 1.0)
-        found = exact_step(laws[:, :, None], gains[None, :, :, None])[0, :, :, 0]
+        found = exact_step(laws[None, :, :, None], gains[None, :, :, None])[0, :, :, 0]
         rows = [np.eye(size)[v] - gains[v, w] * np.eye(size)[w] for v in range(size) for w in range(size) if v != w]
         u, w = generator.choice(size, 2, replace=False)
         solved = linprog(-laws[u], A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=[laws[w]], b_eq=[1.0])
@@ -185,7 +185,7 @@ def test_the_solvers_trap_of_the_theory() -> None:
 
     kernels = np.array([[1 - 1e-8, 1e-8], [1.0, 0.0]])[:, :, None]
     gains = np.array([[1.0, math.exp(20)], [math.exp(20), 1.0]])[None, :, :, None]
-    assert exact_step(kernels, gains)[0, 0, 1, 0] == pytest.approx(5.85, abs=5e-3)
+    assert exact_step(kernels[None], gains)[0, 0, 1, 0] == pytest.approx(5.85, abs=5e-3)
 
 
 def test_the_worst_case_is_described() -> None:

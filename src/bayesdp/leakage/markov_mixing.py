@@ -49,7 +49,10 @@ class MarkovMixing(Theorem):
     vectorised: ClassVar[bool] = True
 
     def __init__(self, negligible: float = 0.0) -> None:
-        """Follow each side of the target until what is farther adds at most `negligible`, or next to nothing."""
+        """Follow each side of the target until what is farther adds at most `negligible`, or next to nothing.
+
+        Chains of two states are always followed to next to nothing: they cost no more.
+        """
         self.negligible = negligible
 
     def quick(self, epsilon: float) -> MarkovMixing:
@@ -88,7 +91,7 @@ class MarkovMixing(Theorem):
             some = by_depth[begin : begin + _TOGETHER]
             followed = _follow([chains[index] for index in some], [tau] * len(some), self.negligible)
             found.update(zip(some, followed.epsilons(), strict=True))
-        return [finite(_least(chain, spend, found[index], chain.length)) for index, chain in enumerate(chains)]
+        return [finite(_grouped(spend, found[index], chain.length)) for index, chain in enumerate(chains)]
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
         return self.refusal(model, queries)
@@ -136,10 +139,16 @@ def _alike(chains: Sequence[MarkovChain]) -> bool:
 def _least(chain: MarkovChain, spend: Spend, mixed: float, records: int | None) -> float:
     """Return the mixing bound, or the quilt's, or group privacy of so many records, whichever is smallest."""
     quilt = MarkovQuilt()
-    least = min(mixed, quilt.bound(chain, spend)) if quilt.refusal(chain, ()) is None else mixed
-    if records is not None and records * exact_total(spend) < least:
+    return _grouped(
+        spend, min(mixed, quilt.bound(chain, spend)) if quilt.refusal(chain, ()) is None else mixed, records
+    )
+
+
+def _grouped(spend: Spend, bound: float, records: int | None) -> float:
+    """Return a bound, or group privacy of so many records if that is smaller."""
+    if records is not None and records * exact_total(spend) < bound:
         return float_above(records * exact_total(spend))
-    return least
+    return bound
 
 
 def mixing_epsilons(chain: MarkovChain, taus: Sequence[float], negligible: float = 0.0) -> list[float]:
@@ -269,7 +278,8 @@ def _needed_depth(chain: MarkovChain, negligible: float) -> int:
     limit = _DEEPEST.get(size, _DEEPEST_RELAXED)
     if reach is not None:
         limit = max(1, min(reach, limit))
-    return forgotten_after(chain, max(negligible, _NEGLIGIBLE.get(size, _NEGLIGIBLE_OTHERWISE)), limit) or limit
+    enough = _NEGLIGIBLE[size] if size in _NEGLIGIBLE else max(negligible, _NEGLIGIBLE_OTHERWISE)
+    return forgotten_after(chain, enough, limit) or limit
 
 
 def _levels(side: Side, taus: NDArray[np.float64], depth: int) -> _Levels:
