@@ -519,7 +519,7 @@ def test_an_answer_whose_accuracy_was_edited_is_refused(session: Session, name: 
         bdp.Sum("x", bounds=(0, 1), where="nosuch > 3", public_filter=True),
         bdp.Sum("x", bounds=(0, 1), where="room > 3", public_filter=True),
         bdp.Mean("x", bounds=(0, 1), size=10),
-        bdp.Count("room", equals=3),
+        bdp.Count("room", equals=True),
     ],
 )
 def test_a_preview_refuses_what_a_release_refuses(tmp_path: Path, query: bdp.Query) -> None:
