@@ -20,6 +20,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/layers.py
 
 pictures: $(DEMO_READY)
 	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
