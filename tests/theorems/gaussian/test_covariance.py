@@ -12,7 +12,13 @@ from bayesdp.audit.oracle import gaussian_lemma
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.testing import TheoremContract, gaussian_cases
 from bayesdp.testing.cases import Case
-from bayesdp.theorems.gaussian.covariance import GaussianCovariance, covariance_factor, find_signs
+from bayesdp.theorems.gaussian.covariance import (
+    GaussianCovariance,
+    _norm_above,
+    _smallest_eigenvalue,
+    covariance_factor,
+    find_signs,
+)
 from bayesdp.theorems.spend import as_spend
 
 SUM = Sum(bounds=(0, 100))
@@ -179,3 +185,22 @@ def test_the_worst_adversary_is_named() -> None:
     assert found.theorem == "gaussian-covariance"
     assert found.worst_case == "an adversary who targets record 1 of a group and knows no other record of it"
     assert math.isclose(found.epsilon, 2.1, rel_tol=1e-9)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1), st.floats(0.0, 1.0))
+def test_norms_bound_the_eigenvalues_of_large_groups(size: int, seed: int, common: float) -> None:
+    factors = np.random.default_rng(seed).normal(size=(size, size + 2))
+    matrix = (1 - common) * factors @ factors.T / size + common + 0.01 * np.eye(size)
+    deviations = np.sqrt(np.diag(matrix))
+    correlations = matrix / np.outer(deviations, deviations)
+    correlations = (correlations + correlations.T) / 2
+    eigenvalues = np.linalg.eigvalsh(correlations)
+    smallest, largest = _smallest_eigenvalue(correlations), _norm_above(correlations)
+    assert eigenvalues[0] / size**0.5 * (1 - 1e-6) <= smallest <= eigenvalues[0] * (1 + 1e-9)
+    assert eigenvalues[-1] * (1 - 1e-9) <= largest <= eigenvalues[-1] * size**0.5 * (1 + 1e-9)
+
+
+def test_nothing_is_certified_of_a_matrix_that_is_all_but_singular() -> None:
+    steps = np.arange(30)
+    hilbert = 1 / (1 + steps[:, None] + steps)
+    assert _smallest_eigenvalue(hilbert) <= 1e-15

@@ -163,6 +163,8 @@ class _Group:
         correlations = matrix / deviations[:, None] / deviations[None, :]
         correlations = (correlations + correlations.T) / 2
         np.fill_diagonal(correlations, 1.0)
+        if len(matrix) > LARGEST_ENUMERATED:
+            return _Group(correlations, deviations, _smallest_eigenvalue(correlations), _norm_above(correlations))
         eigenvalues = np.linalg.eigvalsh(correlations)
         slack = 16 * len(matrix) ** 2 * _UNIT
         return _Group(correlations, deviations, float(eigenvalues[0]) - slack, float(eigenvalues[-1]) + slack)
@@ -289,8 +291,7 @@ def find_signs(covariance: Matrix) -> Signs | None:
     """
     group = _Group.of(covariance)
     size = len(covariance)
-    inverse = np.linalg.inv(group.correlations)
-    inverse = (inverse + inverse.T) / 2
+    inverse = _inverse(group.correlations)
     scale = np.sqrt(np.outer(np.diag(inverse), np.diag(inverse)))
     linked = (np.abs(inverse) > _RELIABLE * scale) & ~np.eye(size, dtype=bool)
     signs = _two_coloured(linked, inverse)
@@ -304,6 +305,31 @@ def find_signs(covariance: Matrix) -> Signs | None:
     nothing_zeroed = int(linked.sum()) == size * (size - 1)
     margin = 0.0 if nothing_zeroed else group.moved(1.02 * group.largest * norm)
     return Signs(tuple(signs), margin) if margin <= _LARGEST_MARGIN else None
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the computed inverse of a symmetric matrix, itself symmetric."""
+    inverse = np.linalg.inv(matrix)
+    return np.asarray((inverse + inverse.T) / 2)
+
+
+def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:
+    """Return a lower bound on the smallest eigenvalue of a correlation matrix, 0 if none can be certified.
+
+    With X the computed inverse and R = X·matrix − 1, the true inverse is (1 + R)⁻¹X. A decomposition into eigenvalues
+    would be sharper, but takes a linear algebra library's threads many times longer on a busy machine.
+    """
+    inverse = _inverse(matrix)
+    off = _residual_norm(inverse, matrix)
+    return max(0.0, (1 - off) / _norm_above(inverse)) * (1 - 4 * _UNIT) if off < 1 else 0.0
+
+
+def _norm_above(matrix: NDArray[np.float64]) -> float:
+    """Return an upper bound on the 2-norm of a symmetric matrix: by row sums of its square, or its own if smaller."""
+    size = len(matrix)
+    rows = float(np.abs(matrix).sum(axis=1).max())
+    square = float(np.abs(matrix @ matrix).sum(axis=1).max()) + (size + 8) * _UNIT * rows**2
+    return min(rows, math.sqrt(square)) * (1 + 4 * (size + 8) * _UNIT)
 
 
 def _residual_norm(inverse: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
