@@ -4,41 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from bayesdp.experiments.paper import FIGURES
+from bayesdp.plotting.palette import colour_of
 
-__all__ = ["COLOURS", "Chart", "Line", "Panel", "line"]
+__all__ = ["Chart", "Line", "Panel", "line"]
 
 Points = tuple[tuple[float, float], ...]
 Style = Literal["-", "--", ":", "o", "ring", "area"]
-
-_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-_BLACK, _GREY = "#000000", "#767676"
-
-COLOURS: Mapping[str, str] = {
-    "plain-dp": _GREY,
-    "general": _BLACK,
-    "markov-paper": _VERMILLION,
-    "markov-mixing": _BLUE,
-    "markov-quilt": _GREEN,
-    "markov-count": _PURPLE,
-    "gaussian-paper": _VERMILLION,
-    "gaussian-tight": _BLUE,
-    "gaussian-covariance": _GREEN,
-    "chakrabarti-2022": _ORANGE,
-    "randomized-response": _SKY,
-    "yang-2015": _BLACK,
-    "first": _BLUE,
-    "second": _VERMILLION,
-    "third": _GREEN,
-    "fourth": _PURPLE,
-    "fifth": _ORANGE,
-    "sixth": _SKY,
-}
-"""Okabe and Ito's palette, told apart by colour-blind readers; a mechanism has one colour in all figures."""
 
 
 @dataclass(frozen=True)
@@ -112,4 +87,4 @@ def line(
     '--'
     """
     usual: Style = "--" if mechanism == "plain-dp" else ":" if mechanism == "chakrabarti-2022" else "-"
-    return Line(mechanism, points, colour or COLOURS[mechanism.partition(",")[0]], style or usual, label)
+    return Line(mechanism, points, colour or colour_of(mechanism), style or usual, label)

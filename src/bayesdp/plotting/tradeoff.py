@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, MissingDependencyError
+from bayesdp.plotting.palette import COLOURS, colour_of
 
 if TYPE_CHECKING:
     from bayesdp.calibration.comparison import Comparison
@@ -19,9 +20,6 @@ __all__ = ["plot_comparison", "plot_tradeoff"]
 
 EPSILONS = (0.1, 0.25, 0.5, *range(1, 21))
 """The promises of the paper's experiments, and some stricter ones."""
-
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette, told apart by colour-blind readers."""
 
 _MOST_NAMES = 24
 _FORMATS = {".png", ".svg", ".pdf"}
@@ -68,9 +66,10 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
     axes.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     ends = []
-    for style, name in zip(_styles(), comparison.applying, strict=False):
+    for name in comparison.applying:
         points = [(row.epsilon, row.alpha) for row in comparison.rows if row.theorem == name and row.alpha is not None]
-        ends += _line(axes, points, name, **style)
+        dashes = "-" if name in COLOURS else "-."
+        ends += _line(axes, points, name, color=colour_of(name), linestyle=dashes, marker="o", markersize="4")
     for method, proven in dict.fromkeys((each.method, each.proven) for each in comparison.published):
         label, line = (f"{method}, proven", "-") if proven else (f"{method}, no guarantee", ":")
         if method == "plain-dp":
@@ -86,12 +85,6 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
 
 
 End = tuple[float, float, str, str]
-
-
-def _styles() -> Iterator[dict[str, str]]:
-    for line in ("-", "-.", ":"):
-        for colour in _COLOURS:
-            yield {"color": colour, "linestyle": line, "marker": "o", "markersize": "4"}
 
 
 def _line(axes: Any, points: list[tuple[float, float]], label: str, **style: str) -> list[End]:
