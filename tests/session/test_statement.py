@@ -22,7 +22,7 @@ from bayesdp.session.pages import Listed, Page, Verbatim, code
 from bayesdp.session.statement import TITLE, statement, write
 from bayesdp.theorems.registry import theorems
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
 
 DOCUMENT: dict[str, Any] = {
