@@ -8,7 +8,7 @@ DEMO_READY := $(VENV)/.ready-demo
 .PHONY: demo test test-all lint pictures bench clean
 
 demo: $(DEMO_READY)
-	$(BIN)/python -m bayesdp.demo demo-output
+	$(BIN)/python -m bayesdp.experiments.demo demo-output
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
@@ -20,9 +20,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/layers.py
 
 pictures: $(DEMO_READY)
-	$(BIN)/python -c 'from bayesdp.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
+	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from bayesdp import Count, MarkovChain
-from bayesdp.calibration import largest_taus
-from bayesdp.leakage.gaussian_covariance import covariance_factor
-from bayesdp.leakage.gaussian_tight import tight_factor
-from bayesdp.leakage.markov_count import MarkovCount
-from bayesdp.leakage.markov_mixing import MarkovMixing, mixing_epsilons
-from bayesdp.leakage.markov_quilt import MarkovQuilt
-from bayesdp.spending import as_spend
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.theorems.gaussian.covariance import covariance_factor
+from bayesdp.theorems.gaussian.tight import tight_factor
+from bayesdp.theorems.markov.count import MarkovCount
+from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
+from bayesdp.theorems.markov.quilt import MarkovQuilt
+from bayesdp.theorems.spend import as_spend
 
 COUNT = Count(equals=1)
 ACTIVITY = [[9713 / 11008, 1295 / 11008], [1295 / 4250, 2955 / 4250]]

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from bayesdp import Count, MarkovChain, Sum
 from bayesdp.accuracy import RandomizedResponse, laplace_scale
+from bayesdp.calibration.prior_art import Chakrabarti2022, chakrabarti_flip
 from bayesdp.experiments import Experiment, reproduce, run
 from bayesdp.experiments.studies import study
-from bayesdp.prior_art import Chakrabarti2022, chakrabarti_flip
 
 EPSILONS = tuple(map(float, range(1, 21)))
 RUNS = 1000

@@ -13,8 +13,8 @@ import time
 import numpy as np
 
 from bayesdp import Count, MarkovChain, Query, calibrate
+from bayesdp.calibration.credibility import DRAWS, posterior
 from bayesdp.experiments.data import activity_chain
-from bayesdp.uncertainty import DRAWS, posterior
 
 SHARE = 20
 """Every so many of the models drawn is calibrated by itself; the time is scaled."""

@@ -28,7 +28,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 
 def test_leakage_is_the_function_even_after_its_modules_are_imported() -> None:
-    program = "from bayesdp.leakage.registry import theorems; import bayesdp; print(callable(bayesdp.leakage))"
+    program = "from bayesdp.theorems.registry import theorems; import bayesdp; print(callable(bayesdp.leakage))"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
     )
@@ -59,7 +59,7 @@ def test_python_in_the_documentation_runs(page: Path, tmp_path: Path) -> None:
 
 
 def test_the_demo_tells_its_story_and_writes_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bayesdp.demo import main
+    from bayesdp.experiments.demo import main
 
     main(str(tmp_path / "out"))
     printed = capsys.readouterr().out
@@ -87,7 +87,8 @@ def test_the_demo_needs_nothing_but_its_own_extra(tmp_path: Path) -> None:
         "pytest",
     ]
     program = (
-        f"import sys; sys.modules |= dict.fromkeys({others}); from bayesdp.demo import main; main({str(tmp_path)!r})"
+        f"import sys; sys.modules |= dict.fromkeys({others}); "
+        f"from bayesdp.experiments.demo import main; main({str(tmp_path)!r})"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -100,6 +101,6 @@ def test_no_package_index_or_machine_path_is_committed() -> None:
 
 
 def test_the_readmes_table_is_what_the_code_prints() -> None:
-    from bayesdp.demo import readme_table
+    from bayesdp.experiments.demo import readme_table
 
     assert readme_table() in (ROOT / "README.md").read_text(encoding="utf-8")

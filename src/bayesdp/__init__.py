@@ -16,22 +16,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesdp.lazy import lazily
-from bayesdp.leakage import leakage
+from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
-    from bayesdp.answer import Answer
-    from bayesdp.calibration import Calibration, calibrate
-    from bayesdp.comparison import Comparison, compare
+    from bayesdp import theorems as theorems
+    from bayesdp.calibration.calibrate import Calibration, calibrate
+    from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.inquiry import check_table
-    from bayesdp.leakage.registry import register, theorems, unregister
-    from bayesdp.leakage.report import Leakage
-    from bayesdp.leakage.theorem import Theorem
     from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
-    from bayesdp.plotting import plot_tradeoff
+    from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
-    from bayesdp.session import Session
+    from bayesdp.session.answer import Answer
+    from bayesdp.session.prepare import check_table
+    from bayesdp.session.session import Session
+    from bayesdp.theorems.leakage import Leakage, leakage
+    from bayesdp.theorems.registry import register, unregister
+    from bayesdp.theorems.theorem import Theorem
 
 __version__ = "0.1.0"
 
@@ -65,31 +65,32 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Answer": "answer",
+    "Answer": "session.answer",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
-    "Calibration": "calibration",
-    "Comparison": "comparison",
+    "Calibration": "calibration.calibrate",
+    "Comparison": "calibration.comparison",
     "Count": "queries",
     "GaussianGroups": "models",
     "Histogram": "queries",
     "Independent": "models",
-    "Leakage": "leakage.report",
+    "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
     "Query": "queries",
-    "Session": "session",
+    "Session": "session.session",
     "Sum": "queries",
-    "Theorem": "leakage.theorem",
-    "calibrate": "calibration",
-    "check_table": "inquiry",
-    "compare": "comparison",
-    "plot_tradeoff": "plotting",
-    "register": "leakage.registry",
-    "theorems": "leakage.registry",
-    "unregister": "leakage.registry",
+    "Theorem": "theorems.theorem",
+    "calibrate": "calibration.calibrate",
+    "check_table": "session.prepare",
+    "compare": "calibration.comparison",
+    "leakage": "theorems.leakage",
+    "plot_tradeoff": "plotting.tradeoff",
+    "register": "theorems.registry",
+    "theorems": "",
+    "unregister": "theorems.registry",
 }
 
 __getattr__ = lazily(__name__, _HOMES, globals())

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.queries import Query
 from bayesdp.rounding import down, float_above, up

@@ -18,8 +18,8 @@ from bayesdp.audit.oracle import (
     laplace_sum,
     randomized_response,
 )
+from bayesdp.calibration.prior_art import chakrabarti_flip
 from bayesdp.errors import InvalidInputError
-from bayesdp.prior_art import chakrabarti_flip
 from bayesdp.testing import transition_matrices
 
 ACTIVITY = MarkovChain([[0.882, 0.118], [0.305, 0.695]])

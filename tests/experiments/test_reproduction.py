@@ -12,17 +12,17 @@ import pytest
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.experiments import Report, catalogue, reproduce
-from bayesdp.experiments.charts import Chart, Line, Panel
 from bayesdp.experiments.curves import CURVES, oracle_leak, tightness
 from bayesdp.experiments.data import FAMILY_IQ_AUTOCORRELATION, FOLDER_VARIABLE
-from bayesdp.experiments.drawing import draw
 from bayesdp.experiments.errata import _autocorrelation, _triples
 from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.studies import STUDIES, study
 from bayesdp.experiments.tables import agrees, least_epsilon
 from bayesdp.experiments.twins import ACTIVITY_TRIPLES, order_statistic
-from bayesdp.leakage.gaussian_paper import paper_factor
-from bayesdp.leakage.gaussian_tight import tight_factor
+from bayesdp.plotting.charts import Chart, Line, Panel
+from bayesdp.plotting.drawing import draw
+from bayesdp.theorems.gaussian.paper import paper_factor
+from bayesdp.theorems.gaussian.tight import tight_factor
 
 FILES = Path(__file__).parents[3] / "shared/data"
 
@@ -526,7 +526,7 @@ def test_a_short_range_has_more_ticks_than_powers_of_ten() -> None:
 
 
 def test_no_two_names_overlap() -> None:
-    from bayesdp.experiments.drawing import _spread
+    from bayesdp.plotting.drawing import _spread
 
     sizes = [0.1, 0.2, 0.1, 0.1]
     places = _spread([0.0, 0.02, 0.5, 0.99], sizes)

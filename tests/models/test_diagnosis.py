@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp import documents
+from bayesdp._support import documents
 from bayesdp.diagnostics import Diagnosis, Finding
 from bayesdp.errors import ModelError
 from bayesdp.models.diagnosis import NOTES, worst

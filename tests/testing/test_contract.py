@@ -6,8 +6,8 @@ from typing import ClassVar
 import pytest
 
 from bayesdp import ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
-from bayesdp.spending import Spend, total_tau
 from bayesdp.testing import TheoremContract, group_cases
+from bayesdp.theorems.spend import Spend, total_tau
 
 
 class Half(Theorem):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError
 
 if TYPE_CHECKING:

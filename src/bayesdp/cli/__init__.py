@@ -14,10 +14,10 @@ from typing import Any
 
 import typer
 
+from bayesdp._support.validation import escaped
 from bayesdp.cli.app import app
 from bayesdp.cli.spelling import spelled, spelling
 from bayesdp.errors import BayesDPError, BudgetError
-from bayesdp.validation import escaped
 
 __all__ = ["main", "run"]
 

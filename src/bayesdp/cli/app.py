@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesdp import __version__
+from bayesdp._support.files import refuse_overwriting, refuse_replacing
+from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.spelling import spelled
-from bayesdp.files import refuse_overwriting, refuse_replacing
-from bayesdp.validation import escaped
 
 if TYPE_CHECKING:
-    from bayesdp.calibration import Calibration
-    from bayesdp.documents import Document
-    from bayesdp.leakage.report import Leakage
+    from bayesdp._support.documents import Document
+    from bayesdp.calibration.calibrate import Calibration
+    from bayesdp.theorems.leakage import Leakage
 
 __all__ = ["app"]
 
@@ -141,7 +141,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """How much noise keeps a promise of ε, or what does an accuracy cost?"""
-    from bayesdp.calibration import calibrate as choose
+    from bayesdp.calibration.calibrate import calibrate as choose
 
     assumed = options.model(model)
     asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
@@ -167,7 +167,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Every theorem side by side."""
-    from bayesdp.comparison import compare as all_theorems
+    from bayesdp.calibration.comparison import compare as all_theorems
 
     if plot is not None:
         refuse_overwriting(plot, [model])
@@ -208,8 +208,8 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Estimate a model from a table, and say whether the table looks like it."""
+    from bayesdp._support.documents import write
     from bayesdp.cli import fitting
-    from bayesdp.documents import write
 
     chosen = fitting.Choice(
         state=state,
@@ -260,8 +260,8 @@ def diagnose(
 
     A model that was fitted knows its columns; name them for another.
     """
+    from bayesdp._support.documents import write
     from bayesdp.cli import fitting
-    from bayesdp.documents import write
 
     named = {
         "state": state,
@@ -348,7 +348,7 @@ def proof(
     as_json: AsJson = False,
 ) -> None:
     """Print the page that proves a theorem."""
-    from bayesdp import proofs
+    from bayesdp.session import proofs
 
     print(_text(proofs.proof(name), as_json))
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from bayesdp._support.validation import brief
 from bayesdp.cli import options
 from bayesdp.diagnostics import Diagnosis
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import GaussianGroups, MarkovChain, Model
-from bayesdp.validation import brief
 
 __all__ = ["Choice", "diagnosis", "fitted"]
 

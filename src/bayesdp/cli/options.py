@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesdp._support.validation import Scalar, brief, is_scalar
+from bayesdp._support.validation import natural as at_least
+from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.spelling import spelled
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.validation import Scalar, brief, is_scalar
-from bayesdp.validation import natural as at_least
-from bayesdp.validation import positive as above_zero
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -222,10 +222,9 @@ def _implied(kind: str, assumed: Model) -> list[Scalar]:
 
 def _states(assumed: Model) -> list[Scalar]:
     """Return the states of a chain, or of the several chains it may be."""
-    from bayesdp.leakage.report import members
     from bayesdp.models import MarkovChain
 
-    chains = [member for member in members(assumed) if isinstance(member, MarkovChain)]
+    chains = [member for member in assumed.members if isinstance(member, MarkovChain)]
     return list({json.dumps(state): state for chain in chains for state in chain.states}.values())
 
 

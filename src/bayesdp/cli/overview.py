@@ -8,16 +8,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from bayesdp.accounting import leaked, remaining, spend_of
-from bayesdp.answer import Answer
+from bayesdp._support.documents import Document
+from bayesdp._support.tables import table
 from bayesdp.cli.words import counted
-from bayesdp.documents import Document
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
-from bayesdp.tables import table
+from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.answer import Answer
 
 __all__ = ["Overview", "overview"]
 

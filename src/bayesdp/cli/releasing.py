@@ -12,17 +12,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bayesdp import statement
-from bayesdp.accounting import remaining
-from bayesdp.answer import Answer
+from bayesdp._support.documents import Document, read
+from bayesdp._support.files import refuse_overwriting
 from bayesdp.cli.words import counted
-from bayesdp.documents import Document, read
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.files import refuse_overwriting
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
-from bayesdp.session import Session
+from bayesdp.session import statement
+from bayesdp.session.accounting import remaining
+from bayesdp.session.answer import Answer
+from bayesdp.session.session import Session
 
 __all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
 

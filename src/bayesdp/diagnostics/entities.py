@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesdp._support.validation import Scalar
 from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.power import Power, scaled_chi_square
 from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
 from bayesdp.diagnostics.report import Outcome, UntestableError, check
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.models import MarkovChain
-from bayesdp.validation import Scalar
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

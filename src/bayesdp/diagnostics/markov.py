@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesdp._support.validation import brief
 from bayesdp.diagnostics.entities import begin_stationary, between_entities, independent_entities
 from bayesdp.diagnostics.power import ENOUGH_POWER
 from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
@@ -17,7 +18,6 @@ from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import MarkovChain
 from bayesdp.models.diagnosis import Diagnosis, Finding
-from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

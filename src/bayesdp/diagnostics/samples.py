@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.moments import AnovaMoments, Moments
-from bayesdp.validation import Values, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

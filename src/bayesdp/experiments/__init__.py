@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesdp.lazy import lazily
+from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp.experiments.reproduction import Report, catalogue, reproduce

@@ -12,20 +12,20 @@ import numpy as np
 
 from bayesdp.accuracy import Laplace, laplace_scale, least_failure
 from bayesdp.audit import oracle
-from bayesdp.experiments.charts import COLOURS, Chart, Line, Panel, line
+from bayesdp.calibration.prior_art import Chakrabarti2022, ProvenResponse, chakrabarti_flip
 from bayesdp.experiments.simulate import PLAIN, taus
-from bayesdp.leakage.gaussian_paper import paper_factor
-from bayesdp.leakage.gaussian_tight import tight_factor
-from bayesdp.leakage.registry import theorem_named
 from bayesdp.models import MarkovChain
-from bayesdp.prior_art import Chakrabarti2022, ProvenResponse, chakrabarti_flip
+from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.palette import PALETTE, colour_of
 from bayesdp.queries import Count
+from bayesdp.theorems.gaussian.paper import paper_factor
+from bayesdp.theorems.gaussian.tight import tight_factor
+from bayesdp.theorems.registry import theorem_named
 
 __all__ = ["CURVES", "oracle_leak", "tightness"]
 
 _COUNT = Count(equals=1)
 _BETA = 0.05
-_ORDER = ("first", "second", "third", "fourth", "fifth", "sixth")
 _OURS = ("markov-mixing", "markov-count")
 _RINGS = (1.0, 4.0, 7.0, 10.0)
 _NAMED = {
@@ -75,11 +75,11 @@ def gaussian_error() -> Chart:
     panels = []
     for factor, title in ((paper_factor, "gaussian-paper"), (tight_factor, "gaussian-tight (ours)")):
         lines = []
-        for size, colour in zip((3, 6, 12, 24), _ORDER, strict=False):
+        for size, colour in zip((3, 6, 12, 24), PALETTE, strict=False):
             grid = np.geomspace(0.005, 1 / (size - 2), 200)[:-1]
             rhos = [Fraction(float(rho)).limit_denominator(10**6) for rho in grid]
             points = ((float(rho), float(factor(size, rho))) for rho in rhos if rho * (size - 2) < 1)
-            lines.append(Line(f"m = {size}", _cut(points, 10), COLOURS[colour], label=f"m = {size}"))
+            lines.append(Line(f"m = {size}", _cut(points, 10), colour, label=f"m = {size}"))
         lines.append(line(PLAIN, ((0.005, 1.0), (1.0, 1.0)), "plain DP, unprotected"))
         panels.append(Panel(tuple(lines), title, "above"))
     return Chart(
@@ -100,10 +100,10 @@ def gaussian_error() -> Chart:
 def markov_region() -> Chart:
     """Return up to which γ the paper's Markov bound beats the general one, over n."""
     lines = []
-    for tau, colour in zip((0.5, 1.0, 2.0), _ORDER, strict=False):
+    for tau, colour in zip((0.5, 1.0, 2.0), PALETTE, strict=False):
         last = 1 + 4 * math.log(1e4) / tau
         points = tuple((n, math.exp((n - 1) * tau / 4)) for n in [*range(1, math.floor(last) + 1), last])
-        lines.append(Line(f"τ = {tau:g}", points, COLOURS[colour], "area", f"τ = {tau:g}"))
+        lines.append(Line(f"τ = {tau:g}", points, colour, "area", f"τ = {tau:g}"))
     return Chart(
         "markov-region",
         "Below and right of a line τ + 4 ln γ is less than n·τ: for long chains the Markov bound wins even if "
@@ -126,13 +126,13 @@ def markov_error() -> Chart:
     coarse = np.geomspace(1.01, 100, 40).tolist()
     mixing = [taus(theorem_named("markov-mixing"), _symmetric(1 / (1 + g), None), _COUNT, epsilons) for g in coarse]
     paper, ours = [], []
-    for index, (epsilon, colour) in enumerate(zip(epsilons, _ORDER, strict=True)):
+    for index, (epsilon, colour) in enumerate(zip(epsilons, PALETTE, strict=True)):
         end = math.exp(epsilon / 4)
         heights = [(g, epsilon / (epsilon - 4 * math.log(g))) for g in gammas if g < end]
         points = _cut([*heights, *([(end, math.inf)] if end < 100 else [])], 100)
-        paper.append(Line(f"ε = {epsilon:g}", points, COLOURS[colour], label=f"{epsilon:g}"))
+        paper.append(Line(f"ε = {epsilon:g}", points, colour, label=f"{epsilon:g}"))
         found = tuple((g, epsilon / float(allowed[index] or 0)) for g, allowed in zip(coarse, mixing, strict=True))
-        ours.append(Line(f"ε = {epsilon:g}", found, COLOURS[colour], label=f"ε = {epsilon:g}"))
+        ours.append(Line(f"ε = {epsilon:g}", found, colour, label=f"ε = {epsilon:g}"))
     plain = line(PLAIN, ((1.0, 1.0), (100.0, 1.0)), "plain DP,\nunprotected")
     return Chart(
         "markov-error",
@@ -237,11 +237,11 @@ def response_alpha() -> Chart:
 def impossibility() -> Chart:
     """Return the least β any ε-BDP mechanism has when all records may be correlated in any way."""
     epsilons = np.linspace(0.05, 6, 120).tolist()
-    lines = [Line("least β", tuple((e, least_failure(e)) for e in epsilons), COLOURS["first"], label="least β")]
-    for share, colour in ((0.9, "second"), (0.95, "third"), (0.99, "fourth")):
+    lines = [Line("least β", tuple((e, least_failure(e)) for e in epsilons), PALETTE[0], label="least β")]
+    for share, colour in zip((0.9, 0.95, 0.99), PALETTE[1:], strict=False):
         reach = math.log(share / (1 - share))
         label = f"{100 * share:g} % sure:\nonly from ε = {reach:.3f}"
-        lines.append(Line(f"{share:g} sure", ((reach, 1 - share), (6, 1 - share)), COLOURS[colour], ":", label))
+        lines.append(Line(f"{share:g} sure", ((reach, 1 - share), (6, 1 - share)), colour, ":", label))
     return Chart(
         "impossibility",
         "If all records may be correlated in any way, answers that are 95 % sure and useful at all need ε of "
@@ -258,11 +258,11 @@ def tightness_example() -> Chart:
     """Return leakage relative to 2τ, and Pearson's correlation, over the r of the paper's example."""
     sizes = [*range(2, 11), 12, 15, 20, 30, 50, 70, 100, 200, 500, 1000, 2000, 5000, 10000]
     lines = []
-    for tau, colour in zip((0.5, 1.0, 2.0), _ORDER, strict=False):
+    for tau, colour in zip((0.5, 1.0, 2.0), PALETTE, strict=False):
         points = tuple((r, tightness(r, tau)[0] / (2 * tau)) for r in sizes)
-        lines.append(Line(f"BDPL/2τ at τ = {tau:g}", points, COLOURS[colour], label=f"BDPL/2τ, τ = {tau:g}"))
+        lines.append(Line(f"BDPL/2τ at τ = {tau:g}", points, colour, label=f"BDPL/2τ, τ = {tau:g}"))
     correlations = tuple((r, tightness(r, 1.0)[1]) for r in sizes)
-    lines.append(Line("Pearson ρ", correlations, COLOURS["general"], label="Pearson's ρ"))
+    lines.append(Line("Pearson ρ", correlations, colour_of("general"), label="Pearson's ρ"))
     return Chart(
         "tightness",
         "As r grows two records become all but uncorrelated, yet the leakage approaches the general bound 2τ: a small "
@@ -329,7 +329,6 @@ def _allowed(
     for name in ("markov-paper", *_OURS):
         asked = rings if name == "markov-count" else epsilons
         allowed = taus(theorem_named(name), chain, _COUNT, asked)
-        assert not isinstance(allowed, str)
         found[name] = dict(zip(asked, allowed, strict=True))
     return found
 

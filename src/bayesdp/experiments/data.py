@@ -9,10 +9,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.experiments import twins
 from bayesdp.models import GaussianGroups, MarkovChain
-from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     import polars as pl

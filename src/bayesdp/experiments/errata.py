@@ -16,10 +16,10 @@ from bayesdp.experiments.data import FAMILY_IQ_AUTOCORRELATION
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
-from bayesdp.leakage.gaussian_covariance import covariance_factor
-from bayesdp.leakage.gaussian_paper import paper_factor
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.queries import Count
+from bayesdp.theorems.gaussian.covariance import covariance_factor
+from bayesdp.theorems.gaussian.paper import paper_factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bayesdp.experiments.charts import Chart, Line, Panel, line
+from bayesdp.calibration.prior_art import PRIOR_ART
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
 from bayesdp.models import MarkovChain
-from bayesdp.prior_art import PRIOR_ART
+from bayesdp.plotting.charts import Chart, Line, Panel, line
 
 __all__ = ["error_chart", "mape_chart"]
 

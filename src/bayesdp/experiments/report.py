@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from bayesdp.experiments.charts import Chart
 from bayesdp.experiments.paper import TITLE
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
+from bayesdp.plotting.charts import Chart
 
 __all__ = ["html", "introduction", "markdown"]
 

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bayesdp import validation
-from bayesdp.documents import Document
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.files import refuse_overwriting
+from bayesdp._support.progress import tracked
+from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.experiments import report
-from bayesdp.experiments.charts import Chart
 from bayesdp.experiments.curves import CURVES
 from bayesdp.experiments.data import originals
-from bayesdp.experiments.drawing import draw
 from bayesdp.experiments.errata import errata_table
 from bayesdp.experiments.figures import error_chart, mape_chart
 from bayesdp.experiments.paper import FIGURES
 from bayesdp.experiments.simulate import Result, run
 from bayesdp.experiments.studies import STUDIES, Study, study
 from bayesdp.experiments.tables import SHOWN, Table, joined, study_tables, theory_table
-from bayesdp.files import refuse_overwriting
-from bayesdp.progress import tracked
-from bayesdp.validation import brief
+from bayesdp.plotting.charts import Chart
+from bayesdp.plotting.drawing import draw
 
 __all__ = ["Report", "catalogue", "reproduce"]
 

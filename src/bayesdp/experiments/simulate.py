@@ -15,24 +15,25 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.tables import table
+from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
-from bayesdp.calibration import largest_taus
-from bayesdp.documents import Document
-from bayesdp.errors import InvalidInputError, TooLargeError
-from bayesdp.leakage.markov_count import MarkovCount
-from bayesdp.leakage.markov_mixing import MarkovMixing
-from bayesdp.leakage.registry import theorem_named, theorems
-from bayesdp.leakage.report import ANY_OF, members
-from bayesdp.leakage.theorem import Theorem
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.prior_art import PRIOR_ART, LaplaceMethod, PlainDP
+from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 from bayesdp.models import Model
-from bayesdp.plotting import EPSILONS
-from bayesdp.prior_art import PRIOR_ART, LaplaceMethod, PlainDP
+from bayesdp.plotting.tradeoff import EPSILONS
 from bayesdp.queries import Mean, Query
-from bayesdp.spending import Spend
-from bayesdp.tables import table
-from bayesdp.validation import brief
+from bayesdp.theorems.ask import ask
+from bayesdp.theorems.leakage import ANY_OF
+from bayesdp.theorems.markov.count import MarkovCount
+from bayesdp.theorems.markov.mixing import MarkovMixing
+from bayesdp.theorems.registry import theorem_named, theorems
+from bayesdp.theorems.spend import Spend
+from bayesdp.theorems.theorem import Theorem
 
 if TYPE_CHECKING:
     from bayesdp.frames.aggregates import Tally
@@ -241,7 +242,11 @@ def _allowed(
 
     With several models a last entry takes the best theorem of each, as `compare` does.
     """
-    under = [{theorem.name: taus(theorem, member, query, epsilons) for theorem in asked} for member in members(model)]
+    rows = ask(model, lambda theorem, member: taus(theorem, member, query, epsilons), only=asked)
+    under = [
+        {reply.theorem.name: reply.reason or "" if reply.value is None else reply.value for reply in replies}
+        for replies in rows
+    ]
     if len(under) == 1:
         return under[0]
     together = {theorem.name: _least([found[theorem.name] for found in under]) for theorem in asked}
@@ -252,10 +257,10 @@ def _allowed(
 def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[str, Taus]:
     """Return what others proved, where it covers all the models that may hold: Laplace noise at a τ of theirs."""
     return {
-        method.name: [min(method.tau(member, epsilon) for member in members(model)) for epsilon in epsilons]
+        method.name: [min(method.tau(member, epsilon) for member in model.members) for epsilon in epsilons]
         for method in PRIOR_ART
         if isinstance(method, LaplaceMethod) and method.proven
-        if all(method.refusal(member, query) is None for member in members(model))
+        if all(method.refusal(member, query) is None for member in model.members)
     }
 
 
@@ -279,15 +284,9 @@ def _largest(found: Sequence[Taus]) -> Taus | str:
     return [max((tau for tau in column if tau is not None), default=None) for column in zip(*found, strict=True)]
 
 
-def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> Taus | str:
-    """Return the largest τ a theorem allows at each ε (None where it reaches none), or why it does not apply."""
-    reason = theorem.refusal(model, (query,))
-    if reason is not None:
-        return reason
-    try:
-        return largest_taus(_Count() if type(theorem) is MarkovCount else theorem, model, query, epsilons)
-    except TooLargeError as error:
-        return str(error)
+def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> Taus:
+    """Return the largest τ a theorem allows at each ε, None where it reaches none; raises where it does not apply."""
+    return largest_taus(_Count() if type(theorem) is MarkovCount else theorem, model, query, epsilons)
 
 
 class _Count(MarkovCount):
@@ -297,8 +296,9 @@ class _Count(MarkovCount):
     _near: ClassVar[float] = 1e-8
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
-        mixing = taus(MarkovMixing(), model, query, [epsilon])
-        return [tau * (1 + side) for tau in mixing if isinstance(tau, float) for side in (-self._near, self._near)]
+        (replies,) = ask(model, lambda theorem, member: taus(theorem, member, query, [epsilon]), only=[MarkovMixing()])
+        mixing = [tau for reply in replies for tau in reply.value or () if tau is not None]
+        return [tau * (1 + side) for tau in mixing for side in (-self._near, self._near)]
 
 
 def _simulated(
@@ -342,7 +342,7 @@ def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
         if not given or (spec.query.dimension > 1 and len(given) != spec.query.dimension):
             raise InvalidInputError(f"truth must have {spec.query.dimension} numbers, not {len(given)}")
         return spec.query, given
-    from bayesdp.inquiry import check_mean
+    from bayesdp.session.prepare import check_mean
 
     found = _tallied(spec)
     if found.grid is None:
@@ -359,7 +359,7 @@ def _tallied(spec: Experiment) -> Tally:
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
     from bayesdp.frames.wide import VALUE, unpivoted
-    from bayesdp.inquiry import missing_rule, spread
+    from bayesdp.session.prepare import missing_rule, spread
 
     frame, subject, columns = spec.frame, spec.model.subject, spread(spec.model)
     if columns and not spec.query.column:

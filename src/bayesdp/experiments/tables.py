@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from bayesdp.accuracy import least_failure
-from bayesdp.calibration import largest_taus
+from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.simulate import Result
 from bayesdp.experiments.studies import IF_EQUAL, STUDIES, Study
-from bayesdp.leakage.gaussian_paper import paper_factor
-from bayesdp.leakage.registry import theorem_named
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.queries import Count
-from bayesdp.spending import as_spend
+from bayesdp.theorems.gaussian.paper import paper_factor
+from bayesdp.theorems.registry import theorem_named
+from bayesdp.theorems.spend import as_spend
 
 __all__ = [
     "SHOWN",

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,12 +9,12 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
 from bayesdp.frames.source import Kind, Missing, Table, alike, checked_missing, places, plain, reading, scan, whole
 from bayesdp.queries import Count, Histogram, Mean, Query, Sum
-from bayesdp.validation import Scalar, brief
 
 __all__ = [
     "Subject",

@@ -17,6 +17,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from bayesdp._support.validation import Scalar
 from bayesdp.diagnostics import ChainStatistics, Diagnosis, GroupSample, diagnose_chain, diagnose_groups
 from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.frames.aggregates import row_count
@@ -27,7 +28,6 @@ from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import Moments
-from bayesdp.validation import Scalar
 
 __all__ = ["diagnose_chain_of", "diagnose_groups_of"]
 

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import ExpressionError
-from bayesdp.validation import Scalar, brief, plain_number
 
 if TYPE_CHECKING:
     import narwhals as nw

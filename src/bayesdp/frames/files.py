@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, FrameError, RecordsError
-from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     import polars

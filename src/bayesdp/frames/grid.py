@@ -8,8 +8,8 @@ import narwhals as nw
 
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
-from bayesdp.placement import Placement
 from bayesdp.queries import Mean, Sum
+from bayesdp.queries.placement import Placement
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.validation import Scalar
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
-from bayesdp.validation import Scalar
 
 __all__ = ["check_named", "check_roles", "checked_groups", "group_moments", "role_tables"]
 

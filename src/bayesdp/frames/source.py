@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 
+from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import (
     BayesDPError,
     FrameError,
@@ -32,7 +33,6 @@ from bayesdp.errors import (
     RecordsError,
 )
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
-from bayesdp.validation import Scalar, brief, plain_number
 
 __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 

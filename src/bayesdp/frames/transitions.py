@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
 
+from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, period
-from bayesdp.validation import Scalar, brief
 
 __all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "transitions"]
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.validation import Values
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.groups import check_named
@@ -16,7 +17,6 @@ from bayesdp.frames.transitions import FOLLOWS, Sequences
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.view import Chains
 from bayesdp.queries import Count
-from bayesdp.validation import Values
 
 __all__ = ["View"]
 

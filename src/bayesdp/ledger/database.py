@@ -23,10 +23,10 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
 from bayesdp.ledger.location import user_ledger
 from bayesdp.ledger.records import CHANGES, GENESIS
-from bayesdp.validation import brief
 
 __all__ = [
     "IS_CHANGE",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar, overload
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import verification
 from bayesdp.ledger.books import Books, refuse_other

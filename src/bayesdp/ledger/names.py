@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.ledger.records import label
-from bayesdp.validation import brief
 
 __all__ = ["dataset_name", "likeness", "normalised"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
 from bayesdp.rounding import float_above
 

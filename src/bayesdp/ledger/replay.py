@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger.records import CHANGES, Entry, canonical
 from bayesdp.ledger.standing import SEAL, Standing

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger.records import Total, canonical, fingerprint, parsed, rounded_up
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, ClassVar, final
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Noise

@@ -7,7 +7,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.accuracy import RandomizedResponse
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism

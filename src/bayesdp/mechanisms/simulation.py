@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace, Laplace, RandomizedResponse
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism, Noise

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
-from bayesdp.validation import brief
 
 __all__ = ["AnyOf"]
 
@@ -58,6 +58,10 @@ class AnyOf(Model):
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
         object.__setattr__(self, "record", records.pop() if records else "record")
         super().__post_init__()
+
+    @property
+    def members(self) -> tuple[Model, ...]:
+        return tuple(self.models)
 
     @property
     def group_size(self) -> int | None:

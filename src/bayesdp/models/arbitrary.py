@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
-from bayesdp import validation
+from bayesdp._support import validation
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model
 from bayesdp.models.layout import column_names

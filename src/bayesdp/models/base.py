@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from bayesdp import documents, validation
-from bayesdp.documents import Document
+from bayesdp._support import documents, validation
+from bayesdp._support.documents import Document
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
-from bayesdp.validation import brief
 
 if TYPE_CHECKING:
     import numpy as np
@@ -101,6 +101,11 @@ class Model(Document):
     def dropped(self) -> bool:
         """Whether records with missing values were left out when the parameters were estimated."""
         return False
+
+    @property
+    def members(self) -> tuple[Model, ...]:
+        """The models of which one holds: this one alone, unless nobody knows which of several does."""
+        return (self,)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
-from bayesdp import validation
-from bayesdp.documents import Document
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.tables import table as text_table
+from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.tables import table as text_table
-from bayesdp.validation import brief
 
 __all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
 

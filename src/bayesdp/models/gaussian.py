@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.tables import table
+from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
@@ -18,8 +21,6 @@ from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.view import TableView
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.tables import table
-from bayesdp.validation import Matrix, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -159,12 +160,9 @@ class GaussianGroups(Model):
         >>> round(GaussianGroups.fit(pairs, value=["kid", "mother"]).largest_correlation, 3)
         0.772
         """
-        from bayesdp.frames.groups import group_moments
-        from bayesdp.frames.source import scan
-
         layout = GroupLayout(value, () if group is None else group, role, dropped=missing == "drop")
-        table = scan(frame)
-        moments = group_moments(table, layout, missing)
+        table = upstairs("bayesdp.frames.source").scan(frame)
+        moments = upstairs("bayesdp.frames.groups").group_moments(table, layout, missing)
         groups = cls(
             covariance=moments.covariance,
             moments=moments,
@@ -192,9 +190,6 @@ class GaussianGroups(Model):
 
         Raises ModelError if the columns are not known, FrameError for the table.
         """
-        from bayesdp.frames.checks import diagnose_groups_of
-        from bayesdp.frames.source import checked_missing
-
         if self.layout is not None:
             layout = self.layout.renamed(value, group, role)
         else:
@@ -208,8 +203,9 @@ class GaussianGroups(Model):
         if self.column is not None and self.column not in layout.value:
             raise ModelError(f"the model speaks about {self.column!r}, not about {', '.join(layout.value)}")
         if missing is not None:
-            layout = replace(layout, dropped=checked_missing(missing) == "drop")
-        return diagnose_groups_of(replace(self, layout=layout), frame)
+            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
+        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_groups_of(replace(self, layout=layout), frame)
+        return diagnosis
 
     @cached_property
     def matrices(self) -> tuple[NDArray[np.float64], ...]:

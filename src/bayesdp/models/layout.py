@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.validation import brief
 
 __all__ = ["ChainLayout", "GroupLayout", "column_name", "column_names", "period"]
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.tables import table
+from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.arrays import readonly
 from bayesdp.models.base import Model
@@ -20,8 +23,6 @@ from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.tables import table
-from bayesdp.validation import Matrix, Scalar, Values, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -196,12 +197,9 @@ class MarkovChain(Model):
         >>> MarkovChain.fit(frame, state="steps > 0", order_by="t").counts
         ((1, 2), (1, 1))
         """
-        from bayesdp.frames.source import scan
-        from bayesdp.frames.transitions import transitions
-
         layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
-        table = scan(frame)
-        found = transitions(table, column_name("state", state), layout, missing)
+        table = upstairs("bayesdp.frames.source").scan(frame)
+        found = upstairs("bayesdp.frames.transitions").transitions(table, column_name("state", state), layout, missing)
         chain = cls.from_counts(
             found.counts,
             states=found.states,
@@ -233,9 +231,6 @@ class MarkovChain(Model):
 
         Raises ModelError if the columns are not known, FrameError for the table.
         """
-        from bayesdp.frames.checks import diagnose_chain_of
-        from bayesdp.frames.source import checked_missing
-
         subject = self.subject if state is None else validation.text("state", state, ModelError)
         if self.subject not in (None, subject):
             raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
@@ -249,8 +244,10 @@ class MarkovChain(Model):
                 )
             layout = ChainLayout(order_by, entity or (), step)
         if missing is not None:
-            layout = replace(layout, dropped=checked_missing(missing) == "drop")
-        return diagnose_chain_of(replace(self, column=subject, state=None, layout=layout), frame)
+            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
+        placed = replace(self, column=subject, state=None, layout=layout)
+        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(placed, frame)
+        return diagnosis
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield chains from the posterior: each row Dirichlet, its counts plus 1/2 (Jeffreys's prior).

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp import validation
+from bayesdp._support import validation
+from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import ModelError
-from bayesdp.validation import Matrix, brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

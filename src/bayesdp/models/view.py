@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from bayesdp._support.validation import Values
 from bayesdp.models.layout import ChainLayout, GroupLayout
-from bayesdp.validation import Values
 
 __all__ = ["Chains", "TableView"]
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from bayesdp.calibration import LARGEST_TAU, largest_taus
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.search import LARGEST_TAU
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.leakage.theorem import Theorem
 from bayesdp.models import Model
 from bayesdp.queries import Query
-from bayesdp.spending import Release
 from bayesdp.testing.cases import Case
+from bayesdp.theorems.spend import Release
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["TheoremContract"]
 

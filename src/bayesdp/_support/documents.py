@@ -1,0 +1,101 @@
+"""JSON in and out: strict where it reads, exact where it writes."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bayesdp._support.files import write_private
+from bayesdp.errors import InvalidInputError
+
+__all__ = ["Document", "parse", "read", "write"]
+
+_LARGEST_FILE = 64 * 1024 * 1024
+
+
+class Document(ABC):
+    """Something that can be written as a JSON object."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object as plain dictionaries, lists and scalars."""
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the JSON text. Floats are written so that they read back as the same float."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+
+def write(path: str | Path, document: Document) -> None:
+    """Write a document to a file only its owner can read: models hold exact counts, and are kept like the data.
+
+    Raises InvalidInputError, which names the file, if that fails; then no half of it is left behind.
+    """
+    try:
+        write_private(path, document.to_json(indent=2) + "\n")
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
+    """Read one JSON object: no NaN, no infinities, no key twice.
+
+    >>> dict(parse('{"type": "independent"}'))
+    {'type': 'independent'}
+    >>> parse('{"size": 2, "size": 3}')
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: the JSON text gives "size" twice; remove one of them
+    """
+
+    def no_constant(constant: str) -> float:
+        raise InvalidInputError(f"{name} contains {constant}; every number must be finite")
+
+    def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in found:
+                raise InvalidInputError(f'{name} gives "{key}" twice; remove one of them')
+            found[key] = value
+        return found
+
+    if not isinstance(source, str):
+        raise InvalidInputError(f"{name} must be a text, not {type(source).__name__}")
+    if not source.strip():
+        raise InvalidInputError(f'{name} is empty; expected a JSON object such as {{"type": "arbitrary", "size": 3}}')
+    try:
+        document = json.loads(source, parse_constant=no_constant, object_pairs_hook=no_duplicates)
+    except json.JSONDecodeError as error:
+        raise InvalidInputError(
+            f"{name} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except RecursionError:
+        raise InvalidInputError(f"{name} is nested too deeply to be a description of ours") from None
+    except ValueError as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{name} holds a number that cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise InvalidInputError(f"{name} must hold one JSON object, not {type(document).__name__}")
+    return document
+
+
+def read(path: str | Path) -> Mapping[str, Any]:
+    """Read one JSON object from a file, with errors that name the file."""
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)  # a pipe or a device does not say how much it holds
+        if len(content) > _LARGEST_FILE:
+            raise InvalidInputError(f"{name} is larger than 64 MiB; it is not one of our JSON documents")
+        source = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInputError(f"{name} is not UTF-8 text; expected a JSON document") from None
+    except (OSError, ValueError, TypeError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InvalidInputError(f"cannot read {name}: {reason}") from None
+    return parse(source, name)

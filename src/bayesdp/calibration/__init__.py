@@ -1,0 +1,1 @@
+"""ε → τ: how much noise a promise needs, and how the theorems compare."""

@@ -1,0 +1,485 @@
+"""ε → τ: the largest τ that any applicable theorem allows for a promised ε, rounded towards privacy.
+
+The search (`search`) is generic: a theorem's ε must not fall as τ rises, and that is all it needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, overload
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.progress import counted
+from bayesdp._support.tables import table
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
+from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
+from bayesdp.calibration.search import SMALLEST_SHARE, searched, stepped_down
+from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
+from bayesdp.theorems.registry import theorem_named, theorems
+from bayesdp.theorems.spend import Release, Spend, as_spend, queries_of
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
+
+_NEXT_TO_NOTHING = 1.001
+"""A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What one theorem allows: the largest τ for the promised ε with its α — or the reason there is none.
+
+    covered: whether the theorem's hypotheses hold at all; it may still not reach so small an ε.
+    """
+
+    theorem: str
+    epsilon: float
+    tau: float | None = None
+    alpha: float | None = None
+    reason: str | None = None
+    covered: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of one theorem in `bayesdp calibrate --json`."""
+        if self.tau is None:
+            return {"theorem": self.theorem, "applies": False, "reason": self.reason}
+        return {
+            "theorem": self.theorem,
+            "applies": True,
+            "epsilon": self.epsilon,
+            "tau": self.tau,
+            "alpha": self.alpha,
+        }
+
+
+@dataclass(frozen=True)
+class Calibration(Document):
+    """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
+
+    epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ. With credibility=,
+    `uncertainty` says how the promise fares if the model's parameters are not quite those estimated.
+    """
+
+    query: Query
+    epsilon: float
+    tau: float
+    leakage: Leakage
+    options: tuple[Option, ...]
+    beta: float = BETA
+    uncertainty: Uncertainty | None = None
+
+    @property
+    def scale(self) -> float:
+        """The Laplace scale that makes the answer τ-DP."""
+        return laplace_scale(self.query, self.tau)
+
+    @property
+    def theorem(self) -> str:
+        """The theorem that proves the promise."""
+        return self.leakage.theorem
+
+    def accuracy(self, beta: float = BETA, *, simultaneous: bool = True) -> float:
+        """Return α: the error reaches it with probability at most β.
+
+        simultaneous: for a histogram, whether that holds for all cells at once or for each cell by itself.
+        """
+        return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
+
+    def __str__(self) -> str:
+        share = f"{shown_below(100 * (1 - self.beta))} %"
+        return promised(
+            self.leakage,
+            f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
+            f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases "
+            "and",
+            self.epsilon,
+        ) + (f" {self.uncertainty}" if self.uncertainty is not None else "")
+
+    def table(self) -> str:
+        """Return what every theorem allows, as a text table.
+
+        With credibility= that is what they allow for the estimated parameters; a last row has what was chosen.
+        """
+        best = "best" if self.uncertainty is None else "best for the estimates"
+        rows = [[*row_of(each), best if each == self._best else each.reason or ""] for each in self.options]
+        if self.uncertainty is not None:
+            credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
+            chosen = Option(credibility, self.epsilon, self.tau, self.accuracy(self.beta))
+            rows.append([*row_of(chosen), "chosen"])
+        return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
+
+    @property
+    def _best(self) -> Option:
+        """The option that would be chosen for the parameters as they are estimated."""
+        proven = [each for each in self.options if each.tau is not None]
+        named = [each for each in proven if each.theorem == self.leakage.headline]
+        if named and (self.uncertainty is None or self.leakage.parts):
+            return named[0]
+        return max(proven, key=lambda each: (each.tau or 0.0, -each.epsilon))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp calibrate --json` prints.
+
+        "theorems" is about the parameters as estimated; with credibility=, "uncertainty" says which τ that gave, too.
+        """
+        return (
+            self.leakage.to_dict()
+            | {
+                "epsilon": self.epsilon,
+                "epsilon_proven": self.leakage.epsilon,
+                "tau": self.tau,
+                "tau_total": self.leakage.tau,
+                "scale": self.scale,
+                "alpha": self.accuracy(self.beta),
+                "beta": self.beta,
+                "theorems": [option.to_dict() for option in self.options],
+            }
+            | ({} if self.uncertainty is None else {"uncertainty": self._uncertain(self.uncertainty)})
+        )
+
+    def _uncertain(self, uncertainty: Uncertainty) -> dict[str, Any]:
+        chosen = {"epsilon": self.epsilon, "tau": self.tau, "alpha": self.accuracy(self.beta)}
+        return uncertainty.to_dict() | {"chosen": chosen, "best_for_the_estimates": self._best.to_dict()}
+
+
+def row_of(option: Option) -> list[str]:
+    """Return the theorem, ε, τ and α of an option as texts for a table."""
+    if option.tau is None or option.alpha is None:
+        return [option.theorem, shown_above(option.epsilon) if option.covered else "–", "–", "–"]
+    return [option.theorem, shown_above(option.epsilon), shown_below(option.tau), shown_above(option.alpha)]
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float,
+    alpha: None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
+) -> Calibration: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: Sequence[float],
+    alpha: None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
+) -> tuple[Calibration, ...]: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: None = None,
+    alpha: float,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
+) -> Calibration: ...
+
+
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float | Sequence[float] | None = None,
+    alpha: float | None = None,
+    beta: float = BETA,
+    spent: Iterable[tuple[Query, float]] = (),
+    credibility: float | None = None,
+    draws: int | None = None,
+) -> Calibration | tuple[Calibration, ...]:
+    """Choose the noise: from the promise (`epsilon`, one or several), or from the accuracy wanted (`alpha`, at `beta`).
+
+    spent:       what has been released on the same data before; the promise is then for everything together.
+    credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
+                 parameters must keep the promise (docs/uncertainty.md). The model must have been estimated (fit,
+                 from_counts, from_moments); of several models under AnyOf each that was.
+    draws:       how many models to draw for that; 200, or as many as the credibility needs.
+
+    Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
+    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    CalibrationError if theorems apply but none reaches ε.
+
+    >>> from bayesdp import ArbitraryGroups, Sum
+    >>> found = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
+    >>> found.tau, found.scale
+    (0.5, 20.0)
+    """
+    if (epsilon is None) == (alpha is None):
+        raise InvalidInputError("give either epsilon= (the promise) or alpha= (the accuracy wanted)")
+    beta = validation.probability("beta", beta)
+    before = as_spend(spent, allow_nothing=True)
+    if not isinstance(query, Query):
+        raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+    if credibility is None and draws is not None:
+        raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
+    if alpha is not None:
+        tau = tau_for_accuracy(query, alpha, beta)
+        found = report(model, (*before, Release(query, tau)))
+        every = _options_at(query, found, beta)
+        plain = Calibration(query, found.epsilon, tau, found, every, beta)
+        return plain if credibility is None else _credible_epsilon(plain, before, credibility, draws)
+    several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
+    targets = validation.positives("epsilon", epsilon if several else [epsilon])
+    calibrations = tuple(
+        _choose(model, query, target, choices, beta, before)
+        for target, choices in zip(targets, options(model, query, targets, beta=beta, spent=before), strict=True)
+    )
+    if credibility is not None:
+        calibrations = tuple(_credible_tau(plain, before, credibility, draws) for plain in calibrations)
+    return calibrations if several else calibrations[0]
+
+
+def options(
+    model: Model, query: Query, epsilons: Sequence[float], *, beta: float = BETA, spent: Spend = ()
+) -> list[list[list[Option]]]:
+    """Return for each ε, for each model that may hold, what every theorem allows."""
+    check_queries(model, (*spent, Release(query, 1.0)))
+    rows = ask(model, lambda theorem, member: largest_taus(theorem, member, query, epsilons, spent))
+    by_member = [
+        [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
+        for member, replies in zip(model.members, rows, strict=True)
+    ]
+    return [
+        [[of_theorem[index] for of_theorem in of_member] for of_member in by_member] for index in range(len(epsilons))
+    ]
+
+
+def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
+    """Return what every theorem allows under all the models that may hold: the smallest τ, or the first reason.
+
+    With several models a last row takes the best theorem of each.
+    """
+    if len(choices) == 1:
+        return tuple(choices[0])
+    together = []
+    for found in zip(*choices, strict=True):
+        refused = next((index for index, option in enumerate(found) if option.tau is None), None)
+        if refused is None:
+            together.append(min(found, key=lambda option: option.tau or 0.0))
+        else:
+            first = found[refused]
+            together.append(replace(first, reason=f"under model {refused + 1}: {first.reason}"))
+    best = [max(found, key=lambda option: option.tau or 0.0) for found in choices]
+    stuck = next((index for index, option in enumerate(best) if option.tau is None), None)
+    if stuck is None:
+        together.append(replace(min(best, key=lambda option: option.tau or 0.0), theorem=ANY_OF))
+    else:
+        covered = all(any(option.covered for option in found) for found in choices)
+        reason = f"nothing is proven under model {stuck + 1}"
+        together.append(Option(ANY_OF, best[stuck].epsilon, reason=reason, covered=covered))
+    return tuple(together)
+
+
+def largest_taus(
+    theorem: Theorem, model: Model, query: Query | tuple[Query, ...], epsilons: Sequence[float], spent: Spend = ()
+) -> list[float | None]:
+    """Return for each ε the largest τ at which the theorem proves at most ε for `spent` and `query` together.
+
+    Several queries are each released with that τ. None where even the smallest τ leaks more. Every τ returned was
+    evaluated: its ε is at most the target. Raises DoesNotApplyError where the theorem does not apply.
+
+    >>> from bayesdp import ArbitraryGroups, Count, theorems
+    >>> general = next(theorem for theorem in theorems() if theorem.name == "general")
+    >>> largest_taus(general, ArbitraryGroups(4), Count(equals=1), [1.0, 2.0])
+    [0.25, 0.5]
+    """
+
+    queries = (query,) if isinstance(query, Query) else query
+    reason = theorem.refusal(model, (*queries_of(spent), *queries))
+    if reason is not None:
+        raise DoesNotApplyError(theorem.name, reason)
+
+    def evaluate(taus: Sequence[float]) -> list[float]:
+        return theorem.epsilons(model, [(*spent, *(Release(each, tau) for each in queries)) for tau in taus])
+
+    found: dict[float, float | None] = {}
+    for epsilon in set(epsilons):
+        formula = theorem.closed_form(model, queries[0], epsilon, spent) if len(queries) == 1 else None
+        if formula is not None and formula <= 0:
+            found[epsilon] = None
+        elif formula is not None and (tau := stepped_down(formula, epsilon, evaluate)) is not None:
+            found[epsilon] = tau
+    left = sorted(set(epsilons) - set(found))
+    first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
+    starts = [tau / len(queries) for tau in first]
+    found.update(zip(left, searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
+    return [found[epsilon] for epsilon in epsilons]
+
+
+def _options(
+    reply: Reply[list[float | None]], model: Model, query: Query, epsilons: Sequence[float], beta: float, spent: Spend
+) -> list[Option]:
+    """Return what one theorem allows at each ε under one model."""
+    theorem = reply.theorem
+    if reply.value is None:
+        return [Option(theorem.name, epsilon, reason=reply.reason, covered=False) for epsilon in epsilons]
+    return [
+        Option(theorem.name, epsilon, reason=_out_of_reach(theorem, model, query, epsilon, spent))
+        if tau is None
+        else Option(theorem.name, epsilon, tau, _alpha(query, tau, beta))
+        for epsilon, tau in zip(epsilons, reply.value, strict=True)
+    ]
+
+
+def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
+    if spent and theorem.refusal(model, queries_of(spent)) is None:
+        before = theorem.epsilon(model, spent)
+        if before >= epsilon:
+            return (
+                f"what was released before leaks {shown_above(before)} already, which leaves nothing of ε = {epsilon:g}"
+            )
+    tiny = max(SMALLEST_SHARE * epsilon, math.ulp(0.0))
+    least = theorem.epsilon(model, (*spent, Release(query, tiny)))
+    return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
+
+
+def _alpha(query: Query, tau: float, beta: float) -> float:
+    return Laplace(laplace_scale(query, tau)).alpha(beta, cells=query.dimension)
+
+
+def _choose(
+    model: Model, query: Query, epsilon: float, choices: Sequence[Sequence[Option]], beta: float, spent: Spend
+) -> Calibration:
+    """Take the largest τ some theorem allows, the smallest of these over the models that may hold."""
+    every = combined(choices)
+    taus = [max((option.tau for option in found if option.tau is not None), default=None) for found in choices]
+    chosen = [tau for tau in taus if tau is not None]
+    if len(chosen) < len(taus):
+        _refuse(epsilon, choices)
+    tau = min(chosen)
+    return Calibration(query, epsilon, tau, report(model, (*spent, Release(query, tau))), every, beta)
+
+
+def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
+    """Lower τ until the share asked of the posterior keeps the promise, under every model that may hold."""
+    tau, drawn = plain.tau, _drawn(plain, spent, credibility, draws)
+    with _looking_at(drawn) as done:
+        for sample in drawn:
+            tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
+        found = report(plain.leakage.model, (*spent, Release(plain.query, tau)))
+        worst = _worst(drawn, tau, credibility, plain.epsilon, done)
+    return replace(plain, tau=tau, leakage=found, uncertainty=worst)
+
+
+def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
+    """Raise ε until the share asked of the posterior keeps it at the τ that the accuracy fixes."""
+    epsilon, drawn = plain.epsilon, _drawn(plain, spent, credibility, draws)
+    with _looking_at(drawn) as done:
+        for sample in drawn:
+            ascending = sorted(sample.leakages(plain.tau, done))
+            epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
+        worst = _worst(drawn, plain.tau, credibility, epsilon, done)
+    return replace(plain, epsilon=epsilon, uncertainty=worst)
+
+
+def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
+    return counted(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
+
+
+def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
+    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
+    number, found = draws_needed(credibility, draws), plain.leakage
+    several = found.model.members
+    parts = zip(several, found.parts or (found,), strict=True)
+    estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
+    if not estimated:
+        estimated = [(several[0], found)]
+    return [_sample(_quick(part), posterior(member, number), plain, spent) for member, part in estimated]
+
+
+def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent: Spend) -> Sample:
+    """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
+    query, queries = plain.query, (*queries_of(spent), plain.query)
+
+    def leaks(several: Sequence[Model], tau: float) -> list[float]:
+        spend = (*spent, Release(query, tau))
+        usable = [_usable(theorem, model, queries) for model in several]
+        together = [theorem] if all(each is theorem for each in usable) else []
+        (replies,) = ask(several[0], lambda each, _: each.epsilons_under(several, spend), only=together)
+        if replies and replies[0].value is not None:
+            return replies[0].value
+        return [_leakage(each, model, spend) for each, model in zip(usable, several, strict=True)]
+
+    def largest(model: Model) -> float:
+        usable = _usable(theorem, model, queries)
+        only = () if usable is None else (usable,)
+        (replies,) = ask(model, lambda each, drawn: largest_taus(each, drawn, query, [plain.epsilon], spent), only=only)
+        return max((reply.value[0] or 0.0 for reply in replies if reply.value is not None), default=0.0)
+
+    return Sample(theorem, models, leaks, largest)
+
+
+def _quick(found: Leakage) -> Theorem:
+    """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing.
+
+    It is chosen by the estimate alone, before anything is drawn, and as it was for every model then.
+    """
+    proven = [each for each in found.assessments if each.epsilon is not None and each.theorem != ANY_OF]
+    close = [each for each in proven if (each.epsilon or 0.0) <= found.epsilon * _NEXT_TO_NOTHING]
+    chosen = min(close, key=lambda each: (not theorem_named(each.theorem).composes, each.epsilon))
+    return theorem_named(chosen.theorem).quick(found.epsilon)
+
+
+def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
+    """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
+    others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
+    return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+
+
+def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:
+    (replies,) = ask(model, lambda each, drawn: each.epsilon(drawn, spend), only=[] if theorem is None else [theorem])
+    return min((reply.value for reply in replies if reply.value is not None), default=math.inf)
+
+
+def _worst(
+    drawn: Sequence[Sample], tau: float, credibility: float, epsilon: float, done: Callable[[int], None]
+) -> Uncertainty:
+    """Return how the promise fares under the model whose posterior keeps it least."""
+    found = [summary(credibility, sample.theorem, sample.leakages(tau, done), epsilon) for sample in drawn]
+    return min(found, key=lambda each: each.share)
+
+
+def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
+    failed, found = next((i, found) for i, found in enumerate(choices, 1) if all(each.tau is None for each in found))
+    where = f"under model {failed}, " if len(choices) > 1 else ""
+    reasons = [(f"{where}{option.theorem}", option.reason or "") for option in found]
+    if not any(option.covered for option in found):
+        raise NoTheoremAppliesError(reasons)
+    listed = "; ".join(f"{name}: {reason}" for name, reason in reasons)
+    raise CalibrationError(f"no theorem reaches ε = {epsilon:g} here ({listed})")
+
+
+def _options_at(query: Query, found: Leakage, beta: float) -> tuple[Option, ...]:
+    """Return what every theorem says at the τ that was chosen for its accuracy."""
+    tau = found.spend[-1].tau
+    return tuple(
+        Option(each.theorem, each.epsilon, tau, _alpha(query, tau, beta))
+        if each.epsilon is not None
+        else Option(each.theorem, found.epsilon, reason=each.reason, covered=False)
+        for each in found.assessments
+    )

@@ -1,0 +1,153 @@
+"""Every theorem side by side over a grid of ε, with what others published beside them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.tables import table
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import impossible
+from bayesdp.calibration.calibrate import Option, combined, options, row_of
+from bayesdp.calibration.prior_art import PRIOR_ART, Published, PublishedResult
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import ArbitraryGroups, Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.leakage import BETA
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True)
+class Comparison(Document):
+    """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
+
+    rows:      what the theorems prove.
+    published: what others published, what plain DP would do, and randomized response; `proven` says which of them
+               keep the promise.
+    """
+
+    model: Model
+    query: Query
+    beta: float
+    rows: tuple[Option, ...]
+    published: tuple[PublishedResult, ...]
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def table(self) -> str:
+        """Return a text table: what the theorems prove at each ε, in brackets what others do, then the reasons."""
+        lines = []
+        for epsilon in dict.fromkeys(row.epsilon for row in self.rows):
+            proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
+            lines += [[*row_of(row), row.reason or ""] for row in proven]
+            lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
+        names = dict.fromkeys(each.method for each in self.published)
+        notes = [f"({name}): {method_named(name).note}" for name in names]
+        if any(each.alpha == 0 for each in self.published):
+            share = shown_below(100 * (1 - self.beta))
+            notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
+        notes += self._impossible()
+        notes += [
+            f"{name}: {reason}"
+            for name, reason in {row.theorem: row.reason for row in self.rows}.items()
+            if name not in self.applying
+        ]
+        return "\n".join([table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], lines), "", *notes])
+
+    def _impossible(self) -> list[str]:
+        """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
+        if not isinstance(self.model, ArbitraryGroups) or self.query.dimension > 1:
+            return []
+        asked = [row.epsilon for row in self.rows]
+        half = self.model.size * self.query.sensitivity / 2
+        if not any(impossible(each, alpha=half, beta=self.beta, spread=2 * half) for each in asked):
+            return []
+        limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
+        share = shown_below(100 * (1 - self.beta))
+        return [
+            f"for ε below {limit} no mechanism at all is {share} % sure to within {shown_below(half)}, half of what "
+            f"{self.model.size:,} correlated records can move the answer (docs/theory/impossibility.md)"
+        ]
+
+    @property
+    def applying(self) -> tuple[str, ...]:
+        """The theorems whose hypotheses hold, though they may not reach every ε."""
+        return tuple(dict.fromkeys(row.theorem for row in self.rows if row.covered))
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
+        drawn: Path = upstairs("bayesdp.plotting.tradeoff").plot_comparison(self, path)
+        return drawn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp compare --json` prints; guarantees are `rows`, and what is proven."""
+        return {
+            "rows": [
+                {"theorem": row.theorem, "epsilon": row.epsilon, "tau": row.tau, "alpha": row.alpha}
+                | ({} if row.reason is None else {"reason": row.reason})
+                for row in self.rows
+            ],
+            "beta": self.beta,
+            "published": [
+                {
+                    "method": result.method,
+                    "epsilon": result.epsilon,
+                    "tau": result.tau,
+                    "alpha": result.alpha,
+                    "proven": result.proven,
+                    "note": method_named(result.method).note,
+                }
+                for result in self.published
+            ],
+        }
+
+
+def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA) -> Comparison:
+    """Show for each ε what every theorem allows, and what others published.
+
+    Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> print(compare(ArbitraryGroups(2), Count("ill", equals=True), epsilons=[1.0]).rows[1].tau)
+    0.5
+    """
+    if not isinstance(query, Query):
+        raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+    targets = validation.positives("epsilons", epsilons)
+    beta = validation.probability("beta", beta)
+    rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))
+    distinct = list(dict.fromkeys(targets))
+    published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]
+    in_order = tuple(result for epsilon in targets for result in published if result.epsilon == epsilon)
+    return Comparison(model, query, beta, rows, in_order)
+
+
+def method_named(name: str) -> Published:
+    """Return one of the methods shown beside the theorems."""
+    return next(each for each in PRIOR_ART if each.name == name)
+
+
+def _published(
+    method: Published, model: Model, query: Query, epsilons: Sequence[float], beta: float
+) -> list[PublishedResult]:
+    """Return what the method reaches under the worst of the models that may hold, nothing where it does not apply."""
+    several = model.members
+    if any(method.refusal(member, query) is not None for member in several) or (method.one_model and len(several) > 1):
+        return []
+    results = [method.results(member, query, epsilons, beta) for member in several]
+    return [max(at_one, key=lambda result: result.alpha) for at_one in zip(*results, strict=True)]
+
+
+def _shown(result: PublishedResult) -> list[str]:
+    tau = "–" if result.tau is None else shown_below(result.tau)
+    standing = method_named(result.method).standing
+    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), standing]

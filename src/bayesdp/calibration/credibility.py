@@ -1,0 +1,210 @@
+"""What the data leave uncertain: a τ that keeps the promise for most of the posterior (docs/uncertainty.md).
+
+Models are drawn from the posterior of an estimated model, and the τ that keeps the promise is found for each. The τ
+chosen is one of these, so low in their order that the share asked for lies above it, Monte Carlo error included.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.errors import CalibrationError, InvalidInputError
+from bayesdp.models import Model
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = ["DRAWS", "Sample", "Uncertainty", "chosen_rank", "draws_needed", "posterior", "summary"]
+
+DRAWS = 200
+"""How many models are drawn unless the credibility needs more."""
+
+MONTE_CARLO_RISK = 0.01
+"""How likely it may be that the draws mislead: that the share of the posterior is smaller than asked after all."""
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+
+_MOST_DRAWS = 1_000_000
+_AT_ONCE = 64
+
+Done = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """How a promise fares under the posterior of the model's parameters.
+
+    credibility: the share of the posterior that was asked to leak at most ε.
+    share:       the share of the models drawn that do; more than asked, because draws are a sample.
+    spread:      the ε at the τ chosen, at the levels 5, 25, 50, 75, 95 and 100 % of the models drawn.
+    """
+
+    credibility: float
+    draws: int
+    share: float
+    spread: tuple[float, ...]
+    theorem: str
+
+    def __str__(self) -> str:
+        low, middle, high = self.spread[0], self.spread[2], self.spread[4]
+        return (
+            f"At this tau at least {shown_below(100 * self.credibility)} % of the posterior of the model leaks no more "
+            f"than that ({shown_below(100 * self.share)} % of {self.draws} models drawn, theorem {self.theorem}; ε is "
+            f"{shown_above(low)} at 5 %, {shown_above(middle)} at 50 % and {shown_above(high)} at 95 % of them; the "
+            "draws mislead with probability at most 1 %). The posterior takes the form of the model for granted."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object under "uncertainty" of `bayesdp calibrate --json`."""
+        return {
+            "credibility": self.credibility,
+            "draws": self.draws,
+            "share": self.share,
+            "theorem": self.theorem,
+            "epsilon_spread": {f"{100 * level:g}%": value for level, value in zip(LEVELS, self.spread, strict=True)},
+        }
+
+
+def draws_needed(credibility: float, draws: int | None) -> int:
+    """Return how many models to draw: as many as asked, and enough for the credibility.
+
+    Raises InvalidInputError for a credibility outside (0, 1), and for too few draws to tell or too many to make.
+
+    >>> draws_needed(0.95, None), draws_needed(0.999, None)
+    (200, 4603)
+    """
+    credibility = validation.probability("credibility", credibility)
+    least = math.ceil(math.log(MONTE_CARLO_RISK) / math.log(credibility))
+    if least > _MOST_DRAWS:
+        raise InvalidInputError(
+            f"a credibility of {credibility:g} would take {least} draws; at most {_MOST_DRAWS} are made"
+        )
+    least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
+    if draws is None:
+        return max(DRAWS, least)
+    draws = validation.natural("draws", draws)
+    if draws > _MOST_DRAWS:
+        raise InvalidInputError(f"at most {_MOST_DRAWS} draws are made, not {brief(draws)}")
+    if draws < least:
+        raise InvalidInputError(
+            f"{draws} draws cannot tell whether {credibility:g} of the posterior holds; give {least}"
+        )
+    return draws
+
+
+def chosen_rank(credibility: float, draws: int) -> int:
+    """Return the rank r of the τ to choose among ascending τ's, counted from 1.
+
+    The r-th smallest of `draws` independent τ's has more than the share 1 − credibility of the posterior below it only
+    if fewer than r of them fall into that share, which has probability P(Binomial(draws, 1 − credibility) < r). The
+    largest r for which that is at most one percent is taken.
+
+    >>> chosen_rank(0.95, 200)
+    4
+    """
+    below, rank = 0.0, 0
+    while True:
+        below += math.exp(
+            math.lgamma(draws + 1)
+            - math.lgamma(rank + 1)
+            - math.lgamma(draws - rank + 1)
+            + rank * math.log1p(-credibility)
+            + (draws - rank) * math.log(credibility)
+        )
+        if below > MONTE_CARLO_RISK:
+            return rank
+        rank += 1
+
+
+def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
+    """Draw models from the posterior of an estimated model; the same ones for the same seed.
+
+    Raises ModelError if the model was not estimated or the data are too few.
+
+    >>> from bayesdp import MarkovChain
+    >>> len(posterior(MarkovChain.from_counts([[90, 10], [10, 30]]), 5))
+    5
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(validation.natural("seed", seed, least=0))
+    return list(islice(model.draws(generator), draws))
+
+
+class Sample:
+    """Models drawn from one posterior, with what is computed of them: nothing twice.
+
+    theorem: the theorem that speaks about all of them.
+    leaks:   returns what models leak at τ; infinite where nothing is proven.
+    largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
+    """
+
+    PASSES = 2
+    """About how often each model is looked at: at the first τ and at the one chosen."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        models: Sequence[Model],
+        leaks: Callable[[Sequence[Model], float], Sequence[float]],
+        largest: Callable[[Model], float],
+    ) -> None:
+        self.theorem = theorem
+        self.models = models
+        self._leaks, self._largest = leaks, largest
+        self._known: dict[tuple[int, float], float] = {}
+
+    def leakages(self, tau: float, done: Done, some: Sequence[int] | None = None) -> list[float]:
+        """Return what every model leaks at τ, or some of them."""
+        chosen = range(len(self.models)) if some is None else some
+        fresh = [index for index in chosen if (index, tau) not in self._known]
+        for begin in range(0, len(fresh), _AT_ONCE):
+            part = fresh[begin : begin + _AT_ONCE]
+            leaks = self._leaks([self.models[index] for index in part], tau)
+            self._known.update(zip(((index, tau) for index in part), leaks, strict=True))
+            done(len(part))
+        return [self._known[index, tau] for index in chosen]
+
+    def credible_tau(self, most: float, promised: float, credibility: float, done: Done) -> float:
+        """Return the largest τ, at most `most`, that keeps the promise for the share asked of the posterior.
+
+        It is the τ of rank r among those of the models drawn (`chosen_rank`), and no other need be known: a model that
+        keeps the promise at the τ of rank r so far has one at least as large, for leakage does not fall as τ rises.
+        Those that leak most are looked at first, so that few τ's are ever searched for.
+
+        Raises CalibrationError if no τ does.
+        """
+        rank = chosen_rank(credibility, len(self.models))
+        smallest: list[float] = []
+        breaking = self._breaking(range(len(self.models)), most, promised, done)
+        while breaking:
+            insort(smallest, self._largest(self.models[breaking.pop(0)]))
+            del smallest[rank:]
+            if len(smallest) == rank:
+                breaking = self._breaking(breaking, smallest[-1], promised, done)
+        tau = smallest[-1] if len(smallest) == rank else most
+        if tau <= 0:
+            raise CalibrationError(
+                f"no noise keeps the promise for {credibility:g} of the posterior of the model (theorem "
+                f"{self.theorem.name}); the data leave too much open: promise more ε, or collect more of them"
+            )
+        return tau
+
+    def _breaking(self, some: Sequence[int], tau: float, promised: float, done: Done) -> list[int]:
+        """Return which of some models break the promise at τ, those that leak most first."""
+        leaking = sorted(zip(self.leakages(tau, done, some), some, strict=True), reverse=True)
+        return [index for leak, index in leaking if leak > promised]
+
+
+def summary(credibility: float, theorem: Theorem, epsilons: Sequence[float], promised: float) -> Uncertainty:
+    """Summarise the leakage of every model drawn at the τ chosen."""
+    ascending = sorted(epsilons)
+    spread = tuple(ascending[math.ceil(level * len(ascending)) - 1] for level in LEVELS)
+    share = sum(epsilon <= promised for epsilon in ascending) / len(ascending)
+    return Uncertainty(credibility, len(ascending), share, spread, theorem.name)

@@ -1,0 +1,223 @@
+"""What a session decides before it charges: which grid, which τ, which answers are stored already. Pure functions."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from bayesdp._support import validation
+from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.errors import InvalidInputError, TooLargeError
+from bayesdp.frames.grid import Grid
+from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
+from bayesdp.models import Model
+from bayesdp.queries import Mean, Query
+from bayesdp.rounding import float_above
+from bayesdp.session.accounting import Cost, Total, affordable, cost_of, spend_of
+from bayesdp.session.answer import Answer
+
+__all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
+
+_NO_LIMIT = sys.float_info.max
+_MOST_NOISE = 2**80
+"""In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
+
+_HALVINGS = 60
+_SMALLEST_TAU = 1e-300
+
+
+class TooFineError(Exception):
+    """The grid is too fine for so small a τ: the noise would not fit into 64 bits. Caught by the session."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What was asked for: by how much the leakage may rise, or how accurate the answer must be."""
+
+    epsilon: float | None
+    alpha: float | None
+    beta: float
+
+    @classmethod
+    def of(cls, epsilon: float | None, alpha: float | None, beta: float) -> Target:
+        """Return a checked target; exactly one of ε and α must be given."""
+        if (epsilon is None) == (alpha is None):
+            raise InvalidInputError(
+                "give either epsilon= (what the release may cost) or alpha= (how accurate it must be)"
+            )
+        return cls(
+            None if epsilon is None else validation.positive("epsilon", epsilon),
+            None if alpha is None else validation.positive("alpha", alpha),
+            validation.probability("beta", beta),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was asked, for the ledger."""
+        return {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
+
+    def covered_by(self, request: object, questions: Iterable[str]) -> bool:
+        """Whether an earlier request asked for at least as much of each question as this one, about `questions`, does.
+
+        An ε is shared by the questions of a request: the same ε for no others than these is as much for each.
+        """
+        if not isinstance(request, Mapping):
+            return False
+        if self.epsilon is not None:
+            shared = set(request.get("questions") or ())
+            return shared <= set(questions) and float(request.get("epsilon") or 0.0) >= self.epsilon
+        return request.get("beta") == self.beta and float(request.get("alpha") or math.inf) <= (self.alpha or 0.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
+
+    records: how many records it can be about at most; the public number of records.
+    """
+
+    query: Query
+    question: str
+    grid: Grid | None
+    sensitivity: int
+    records: int
+
+    def worth(self, records: int) -> Fraction:
+        """Return what one whole number is worth in the answer."""
+        step = Fraction(1) if self.grid is None else Fraction(self.grid.step)
+        return step / records if isinstance(self.query, Mean) else step
+
+    def rounding(self, records: int) -> Fraction:
+        """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
+        if self.grid is None or self.grid.whole:
+            return Fraction(0)
+        return records * self.worth(records) * Fraction(513, 1024)
+
+    def checked(self) -> Asked:
+        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError."""
+        if self.grid is not None:
+            origin, step = abs(Fraction(self.grid.origin)), Fraction(self.grid.step)
+            try:
+                float_above(origin * self.records + step * _MOST_NOISE)
+            except TooLargeError:
+                raise TooLargeError(
+                    f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
+                    "once noise is added; give narrower bounds"
+                ) from None
+        return self
+
+    def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
+        """Return the noise that makes the answer τ-DP."""
+        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.query.dimension)
+        require_private(mechanism)
+        return mechanism
+
+
+class State(Protocol):
+    """What planning needs of a ledger's account."""
+
+    @property
+    def budget(self) -> float: ...
+
+    @property
+    def head(self) -> str: ...
+
+    @property
+    def totals(self) -> Iterable[Total]: ...
+
+    def answers(self, question: str) -> Iterable[Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be charged in one state of the account: the fresh questions at `tau`, and the answers stored already.
+
+    head: the state the plan was made for; it holds as long as the ledger has that head.
+    cost: None if nothing is fresh.
+    """
+
+    head: str
+    tau: float
+    fresh: tuple[Asked, ...]
+    stored: Mapping[str, Answer]
+    cost: Cost | None
+
+
+def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
+    """Decide what to charge.
+
+    Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
+    """
+    spent, queries = spend_of(state.totals), tuple(each.query for each in asked)
+    known = {each.question: tuple(state.answers(each.question)) for each in asked}
+    if target.epsilon is not None and not any(known.values()):
+        cost = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
+        return _possible(Plan(state.head, cost.tau, asked, {}, cost), target.beta)
+    if target.epsilon is not None:
+        tau = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
+    else:
+        tau = max(tau_for(each, target) for each in asked)
+    stored = {
+        each.question: best
+        for each in asked
+        if (best := _good_enough(known[each.question], tau, target, known)) is not None
+    }
+    fresh = tuple(each for each in asked if each.question not in stored)
+    if not fresh:
+        return Plan(state.head, tau, (), stored, None)
+    cost = cost_of(model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
+    return _possible(Plan(state.head, tau, fresh, stored, cost), target.beta)
+
+
+def _possible(made: Plan, beta: float) -> Plan:
+    """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
+    if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
+        raise TooFineError
+    for each in made.fresh:
+        each.mechanism(made.tau).alpha(beta)
+    return made
+
+
+def _good_enough(
+    bodies: Iterable[Mapping[str, Any]], tau: float, target: Target, questions: Iterable[str]
+) -> Answer | None:
+    """Return the best stored answer that has at least this τ, or was asked for in words that ask for as much."""
+    stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
+    good = [answer for answer, asked in stored if answer.tau >= tau or target.covered_by(asked, questions)]
+    return max(good, key=lambda answer: answer.tau, default=None)
+
+
+def tau_for(asked: Asked, target: Target) -> float:
+    """Return the smallest τ whose discrete noise, rounding included, is off by α with probability at most β.
+
+    Raises InvalidInputError if α is less than what the grid rounds away, or than one whole number.
+    """
+    assert target.alpha is not None
+    worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
+    units = min(math.floor((Fraction(target.alpha) - slack) / worth), _MOST_NOISE)
+    if units < 1:
+        least = float(worth + slack)
+        raise InvalidInputError(
+            f"alpha = {target.alpha:g} cannot be reached; the least error this answer can state is {least:g}"
+        )
+
+    def reached(tau: float) -> bool:
+        try:
+            scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
+            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.query.dimension) <= units
+        except InvalidInputError:
+            return False
+
+    high = max(float(Fraction(asked.sensitivity, units)), _SMALLEST_TAU)
+    while not reached(high):
+        high *= 2
+    low = high / 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high

@@ -1,0 +1,271 @@
+"""A table under a model: which questions may be asked of it, and their exact answers before any noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief, plain_number
+from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
+from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
+from bayesdp.frames.expressions import canonical, parse
+from bayesdp.frames.grid import FINEST_BITS, grid_for
+from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
+from bayesdp.frames.view import View
+from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.ledger import fingerprint
+from bayesdp.models import GaussianGroups, Model
+from bayesdp.queries import Mean, Query, Sum
+from bayesdp.session.plan import Asked
+
+__all__ = ["Inquiry", "check_mean", "check_table", "missing_rule", "spread"]
+
+
+def check_table(
+    frame: object, model: Model, queries: Query | Sequence[Query] = (), *, missing: Missing | None = None
+) -> None:
+    """Say what a session would refuse about a table under a model, and about these questions, in detail.
+
+    A session itself says only that it refuses. This is for those who may see the data: the messages count and name
+    what is wrong, and no guarantee covers them. Nothing is released or charged.
+
+    Raises RecordsError for what is wrong with the records, FrameError for the table, QueryError for a question.
+
+    >>> import polars
+    >>> from bayesdp import MarkovChain
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], column="on", length=3)
+    >>> check_table(polars.DataFrame({"on": [0, 1, 1, 0]}), chain)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model speaks of at most 3; ...
+    """
+    inquiry = Inquiry.into(frame, model, missing)
+    questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
+    if questions:
+        inquiry.exact(inquiry.asked(questions, FINEST_BITS))
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
+
+    What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
+    """
+
+    table: Table
+    model: Model
+    missing: Missing
+    rows: int
+    _within: set[str] = field(default_factory=set, compare=False, repr=False)
+    """The columns asked about that were found to be within a model that names none."""
+
+    @classmethod
+    def into(cls, frame: object, model: Model, missing: Missing | None) -> Inquiry:
+        """Open a table; missing values are treated as the model was fitted, unless something else is said.
+
+        Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
+        """
+        rule, table = missing_rule(model, missing), scan(frame)
+        with reading(table):
+            rows = row_count(table)
+        with _by_kinds(table, table.schema):
+            within = model.check_table(View(table, rule))
+        if not isinstance(within, type(model)):
+            raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
+        return cls(table, within, rule, rows)
+
+    @property
+    def name(self) -> str:
+        """What the table is called in messages."""
+        return self.table.name
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What a ledger keeps of the table: public facts, by which it is known again."""
+        columns = fingerprint({"columns": sorted(map(str, self.table.schema))})
+        return {"records": self.rows, "columns": columns, "missing": self.missing}
+
+    def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
+        """Resolve columns, choose grids and refuse what the model does not speak about.
+
+        No value is read, except once for each column a model that names none is asked about, and for filtered means.
+        """
+        for query in queries:
+            if not isinstance(query, Query):
+                raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+        everything = [replace(query, column=query.column or self.model.subject) for query in queries]
+        self.model.check_queries(tuple(everything))
+        found = []
+        for query, named in zip(queries, everything, strict=True):
+            records = self.rows * (len(self._spread) if self._about_all(named) else 1)
+            self._check_filter(named)
+            self.table.check_names(sorted(self._columns_used(named)))
+            grid = None
+            if isinstance(named, Sum | Mean):
+                grid = grid_for(named, records, whole=self._whole(named), bits=bits)
+                named = replace(named, step=grid.step)
+            self._check_kinds(named)
+            self._check_within(named)
+            sensitivity = grid.span if grid is not None else int(query.sensitivity)
+            records = self._averaged(named, records) if isinstance(named, Mean) else records
+            found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
+        if not found:
+            raise InvalidInputError("no question was asked; give at least one query")
+        if len({each.question for each in found}) < len(found):
+            raise InvalidInputError("the same question was asked twice; ask it once")
+        return tuple(found)
+
+    def _check_filter(self, query: Query) -> None:
+        """Refuse a private filter on columns the model does not speak about, and a "public" one on what is protected.
+
+        The first would release columns nobody has accounted for. The second would release the protected values, since
+        a record in or out of the answer tells its value.
+        """
+        if query.where is None:
+            return
+        asked = self._subjects(query)
+        described = self.model.columns or (asked if self.model.about_values else ())
+        used, modelled = parse(query.where).columns, self._columns_of(described)
+        protected, beyond = sorted(used & (modelled | self._columns_of(asked))), sorted(used - modelled)
+        if query.public_filter and protected:
+            raise QueryError(
+                f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
+                "protected; leave public_filter=True (--public-filter) out"
+            )
+        if not query.public_filter and described and beyond:
+            raise QueryError(
+                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
+                f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
+            )
+
+    def _subjects(self, query: Query) -> tuple[str, ...]:
+        """Return the columns and conditions a question is about, without its filter."""
+        return (query.column,) if query.column else self._spread
+
+    def _columns_of(self, texts: Sequence[str]) -> frozenset[str]:
+        """Return the columns of the table that columns and conditions are made of."""
+        with reading(self.table):
+            return frozenset(name for text in texts for name in subject_of(self.table, text).columns)
+
+    def _columns_used(self, query: Query) -> frozenset[str]:
+        filtered = frozenset() if query.where is None else parse(query.where).columns
+        return self._columns_of(self._subjects(query)) | filtered
+
+    def _check_kinds(self, query: Query) -> None:
+        """Refuse what the table cannot answer, by the kinds of its columns."""
+        with _by_kinds(self.table, self._columns_used(query)):
+            wide = self._about_all(query)
+            table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
+            check_question(table, query, subject=subject, rows=self.rows)
+
+    def _check_within(self, query: Query) -> None:
+        """Look whether the column asked about is within a model that names no column of its own."""
+        if query.column is None or self.model.subject is not None or query.column in self._within:
+            return
+        with _by_kinds(self.table, self._columns_used(query)):
+            self.model.check_table(View(self.table, self.missing), query.column)
+        self._within.add(query.column)
+
+    def _question(self, query: Query, column: str | None) -> str:
+        """Return the fingerprint of a question, the same for the same question in other words."""
+        condition = None if column is None or column in self.table else parse(column)
+        entries = {**query.to_dict(), "column": column if condition is None else canonical(condition)}
+        entries.pop("size", None)
+        if query.where is not None:
+            entries["where"] = canonical(parse(query.where))
+        if "equals" in entries:
+            entries["isin"] = [entries.pop("equals")]
+        plain = {
+            name: [*map(plain_number, value)] if isinstance(value, list) else value for name, value in entries.items()
+        }
+        if "isin" in plain:
+            plain["isin"] = sorted(plain["isin"], key=repr)
+        return fingerprint(plain)
+
+    def _averaged(self, query: Mean, records: int) -> int:
+        """Return over how many records a mean is: a public number, which its accuracy depends on."""
+        if query.where is None and self.missing == "error":
+            if query.size not in (None, records):
+                raise QueryError(f"the mean is over {records} records, not over size = {query.size}; leave size= out")
+            return records
+        records = self.read([query], wide=self._about_all(query))[0].records
+        check_mean(query, records)
+        return records
+
+    @property
+    def _spread(self) -> tuple[str, ...]:
+        return spread(self.model)
+
+    def _about_all(self, query: Query) -> bool:
+        """Whether a question without a column is about every value of a wide table."""
+        return query.column is None and bool(self._spread)
+
+    def _whole(self, query: Query) -> bool:
+        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
+        column = query.column
+        if self.table.guessed:
+            return False
+        with reading(self.table):
+            return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"
+
+    def read(self, queries: Sequence[Query], *, wide: bool = False) -> tuple[Tally, ...]:
+        """Read exact answers in one scan; wide: about every value of a wide table."""
+        if not wide:
+            found = tally(self.table, queries, missing=self.missing)
+        else:
+            found = tally(unpivoted(self.table, self._spread), queries, subject=VALUE, missing=self.missing)
+        rows = found[0].rows // (len(self._spread) if wide else 1)
+        if rows != self.rows:
+            raise FrameError(f"{self.name} has {rows} rows now, but had {self.rows} when the session began")
+        return found
+
+    def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
+        """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
+        found: dict[int, Tally] = {}
+        for wide in (False, True):
+            places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
+            if places:
+                answers = self.read([asked[i].query for i in places], wide=wide)
+                found.update(zip(places, answers, strict=True))
+        for i, each in enumerate(asked):
+            if isinstance(each.query, Mean) and found[i].records != each.records:
+                raise RecordsError(f"{self.name} changed: a mean was over {each.records} records before")
+        return [found[i] for i in range(len(asked))]
+
+
+@contextmanager
+def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
+    """Make what is refused because of kinds that were read off the values a refusal about the records.
+
+    In a CSV file one value decides whether a column holds numbers or texts, so such a refusal tells about values.
+    """
+    try:
+        yield
+    except NoColumnError:
+        raise
+    except (FrameError, QueryError) as error:
+        if not table.types_from_values(columns):
+            raise
+        raise RecordsError(str(error)) from None
+
+
+def missing_rule(model: Model, missing: Missing | None) -> Missing:
+    """Return what is done with missing values: what is said, or what was done when the model was fitted."""
+    return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
+
+
+def spread(model: Model) -> tuple[str, ...]:
+    """Return the columns over which the values of a wide table are spread; none for a long one."""
+    wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
+    return model.columns if wide else ()
+
+
+def check_mean(query: Mean, records: int) -> None:
+    """Refuse a mean over no records, and one whose size is given and is not that."""
+    if records == 0:
+        raise RecordsError("the mean is over no records at all; nothing can be said about it")
+    if query.size not in (None, records):
+        raise RecordsError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")

@@ -1,0 +1,152 @@
+"""One page about a release that a data-protection officer can file."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesdp._support.files import write_private
+from bayesdp._support.validation import escaped
+from bayesdp.errors import InvalidInputError
+from bayesdp.rounding import shown_above, shown_below, shown_odds
+from bayesdp.session.pages import Block, Listed, Page, Verbatim, code, html_opening, markdown_opening
+from bayesdp.session.proofs import proof_names
+
+if TYPE_CHECKING:
+    from bayesdp.session.answer import Answer
+
+__all__ = ["statement", "write"]
+
+TITLE = "Statement on a privacy-protected release"
+
+_OPENINGS = {".html": html_opening(TITLE), ".md": markdown_opening(TITLE)}
+"""How a statement begins, by its file's ending; a file that begins otherwise is not replaced by one."""
+
+_LARGEST_LOG = 700.0
+
+
+def statement(answer: Answer) -> Page:
+    """Return the page: what was released, under which assumptions, what it can tell, who checks what."""
+    return Page(
+        TITLE,
+        answer.warnings,
+        _facts(answer),
+        (
+            ("What an attacker can learn at most", _learned(answer)),
+            ("Under which assumptions", _assumptions(answer)),
+            ("What the data say about the assumption", _tested(answer)),
+            ("The proof", [_proof(answer)]),
+            ("Who should check what", _checks(answer)),
+        ),
+    )
+
+
+def write(answer: Answer, path: str | Path) -> None:
+    """Write the page to a file, by its ending as HTML or Markdown. It may replace an older statement, nothing else.
+
+    Raises InvalidInputError, which names the file, for another ending, another file in its place, and a failure.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in _OPENINGS:
+        raise InvalidInputError(f"{path}: a statement is written to a .html or an .md file")
+    try:
+        taken = Path(path).exists() and not _begins(Path(path), _OPENINGS[ending].encode())
+        if not taken:
+            page = statement(answer)
+            write_private(path, escaped(page.html() if ending == ".html" else page.markdown()))
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
+    if taken:
+        raise InvalidInputError(f"{path} exists and is not a statement; remove it first, or write to another file")
+
+
+def _begins(path: Path, opening: bytes) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(opening)) == opening
+
+
+def _facts(answer: Answer) -> list[tuple[str, str]]:
+    rounded, unrounded = answer.shown(answer.rounded), answer.shown()
+    exactly = (
+        [] if rounded == unrounded else [("Unrounded", f"{unrounded} (rounding what is released costs no privacy)")]
+    )
+    return [
+        ("Data set", f"{answer.dataset} ({answer.records} records, a public number)"),
+        ("Question", answer.query.description),
+        ("Answer", rounded),
+        *exactly,
+        ("Accuracy", f"off by less than {answer.off_by}"),
+        ("Cost of this release", f"ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)})"),
+        ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
+        ("Remaining budget", f"ε = {answer.left}"),
+        ("Verdict on the model", answer.verdict),
+        ("Released", f"{answer.timestamp}, by {answer.by or 'somebody who is not named'}"),
+        ("Ledger", f"{answer.ledger or 'not named'}, entry {answer.entry}"),
+        ("Software", f"bayesdp {answer.version or '(version not recorded)'}"),
+    ]
+
+
+def _learned(answer: Answer) -> list[Block]:
+    total = answer.epsilon_total
+    factor = f"e^ε = {shown_above(exp(total), 4)}" if total < _LARGEST_LOG else "e^ε, beyond any meaning"
+    worst = f" The worst case found: {answer.worst_case}." if answer.worst_case else ""
+    return [
+        "Whatever anyone knows of the other records and of how records are correlated, everything released on this "
+        "data set so far changes the odds between any two values of one record by a factor of at most "
+        f"{factor}: {shown_odds(total)}.",
+        f"What is protected is {answer.protects}. The guarantee covers {answer.scope}.{worst}",
+    ]
+
+
+def _assumptions(answer: Answer) -> list[Block]:
+    listed = [
+        f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
+        "The number of records is public, and the data set was released in no other way than through this ledger.",
+        "The noise was drawn by OpenDP's discrete Laplace sampler from the operating system's randomness.",
+        *answer.notes,
+    ]
+    query = answer.query
+    if query.public_filter and query.where is not None:
+        listed.insert(
+            2,
+            f"The filter {code(query.where)} was asserted to be public by {answer.by or 'whoever asked'}: that it uses "
+            "public attributes only cannot be seen from the data.",
+        )
+    if answer.parameters is None:
+        return [Listed(listed, ordered=True)]
+    return [Listed(listed, ordered=True), "What is given in the first assumption:", Verbatim(answer.parameters)]
+
+
+def _tested(answer: Answer) -> list[Block]:
+    if answer.diagnosis is None:
+        return [f"{answer.tested}. `bayesdp diagnose` shows what a table says about it."]
+    return [
+        f"{answer.tested}.",
+        Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
+        "A diagnosis can find a violation, but cannot prove an assumption. It was computed from the data without "
+        "noise, and no guarantee covers it.",
+    ]
+
+
+def _proof(answer: Answer) -> str:
+    said = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
+    ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
+    return f"{said}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{said}."
+
+
+def _checks(answer: Answer) -> list[Block]:
+    return [
+        Listed(
+            [
+                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it.",
+                f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
+                f"is {answer.protects}: a person with several records is protected less than each record.",
+                "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "
+                f"{answer.entry} with head hash {code(answer.head)}.",
+            ]
+        ),
+        f"Fingerprints: query {code(answer.query_fingerprint)}, model {code(answer.model_fingerprint)}.",
+    ]

@@ -1,0 +1,109 @@
+"""One adversary: what it knows, and what it asks. Adversary-specific leakage is what a release tells this one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import GaussianGroups, MarkovChain, Model
+
+__all__ = ["Adversary", "Stretch"]
+
+
+class Stretch(NamedTuple):
+    """The unknown records on one side of the target, up to the nearest known record or to the end of the chain."""
+
+    unknown: int
+    known: bool
+
+    @property
+    def records(self) -> int:
+        """How many records it takes, the known one included."""
+        return self.unknown + self.known
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """Someone who knows the records `known` exactly and wants to tell two values of the record `target` apart.
+
+    Records are positions from 0: in a chain of exactly `length` records, or in a group (the rows of the covariance).
+
+    >>> str(Adversary(5, (9, 3)))
+    'one who knows records 3 and 9 exactly and asks about record 5'
+    """
+
+    target: int
+    known: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target", validation.natural("target", self.target, least=0))
+        if isinstance(self.known, str) or not isinstance(self.known, Iterable):
+            raise InvalidInputError(f"known must be positions of records, such as [3, 9], not {brief(self.known)}")
+        known = sorted(validation.natural("known", record, least=0) for record in self.known)
+        if len(set(known)) < len(known):
+            raise InvalidInputError(f"known names a record twice: {', '.join(map(str, known))}")
+        if self.target in known:
+            raise InvalidInputError(f"record {self.target} is both the target and known; nothing is left to ask")
+        object.__setattr__(self, "known", tuple(known))
+
+    @classmethod
+    def asked(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
+        """Return the adversary of `leakage(..., target=, known=)`; None if all of them are meant."""
+        if target is None and known is not None:
+            raise InvalidInputError("known= goes with target=, the record this adversary asks about")
+        return None if target is None else cls(target, () if known is None else known)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        *others, last = [str(record) for record in self.known] or [""]
+        listed = f"records {', '.join(others)} and {last}" if others else f"record {last}"
+        knows = f"{listed} exactly" if self.known else "no other record"
+        return f"one who knows {knows} and asks about record {self.target}"
+
+    def within(self, model: Model) -> str:
+        """Return the adversary in words, with where its records are."""
+        if isinstance(model, MarkovChain):
+            return f"{self}, in a chain of exactly {model.length}"
+        return f"{self}, in one group"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object under "adversary" of `bayesdp leakage --target`."""
+        return {"target": self.target, "known": list(self.known)}
+
+    def check(self, model: Model) -> None:
+        """Refuse positions that the model's chains or groups do not have.
+
+        Raises InvalidInputError; also for a chain whose number of records, or of steps between them, is not known.
+        """
+        if isinstance(model, MarkovChain):
+            if model.length is None:
+                raise InvalidInputError(
+                    "one adversary's records are positions in a chain of known length; give the model a length"
+                )
+            if model.gaps:
+                raise InvalidInputError(
+                    "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
+                )
+            self._within(model.length, "a chain")
+        elif isinstance(model, GaussianGroups):
+            self._within(model.group_size, "a group")
+
+    def _within(self, size: int, what: str) -> None:
+        largest = max(self.target, *self.known, 0)
+        if largest >= size:
+            raise InvalidInputError(f"there is no record {largest} in {what} of {size}; they are numbered from 0")
+
+    def stretches(self, length: int) -> tuple[Stretch, Stretch]:
+        """Return what lies before and after the target in a chain of `length` records.
+
+        >>> Adversary(5, (0, 3, 9)).stretches(8 + 4)
+        (Stretch(unknown=1, known=True), Stretch(unknown=3, known=True))
+        """
+        before = [record for record in self.known if record < self.target]
+        after = [record for record in self.known if record > self.target]
+        left = Stretch(self.target - before[-1] - 1, True) if before else Stretch(self.target, False)
+        right = Stretch(after[0] - self.target - 1, True) if after else Stretch(length - 1 - self.target, False)
+        return left, right

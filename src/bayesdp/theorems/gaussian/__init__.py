@@ -1,0 +1,1 @@
+"""Normal groups: what is proven of clipped sums."""

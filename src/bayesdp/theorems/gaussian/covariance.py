@@ -1,0 +1,366 @@
+"""Normal groups with a known covariance: every adversary enumerated. Proof: docs/theory/gaussian-covariance.md."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp._support.validation import Matrix
+from bayesdp.errors import DoesNotApplyError
+from bayesdp.models import GaussianGroups, Model
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above
+from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.gaussian.metric import MetricTheorem, on_grid, reach_of
+from bayesdp.theorems.gaussian.tight import refuse_all_jumps
+from bayesdp.theorems.spend import Spend, queries_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["GaussianCovariance", "Worst", "covariance_factor", "factor_for", "find_signs"]
+
+LARGEST_ENUMERATED = 20
+_ALWAYS_ENUMERATED = 10
+_LARGEST_MARGIN = 1e-4
+_RELIABLE = 1e-8
+_UNIT = 2.0**-53
+_BATCH = 11
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst adversary of a group: the factor on τ it attains, its target, and the records it knows."""
+
+    factor: float
+    target: int
+    known: tuple[int, ...]
+
+
+class GaussianCovariance(MetricTheorem):
+    """No equal variances, no limit on correlations: the Gaussian lemma's maximum over all adversaries of each group."""
+
+    name: ClassVar[str] = "gaussian-covariance"
+    proof: ClassVar[str] = "docs/theory/gaussian-covariance.md"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return _refused(model, queries, _unreliable)
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        """As for all adversaries, but groups may be of any size: there is nothing to enumerate."""
+        return _refused(model, queries, _ill_conditioned)
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return what one adversary learns in the worst kind of group that has all its records."""
+        assert isinstance(model, GaussianGroups)
+        queries, last = queries_of(spend), max(adversary.target, *adversary.known, 0)
+        worst = Fraction(0)
+        for kind in (kind for kind in model.kinds if last < len(kind)):
+            unknown, leaks = len(kind) - len(adversary.known), Fraction(0)
+            for query, tau in spend:
+                reach = reach_of(query, model, queries)
+                moved = unknown if reach is None else factor_for(kind, float_above(reach), adversary)
+                leaks += on_grid(Fraction(moved), unknown, query) * Fraction(tau)
+            worst = max(worst, leaks)
+        return float_above(worst)
+
+    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
+        if reach is None:
+            return Fraction(model.group_size)
+        return max(Fraction(covariance_factor(kind, float_above(reach)).factor) for kind in model.kinds)
+
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        assert isinstance(model, GaussianGroups)
+        queries = queries_of(spend)
+        reach = next(reach for query in queries if (reach := reach_of(query, model, queries)) is not None)
+        worst = max((covariance_factor(kind, float_above(reach)) for kind in model.kinds), key=lambda one: one.factor)
+        knows = f"records {', '.join(map(str, worst.known))}" if worst.known else "no other record"
+        return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
+
+
+def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
+    """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
+    if not isinstance(model, GaussianGroups):
+        return "it is about normal groups (GaussianGroups)"
+    if not model.kinds:
+        return "it needs the covariance itself, and the model has only a bound on the correlations"
+    for index, kind in enumerate(model.kinds):
+        reason = objection(kind)
+        if reason is not None:
+            return reason if len(model.kinds) == 1 else f"kind {index} of group: {reason}"
+    return refuse_all_jumps(queries)
+
+
+@lru_cache(maxsize=256)
+def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
+    """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
+
+    covariance: symmetric and positive definite, as tuples. reach: D/M, how far apart target values may be in widths.
+    Call it only where `GaussianCovariance.refusal` has no objection.
+
+    >>> covariance_factor(((1.0, 0.4), (0.4, 1.0))).known
+    ()
+    """
+    group = _Group.of(covariance)
+    margin = group.margin * max(reach, 1.0)
+    if len(covariance) > _ALWAYS_ENUMERATED:
+        signs = find_signs(covariance)
+        if signs is not None:
+            found = _nothing_known(group, reach)
+            return Worst(found.factor + group.summing + signs.margin * max(reach, 1.0), found.target, found.known)
+    if len(covariance) > LARGEST_ENUMERATED:
+        raise DoesNotApplyError(GaussianCovariance.name, f"groups of {len(covariance)} are too large to enumerate")
+    found = _enumerated(group, reach)
+    return Worst(found.factor + margin, found.target, found.known)
+
+
+@lru_cache(maxsize=256)
+def factor_for(covariance: Matrix, reach: float, adversary: Adversary) -> float:
+    """Return Σ_j min(|β_j|·reach, 1) of one adversary of one group, rounded up; never above `covariance_factor`.
+
+    Known records are eliminated in ascending order, by the very operations that enumerating all adversaries takes.
+
+    >>> pair = ((1.0, 0.4), (0.4, 1.0))
+    >>> round(factor_for(pair, 1.0, Adversary(0)), 9), round(factor_for(pair, 1.0, Adversary(0, (1,))), 9)
+    (1.4, 1.0)
+    """
+    group, size = _Group.of(covariance), len(covariance)
+    others = [record for record in range(size) if record not in adversary.known]
+    order = [*adversary.known, *others]
+    left = group.correlations[np.ix_(order, order)]
+    for _ in adversary.known:
+        left = left[1:, 1:] - left[1:, :1] * (left[1:, 0] / left[0, 0])[None, :]
+    row, place = np.zeros((1, size, size)), others.index(adversary.target)
+    row[0, adversary.target, others] = left[place]
+    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
+    factor = float(_factors(row, ratios)[0, adversary.target]) + group.margin * max(reach, 1.0)
+    if size <= _ALWAYS_ENUMERATED or find_signs(covariance) is not None:
+        return min(factor, covariance_factor(covariance, reach).factor)
+    return factor
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A covariance scaled to correlations, its standard deviations, and how far rounding can move a factor."""
+
+    correlations: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    smallest: float
+    largest: float
+
+    @staticmethod
+    @lru_cache(maxsize=8)
+    def of(covariance: Matrix) -> _Group:
+        matrix = np.array(covariance)
+        deviations = np.sqrt(np.diag(matrix))
+        correlations = matrix / deviations[:, None] / deviations[None, :]
+        correlations = (correlations + correlations.T) / 2
+        np.fill_diagonal(correlations, 1.0)
+        if len(matrix) > LARGEST_ENUMERATED:
+            return _Group(correlations, deviations, _smallest_eigenvalue(correlations), _norm_above(correlations))
+        eigenvalues = np.linalg.eigvalsh(correlations)
+        slack = 16 * len(matrix) ** 2 * _UNIT
+        return _Group(correlations, deviations, float(eigenvalues[0]) - slack, float(eigenvalues[-1]) + slack)
+
+    def moved(self, perturbation: float) -> float:
+        """Return how far a factor moves when the correlation matrix is perturbed by at most this in the 2-norm."""
+        size = len(self.deviations)
+        spread = float(self.deviations.max() / self.deviations.min())
+        if self.smallest <= 10 * perturbation:
+            return math.inf
+        return 2 * math.sqrt(size * self.largest / self.smallest) * perturbation / self.smallest * spread
+
+    @property
+    def margin(self) -> float:
+        """What rounding in scaling, eliminating and summing can cost: elimination is backward stable."""
+        size = len(self.deviations)
+        return self.moved(size * (size + 8) * _UNIT) + self.summing
+
+    @property
+    def summing(self) -> float:
+        """What rounding in a sum of moves, none above 1, can cost."""
+        size = len(self.deviations)
+        return (size + 8) * size * _UNIT
+
+
+def _ill_conditioned(covariance: Matrix) -> str | None:
+    """Return why no reliable factor can be computed of any adversary, or None."""
+    group = _Group.of(covariance)
+    if group.margin > _LARGEST_MARGIN:
+        return (
+            "the covariance is too ill-conditioned for a reliable factor (its smallest correlation eigenvalue is "
+            f"{group.smallest:.3g}); ArbitraryGroups(size={len(covariance)}) still applies"
+        )
+    return None
+
+
+@lru_cache(maxsize=256)
+def _unreliable(covariance: Matrix) -> str | None:
+    """Return why no reliable factor can be computed of the worst adversary, or None."""
+    size, reason = len(covariance), _ill_conditioned(covariance)
+    if reason is not None:
+        return reason
+    if size > LARGEST_ENUMERATED and find_signs(covariance) is None:
+        return (
+            f"groups of {size} are too large to enumerate (at most {LARGEST_ENUMERATED}), and it is not certain that "
+            "all partial correlations share a sign after flipping records; gaussian-tight and general may still apply"
+        )
+    return None
+
+
+def _nothing_known(group: _Group, reach: float) -> Worst:
+    """Return the worst adversary among those who know nothing."""
+    slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
+    sums = np.minimum(slopes * reach, 1.0).sum(axis=1)
+    target = int(np.argmax(sums))
+    return Worst(float(sums[target]), target, ())
+
+
+def _enumerated(group: _Group, reach: float) -> Worst:
+    """Return the worst adversary of all, by eliminating known records one after the other.
+
+    Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
+    are chosen one at a time, the last ones for all their subsets at once.
+    """
+    size = len(group.deviations)
+    tail = min(size, _BATCH)
+    order = np.arange(size)
+    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
+    worst = Worst(0.0, 0, ())
+    stack: list[tuple[int, tuple[int, ...], NDArray[np.float64]]] = [(0, (), group.correlations)]
+    while stack:
+        depth, known, matrix = stack.pop()
+        if depth < size - tail:
+            stack.append((depth + 1, known, matrix))
+            if matrix[depth, depth] > 0:
+                stack.append((depth + 1, (*known, depth), _eliminate(matrix[None], depth)[0]))
+            continue
+        batch = matrix[None]
+        for record in range(size - tail, size):
+            batch = np.concatenate([batch, _eliminate(batch, record)])
+        sums = _factors(batch, ratios)
+        best = int(np.argmax(sums))
+        subset, target = divmod(best, size)
+        if sums.flat[best] > worst.factor:
+            added = tuple(int(record) for record in order[size - tail :] if subset >> (record - size + tail) & 1)
+            worst = Worst(float(sums.flat[best]), target, (*known, *added))
+    return worst
+
+
+def _eliminate(batch: NDArray[np.float64], record: int) -> NDArray[np.float64]:
+    """Return the conditional covariances once `record` is known; its row and column become zero."""
+    column = batch[:, :, record]
+    reduced: NDArray[np.float64] = batch - column[:, :, None] * (column / column[:, record, None])[:, None, :]
+    reduced[:, record, :] = 0.0
+    reduced[:, :, record] = 0.0
+    return reduced
+
+
+def _factors(batch: NDArray[np.float64], ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for every conditional covariance and target the sum of capped moves; 0 for targets that are known."""
+    variances = np.einsum("nii->ni", batch)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moves = np.abs(batch) * (1 / variances)[:, :, None]
+    moves *= ratios
+    np.minimum(moves, 1.0, out=moves)
+    sums: NDArray[np.float64] = moves.sum(axis=2)
+    return np.where(variances > 0, sums, 0.0)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Signs that make all partial correlations non-negative, and what treating tiny ones as zero can cost."""
+
+    values: tuple[int, ...]
+    margin: float
+
+
+@lru_cache(maxsize=64)
+def find_signs(covariance: Matrix) -> Signs | None:
+    """Return signs after which no partial correlation is negative (sign-MTP2), or None if there are none.
+
+    The inverse is known to half of 1e-8 of its diagonal, so the sign of a larger entry is certain. Smaller entries are
+    set to zero; the margin bounds what that can change.
+    """
+    group = _Group.of(covariance)
+    size = len(covariance)
+    inverse = _inverse(group.correlations)
+    scale = np.sqrt(np.outer(np.diag(inverse), np.diag(inverse)))
+    linked = (np.abs(inverse) > _RELIABLE * scale) & ~np.eye(size, dtype=bool)
+    signs = _two_coloured(linked, inverse)
+    if signs is None:
+        return None
+    exact = np.where(linked, inverse, 0.0)
+    np.fill_diagonal(exact, np.diag(inverse))
+    norm = _residual_norm(exact, group.correlations)
+    if norm > _RELIABLE * group.smallest / 2:
+        return None
+    nothing_zeroed = int(linked.sum()) == size * (size - 1)
+    margin = 0.0 if nothing_zeroed else group.moved(1.02 * group.largest * norm)
+    return Signs(tuple(signs), margin) if margin <= _LARGEST_MARGIN else None
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the computed inverse of a symmetric matrix, itself symmetric."""
+    inverse = np.linalg.inv(matrix)
+    return np.asarray((inverse + inverse.T) / 2)
+
+
+def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:
+    """Return a lower bound on the smallest eigenvalue of a correlation matrix, 0 if none can be certified.
+
+    With X the computed inverse and R = X·matrix − 1, the true inverse is (1 + R)⁻¹X. A decomposition into eigenvalues
+    would be sharper, but takes a linear algebra library's threads many times longer on a busy machine.
+    """
+    inverse = _inverse(matrix)
+    off = _residual_norm(inverse, matrix)
+    return max(0.0, (1 - off) / _norm_above(inverse)) * (1 - 4 * _UNIT) if off < 1 else 0.0
+
+
+def _norm_above(matrix: NDArray[np.float64]) -> float:
+    """Return an upper bound on the 2-norm of a symmetric matrix: by row sums of its square, or its own if smaller."""
+    size = len(matrix)
+    rows = float(np.abs(matrix).sum(axis=1).max())
+    square = float(np.abs(matrix @ matrix).sum(axis=1).max()) + (size + 8) * _UNIT * rows**2
+    return min(rows, math.sqrt(square)) * (1 + 4 * (size + 8) * _UNIT)
+
+
+def _residual_norm(inverse: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+    """Return a bound on the 2-norm of inverse·matrix − 1, with what rounding that product can hide.
+
+    The 2-norm is at most the root of the largest column sum times the largest row sum. The rounding of the product is
+    at most (m + 8)·2⁻⁵³·|inverse|·|matrix| entrywise, of which only row and column sums are needed.
+    """
+    size = len(matrix)
+    residual = np.abs(inverse @ matrix - np.eye(size))
+    left, right = np.abs(inverse), np.abs(matrix)
+    hidden = (size + 8) * _UNIT
+    columns = residual.sum(axis=0) + hidden * (left.sum(axis=0) @ right)
+    rows = residual.sum(axis=1) + hidden * (left @ right.sum(axis=1))
+    return math.sqrt(float(columns.max()) * float(rows.max()))
+
+
+def _two_coloured(linked: NDArray[np.bool_], inverse: NDArray[np.float64]) -> list[int] | None:
+    """Return signs s with s_i·s_j·inverse_ij < 0 on every link, or None if that is impossible."""
+    signs = np.zeros(len(linked), dtype=np.int64)
+    for root in range(len(linked)):
+        if signs[root]:
+            continue
+        signs[root] = 1
+        waiting = deque([root])
+        while waiting:
+            here = waiting.popleft()
+            there = np.flatnonzero(linked[here])
+            needed = np.where(inverse[here, there] < 0, signs[here], -signs[here])
+            if np.any((signs[there] != 0) & (signs[there] != needed)):
+                return None
+            waiting.extend(int(new) for new in there[signs[there] == 0])
+            signs[there] = needed
+    return [int(sign) for sign in signs]

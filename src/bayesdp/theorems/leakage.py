@@ -1,0 +1,296 @@
+"""What a release leaks: the best proven ε, and what every other theorem says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bayesdp._support.documents import Document
+from bayesdp._support.tables import table
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import Laplace, laplace_scale
+from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below, shown_odds
+from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = ["Assessment", "Leakage", "check_queries", "leakage", "promised", "report"]
+
+BETA = 0.05
+"""The failure probability accuracy is stated at unless another is asked for."""
+
+ANY_OF = "any-of"
+"""The row that combines the best theorem of each model under an AnyOf."""
+
+ESTIMATED = (
+    "The model's parameters were estimated from data. If those are the private data, the estimate is itself a release "
+    "that this guarantee does not cover."
+)
+
+ONE_ADVERSARY = (
+    "This is what one adversary learns, not a guarantee: others may learn more, and a release must be safe from all."
+)
+
+DROPPED = "Records with missing values are left out; which values are missing is treated as public."
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What one theorem says: an ε it proves, or the reason it does not apply."""
+
+    theorem: str
+    epsilon: float | None = None
+    reason: str | None = None
+
+    @property
+    def applies(self) -> bool:
+        """Whether the theorem gives a guarantee here."""
+        return self.epsilon is not None
+
+
+@dataclass(frozen=True)
+class Leakage(Document):
+    """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
+
+    Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
+    `parts` holds the leakage under each of its models, and everything else is that of the worst.
+
+    adversary: the only one this leakage is about; None for a guarantee, which is about all of them.
+    """
+
+    model: Model
+    spend: Spend
+    epsilon: float
+    theorem: str
+    scope: str
+    unit: str
+    proof: str
+    worst_case: str | None
+    assessments: tuple[Assessment, ...]
+    parts: tuple[Leakage, ...] = ()
+    adversary: Adversary | None = None
+
+    @property
+    def tau(self) -> float:
+        """The ordinary differential privacy of the whole spend."""
+        return total_tau(self.spend)
+
+    @property
+    def headline(self) -> str:
+        """The row of the table that this leakage is: its theorem, or the best of each model under an AnyOf."""
+        return ANY_OF if self.parts else self.theorem
+
+    @property
+    def assumption(self) -> str:
+        """What is assumed about the records."""
+        return self.model.assumption
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know beyond the number."""
+        every = (
+            (ONE_ADVERSARY, self.adversary is not None),
+            (ESTIMATED, self.model.estimated),
+            (DROPPED, self.model.dropped),
+        )
+        return (*(note for note, holds in every if holds), *denial(self.model))
+
+    def __str__(self) -> str:
+        return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
+
+    def table(self) -> str:
+        """Return what every theorem says, as a text table."""
+        rows = [
+            [each.theorem, shown_above(each.epsilon), "best" if each.theorem == self.headline else ""]
+            if each.epsilon is not None
+            else [each.theorem, "–", each.reason or ""]
+            for each in self.assessments
+        ]
+        return table(["theorem", "ε", ""], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp leakage --json` prints."""
+        scale, alpha = noise_of(self.spend)
+        one = {} if self.adversary is None else {"adversary": self.adversary.to_dict()}
+        return one | {
+            "epsilon": self.epsilon,
+            "tau": self.tau,
+            "scale": scale,
+            "alpha": alpha,
+            "beta": BETA,
+            "theorem": self.theorem,
+            "scope": self.scope,
+            "worst_case": self.worst_case,
+            "unit": self.unit,
+            "assumption": self.assumption,
+            "proof": self.proof,
+            "notes": list(self.notes),
+            "theorems": [
+                {"theorem": each.theorem, "applies": True, "epsilon": each.epsilon, "tau": self.tau, "alpha": alpha}
+                if each.applies
+                else {"theorem": each.theorem, "applies": False, "reason": each.reason}
+                for each in self.assessments
+            ],
+        }
+
+
+def denial(model: Model) -> tuple[str, ...]:
+    """Return that a table has denied the model's assumption, as one sentence; none if no table has."""
+    diagnosis = model.diagnosis
+    if diagnosis is None or not diagnosis.violated:
+        return ()
+    names = ", ".join(diagnosis.violated)
+    when = f" ({diagnosis.date})" if diagnosis.date else ""
+    return (f"The data speak against that assumption: {diagnosis.table_name}{when} has it violated: {names}.",)
+
+
+def leakage(
+    model: Model,
+    releases: Query | Iterable[tuple[Query, float]],
+    *,
+    tau: float | None = None,
+    target: int | None = None,
+    known: Iterable[int] | None = None,
+) -> Leakage:
+    """Say what a release really leaks about one record when records are correlated.
+
+    model:    how records are correlated.
+    releases: one query, with `tau` its ordinary differential privacy — or a list of (query, tau): everything released
+              on one data set, converted together.
+    target:   ask about one adversary only, who wants to learn this record: a position from 0 in a chain of exactly
+              `length` records, or in a group. Nothing else in the library takes such a leakage for a guarantee.
+    known:    the positions of the records that adversary knows exactly; none unless given.
+
+    Returns the smallest ε any theorem proves, with what every theorem says. Raises InvalidInputError for a τ that is
+    not positive and finite or a record that is not there, QueryError for a query the model does not speak about, and
+    NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
+
+    >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
+    >>> found = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
+    >>> found.epsilon, found.theorem
+    (3.0, 'general')
+    >>> family = GaussianGroups(covariance=[[1, 0.5], [0.5, 1]])
+    >>> round(leakage(family, Sum("height", bounds=(0, 100)), tau=1.0, target=0, known=[1]).epsilon, 6)
+    1.0
+    """
+    return report(model, as_spend(releases, tau), adversary=Adversary.asked(target, known))
+
+
+def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Adversary | None = None) -> Leakage:
+    """Return the proven leakage of `spend` if the data follow `model`.
+
+    composing: use only theorems that cover any number of releases together, as a ledger must.
+    adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
+
+    Raises QueryError for queries the model does not speak about, InvalidInputError for records that are not in it,
+    NoTheoremAppliesError if nothing is proven.
+    """
+    if composing and adversary is not None:
+        raise InvalidInputError("what is released must be safe from every adversary, not from one")
+    check_queries(model, spend)
+    if adversary is not None:
+        for member in model.members:
+            adversary.check(member)
+
+    def question(theorem: Theorem, member: Model) -> float:
+        if adversary is None:
+            return theorem.epsilon(member, spend)
+        return theorem.epsilon_for(member, spend, adversary)
+
+    rows = ask(model, question, composing=composing)
+    parts = tuple(
+        _under(member, spend, replies, adversary) for member, replies in zip(model.members, rows, strict=True)
+    )
+    if model.members == (model,):
+        return parts[0]
+    worst = max(parts, key=lambda part: part.epsilon)
+    scopes = {part.scope for part in parts}
+    together = [_together(assessments) for assessments in zip(*(part.assessments for part in parts), strict=True)]
+    return replace(
+        worst,
+        model=model,
+        unit=model.unit,
+        scope=worst.scope if len(scopes) == 1 else _numbered(part.scope for part in parts),
+        assessments=(*together, Assessment(ANY_OF, worst.epsilon)),
+        parts=parts,
+    )
+
+
+def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversary: Adversary | None) -> Leakage:
+    """Return the leakage under one model, by the theorem that proves least."""
+    proven = [reply for reply in replies if reply.value is not None]
+    if not proven:
+        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+    best = min(proven, key=lambda reply: reply.value or 0.0)
+    assert best.value is not None
+    theorem = best.theorem
+    scope = theorem.scope(model, queries_of(spend))
+    return Leakage(
+        model=model,
+        spend=spend,
+        epsilon=best.value,
+        theorem=theorem.name,
+        scope=scope if adversary is None else f"no adversary but {adversary.within(model)}; {scope}",
+        unit=theorem.unit(model),
+        proof=theorem.proof,
+        worst_case=theorem.worst_case(model, spend) if adversary is None else None,
+        assessments=tuple(Assessment(reply.theorem.name, reply.value, reply.reason) for reply in replies),
+        adversary=adversary,
+    )
+
+
+def check_queries(model: object, spend: Spend) -> None:
+    """Refuse what is not a model, and queries that the model does not speak about."""
+    if not isinstance(model, Model):
+        raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
+    model.check_queries(queries_of(spend))
+
+
+def promised(leakage: Leakage, release: str, epsilon: float) -> str:
+    """Return what a release leaks at most, with everything that rests on, as sentences."""
+    proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
+    sentences = [
+        f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
+        f"This is proven ({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
+        f"It {'covers' if leakage.adversary is None else 'is about'} {leakage.scope}",
+    ]
+    if leakage.worst_case is not None:
+        sentences.append(f"The worst case: {leakage.worst_case}")
+    return " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
+
+
+def noise_of(spend: Spend) -> tuple[float | None, float | None]:
+    """Return the Laplace scale and α of a single release; None for several, or where no finite scale is known."""
+    if len(spend) != 1:
+        return None, None
+    (query, tau) = spend[0]
+    try:
+        scale = laplace_scale(query, tau)
+        return scale, Laplace(scale).alpha(BETA, cells=query.dimension)
+    except InvalidInputError:
+        return None, None
+
+
+def _together(found: tuple[Assessment, ...]) -> Assessment:
+    """Combine what one theorem says under each model that may hold: the largest ε, or the first reason."""
+    for index, each in enumerate(found):
+        if each.epsilon is None:
+            return Assessment(each.theorem, reason=f"under model {index + 1}: {each.reason}")
+    return max(found, key=lambda each: each.epsilon or 0.0)
+
+
+def _numbered(texts: Iterable[str]) -> str:
+    return "; ".join(f"under model {index}: {text}" for index, text in enumerate(texts, start=1))
+
+
+def _described(spend: Spend) -> str:
+    first = f"{spend[0].query.description} with tau = {shown_below(spend[0].tau)}"
+    if len(spend) == 1:
+        return first
+    rest = "; ".join(f"{query.description} with tau = {shown_below(tau)}" for query, tau in spend[1:])
+    return f"{first}; {rest} (together tau = {shown_above(total_tau(spend))})"

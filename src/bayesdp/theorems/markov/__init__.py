@@ -1,0 +1,1 @@
+"""Markov chains: what is proven of any mechanism, and of counts."""

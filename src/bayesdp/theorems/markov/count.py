@@ -1,0 +1,324 @@
+"""Markov chains, one count or integer sum: exact. Proof: docs/theory/markov-count.md."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp.models import MarkovChain, Model
+from bayesdp.queries import Count, Mean, Query, Sum
+from bayesdp.rounding import float_below, up
+from bayesdp.theorems.adversary import Adversary, Stretch
+from bayesdp.theorems.markov.mixing import MarkovMixing
+from bayesdp.theorems.markov.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, unreliable
+from bayesdp.theorems.spend import Spend
+from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MarkovCount", "state_values"]
+
+_NEGLIGIBLE = 1e-10
+_MOST_DENSITIES, _MOST_RATIOS = 3e9, 4e7
+_DEEPEST = 256
+_UNDERFLOW = 1e-290
+_AT_ONCE = 4_000_000
+
+Stretches = tuple[Stretch, Stretch]
+
+
+class MarkovCount(Theorem):
+    """The leakage itself, over all adversaries and outputs, of (discrete) Laplace noise on one count or sum."""
+
+    name: ClassVar[str] = "markov-count"
+    proof: ClassVar[str] = "docs/theory/markov-count.md"
+    composes: ClassVar[bool] = False
+    tolerance: ClassVar[float] = 1e-10
+
+    def __init__(self, negligible: float = _NEGLIGIBLE) -> None:
+        """Follow each side of the target until what is farther adds at most `negligible`."""
+        self.negligible = negligible
+
+    def quick(self, epsilon: float) -> MarkovCount:
+        return MarkovCount(max(self.negligible, QUICK * epsilon))
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if not isinstance(model, MarkovChain):
+            return "it is about Markov chains (MarkovChain)"
+        if len(queries) != 1:
+            return "it covers one answer, released once; several releases need a theorem that composes"
+        (query,) = queries
+        if not isinstance(query, Count | Sum | Mean):
+            return f"it is about counts and sums, not a {query.kind}"
+        if query.where is not None:
+            return "it needs a count over every record of the chain, and the query has a filter"
+        if model.gaps:
+            return "it needs a count over every record of the chain, and records are missing"
+        if model.start != "stationary":
+            return 'it needs a stationary start, but the model says start="any"'
+        values = state_values(model, query)
+        if isinstance(values, str):
+            return values
+        return unreliable(model) or _too_much(model, _in_common_units(values)[0], _depth(model, self.negligible))
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        return self.refusal(model, queries)
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        worst = self._worst(model, spend)
+        return worst.epsilon if math.isfinite(worst.epsilon) else MarkovMixing().bound(model, spend)
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        assert isinstance(model, MarkovChain)
+        assert model.length is not None
+        mixed = MarkovMixing().bound_for(model, spend, adversary)
+        return min(self._worst(model, spend, adversary.stretches(model.length)).epsilon, mixed)
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return "every pair of target values, Laplace or discrete Laplace noise on this one answer"
+
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        assert isinstance(model, MarkovChain)
+        worst = self._worst(model, spend)
+        if worst.pair is None:
+            return None
+        first, second = (repr(model.states[value]) for value in worst.pair)
+        before, after = (ending.described(model) for ending in worst.endings)
+        return f"a target that is {first} or {second}, with {before} before it and {after} after it"
+
+    def _worst(self, model: Model, spend: Spend, stretches: Stretches | None = None) -> Worst:
+        assert isinstance(model, MarkovChain)
+        ((query, tau),) = spend
+        depth = _depth(model, self.negligible)
+        assert depth is not None
+        return _worst(model, query, tau, depth, stretches)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst adversary found, and the certified leakage."""
+
+    epsilon: float
+    pair: tuple[int, int] | None
+    endings: tuple[Ending, Ending]
+
+
+def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
+    """Return what each state adds to the answer, shifted to begin at 0, or why that is not a whole number.
+
+    A sum with a step adds whole numbers of steps: those its grid places the states on, by its own rule.
+
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
+    >>> state_values(chain, Count(equals=1)), state_values(chain, Sum(bounds=(0, 1), step=0.125))
+    ((0, 1), (0, 8))
+    """
+    if isinstance(query, Count):
+        hits = [int(state in query.values) for state in chain.states]
+        return tuple(hit - min(hits) for hit in hits)
+    assert isinstance(query, Sum | Mean)
+    assert query.bounds is not None
+    low, high = query.bounds
+    words = [state for state in chain.states if isinstance(state, str)]
+    if words:
+        return f"the state {words[0]!r} is not a number, so the sum is not over the states"
+    numbers = [float(state) for state in chain.states]
+    if query.placement is not None:
+        placed = [query.placement.place(number) for number in numbers]
+        return tuple(place - min(placed) for place in placed)
+    clipped = [min(max(number, low), high) for number in numbers]
+    shifted = [number - min(clipped) for number in clipped]
+    if not all(number.is_integer() for number in shifted):
+        return "the state values are not whole numbers apart after clipping"
+    return tuple(int(number) for number in shifted)
+
+
+def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Return the values divided by what they all have in common, and that: a fine grid costs nothing by itself.
+
+    >>> _in_common_units((0, 8, 12))
+    ((0, 2, 3), 4)
+    """
+    unit = math.gcd(*values) or 1
+    return tuple(value // unit for value in values), unit
+
+
+def _sensitivity(query: Query) -> Fraction:
+    """Return what the noise is scaled to, in the units of `state_values`: the grid's own span, if there is a grid."""
+    if isinstance(query, Count):
+        return Fraction(1)
+    assert isinstance(query, Sum | Mean)
+    assert query.width is not None
+    return query.width if query.placement is None else Fraction(query.placement.span)
+
+
+def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
+    """Return why the enumeration would take too long, or None."""
+    if depth is None and not chain.is_primitive:
+        return "the chain never forgets where it was, and has no length short enough to be enumerated"
+    if depth is None:
+        return "the chain forgets too slowly to be enumerated; markov-mixing follows it farther"
+    size, longest = len(values), max(values)
+    endings = depth * (size + 1) + 1
+    reached = depth * longest + 1
+    outputs = 2 * reached + longest
+    densities, ratios = size * outputs * endings**2 * reached, size * (size - 1) / 2 * outputs * endings**2
+    if densities > _MOST_DENSITIES or ratios > _MOST_RATIOS:
+        return "there are too many states or values to enumerate; markov-mixing takes more"
+    return None
+
+
+@lru_cache(maxsize=128)
+def _depth(chain: MarkovChain, negligible: float) -> int | None:
+    """Return how many records a side is followed: to its end, or until the rest is negligible; None if that is far."""
+    reach = reach_of(chain)
+    if reach is not None and reach <= 16:
+        return reach
+    if not chain.is_primitive:
+        return reach if reach is not None and reach <= _DEEPEST // 2 else None
+    limit = _DEEPEST if reach is None else min(reach, _DEEPEST)
+    return forgotten_after(chain, negligible, limit) or (reach if reach == limit else None)
+
+
+@lru_cache(maxsize=32)
+def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending], NDArray[np.float64]]:
+    """Return the endings of a side, and for each the law of its sum given each target value: (x, ending, sum).
+
+    The law is zero for a target value that the ending excludes.
+    """
+    size, longest = len(values), max(values)
+    width = depth * longest + 1
+    assert side.end is not None
+    current = np.zeros((size, size + 1, width))
+    current[:, :size, 0] = side.matrix
+    current[:, size, 0] = side.end
+    endings, laws = [Ending(0, boundary) for boundary in (*range(size), None)], [current]
+    for unknown in range(1, depth + 1):
+        moved = np.zeros_like(current)
+        for state, value in enumerate(values):
+            moved[state, :, value:] = current[state, :, : width - value]
+        current = np.einsum("uv,vrk->urk", side.matrix, moved)
+        laws.append(current)
+        endings += [Ending(unknown, boundary) for boundary in (*range(size), None)]
+    stacked = np.concatenate(laws, axis=1)
+    keep = [index for index, ending in enumerate(endings) if ending.records <= depth]
+    stacked = stacked[:, keep]
+    totals = stacked.sum(axis=2, keepdims=True)
+    return [endings[index] for index in keep], stacked / np.where(totals > 0, totals, 1.0)
+
+
+@lru_cache(maxsize=256)
+def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: Stretches | None) -> Worst:
+    """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
+
+    stretches: one adversary's; only its endings are looked at. Infinite where some density is too small for
+    floating-point numbers.
+    """
+    values, reach = state_values(chain, query), reach_of(chain)
+    assert not isinstance(values, str)
+    values, unit = _in_common_units(values)
+    nothing = Ending(0, None)
+    if len(values) == 1 or max(values) == 0:
+        return Worst(0.0, None, (nothing, nothing))
+    left, left_laws, left_rest = _endings(sides(chain)[0], values, depth, reach, stretches and stretches[0])
+    right, right_laws, right_rest = _endings(sides(chain)[1], values, depth, reach, stretches and stretches[1])
+    rest = left_rest + right_rest
+    scale = float_below(_sensitivity(query) / unit)
+    fits = _fitting(left, right, reach if stretches is None else None)
+    unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
+    worst = Worst(0.0, None, (nothing, nothing))
+    best = -math.inf
+    for pair, ratio in _ratios(values, left_laws, right_laws, tau / scale, unknown, fits).items():
+        index = int(np.argmax(ratio))
+        value = float(ratio.flat[index])
+        if value + rest[pair] > best:
+            best = value + float(rest[pair])
+            row, column = np.unravel_index(index, ratio.shape)
+            worst = Worst(best, pair, (left[int(row)], right[int(column)]))
+    exponents = 4 * tau / scale * max(values) * (2 * depth + 1)
+    margin = UNIT * (16 * depth * (2 * len(values) + 2) + 32 * left_laws.shape[2] + 128 + exponents)
+    return Worst(max(0.0, up(best + margin)), worst.pair, worst.endings)
+
+
+def _endings(
+    side: Side, values: tuple[int, ...], depth: int, reach: int | None, stretch: Stretch | None
+) -> tuple[list[Ending], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the endings of a side, their laws, and what endings farther out can add at each pair of values.
+
+    One adversary's side has its own ending only; if it is longer than `depth`, the known ones at that distance stand
+    for it, plus what lies farther.
+    """
+    endings, laws = _laws(side, values, depth)
+    far = (reach is None or reach > depth) if stretch is None else stretch.records > depth
+    rest = np.asarray(side.end_costs(depth, True)[-1]) if far else np.zeros_like(side.matrix)
+    if stretch is None:
+        return endings, laws, rest
+    nearest = Stretch(depth - 1, known=True) if far else stretch
+    keep = [
+        index
+        for index, ending in enumerate(endings)
+        if ending.unknown == nearest.unknown and (ending.boundary is not None) == nearest.known
+    ]
+    return [endings[index] for index in keep], laws[:, keep], rest
+
+
+def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> NDArray[np.bool_]:
+    """Return which endings fit into one chain together."""
+    taken = np.add.outer([ending.records for ending in left], [ending.records for ending in right])
+    return np.asarray(np.ones_like(taken, dtype=bool) if reach is None else taken <= reach)
+
+
+def _ratios(
+    values: tuple[int, ...],
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    rate: float,
+    unknown: NDArray[np.int64],
+    fits: NDArray[np.bool_],
+) -> dict[tuple[int, int], NDArray[np.float64]]:
+    """Return for each pair of target values the largest log ratio over outputs, for every two endings.
+
+    Outputs beyond the range of an ending repeat the ratio at its edge; they are left out, as are endings that exclude
+    one of the two values or do not fit.
+    """
+    size, longest = len(values), max(values)
+    possible = (left.sum(axis=2) > 0)[:, :, None] & (right.sum(axis=2) > 0)[:, None, :] & fits
+    pairs = list(itertools.combinations(range(size), 2))
+    found = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
+    outputs = np.arange(longest * (int(unknown.max()) + 1) + 1)
+    for some in np.array_split(outputs, math.ceil(len(outputs) * unknown.size / _AT_ONCE)):
+        outside = some[None, :, None] > longest * (unknown[:, None, :] + 1)
+        densities = [_densities(left[x], right[x], rate, some - value) for x, value in enumerate(values)]
+        for density in densities:
+            density[density <= _UNDERFLOW] = np.nan
+            density[outside] = 1.0
+        for x, other in pairs:
+            with np.errstate(all="ignore"):
+                ratio = densities[x] / densities[other]
+                for pair, largest in (((x, other), ratio.max(axis=1)), ((other, x), 1 / ratio.min(axis=1))):
+                    np.maximum(found[pair], np.where(np.isnan(largest), np.inf, largest), out=found[pair])
+    with np.errstate(divide="ignore"):
+        return {
+            (x, other): np.where(possible[x] & possible[other], np.log(largest), -np.inf)
+            for (x, other), largest in found.items()
+        }
+
+
+def _densities(
+    left: NDArray[np.float64], right: NDArray[np.float64], rate: float, outputs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|), by left ending, output and right ending."""
+    width = left.shape[1]
+    reached = outputs[:, None] - np.arange(width)
+    distances = np.abs(np.arange(reached.min(), reached.max() + 1)[:, None] - np.arange(right.shape[1]))
+    with np.errstate(over="ignore"):  # e^−∞ is 0, as e^−(largest float) is
+        noisy = np.exp(-rate * distances)
+    spread = noisy @ right.T
+    moved = spread[(reached - reached.min()).T].reshape(width, -1)
+    return np.asarray((left @ moved).reshape(len(left), len(outputs), len(right)))

@@ -1,0 +1,163 @@
+"""Markov chains in closed form: the best window around the target. Proof: docs/theory/markov-quilt.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp.models import MarkovChain, Model
+from bayesdp.queries import Query
+from bayesdp.rounding import down, finite, float_above, up
+from bayesdp.theorems.general import GeneralBound
+from bayesdp.theorems.markov.paper import MarkovPaper
+from bayesdp.theorems.markov.sides import sides, steps_to_forget, unreliable
+from bayesdp.theorems.spend import Spend, exact_total, total_tau
+from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MarkovQuilt", "Window", "best_window"]
+
+_MOST_ENTRIES = 2**18
+_ALL_PAIRS = 64
+_NEIGHBOURS = 12
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window from `left` records before the target to `right` after it, and the log ratio its two ends cost."""
+
+    left: int
+    right: int
+    cost: float
+
+    @property
+    def records(self) -> int:
+        """How many records the window holds, the target included."""
+        return self.left + self.right - 1
+
+
+class MarkovQuilt(Theorem):
+    """Inside a window around the target group privacy, at its ends two Bayes ratios, outside nothing."""
+
+    name: ClassVar[str] = "markov-quilt"
+    proof: ClassVar[str] = "docs/theory/markov-quilt.md"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if not isinstance(model, MarkovChain):
+            return "it is about Markov chains (MarkovChain)"
+        if not model.is_primitive:
+            return (
+                "the chain never forgets where it was: no power of its transition matrix is positive throughout "
+                f"({'it is periodic' if model.is_irreducible else 'some states cannot reach others'})"
+            )
+        if steps_to_forget(model) > _deepest(model):
+            return f"the chain takes {steps_to_forget(model)} steps to forget where it was, more than are tried"
+        return unreliable(model)
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        assert isinstance(model, MarkovChain)
+        tau = total_tau(spend)
+        window = best_window(model, tau)
+        found = _epsilon(model, window, tau)
+        if model.length is not None and model.length * exact_total(spend) < found:
+            found = float_above(model.length * exact_total(spend))
+        paper = MarkovPaper()
+        if paper.refusal(model, ()) is None:
+            found = min(found, paper.bound(model, spend))
+        return finite(found)
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
+        assert isinstance(model, MarkovChain)
+        others = [each for each in (GeneralBound(), MarkovPaper()) if each.refusal(model, ()) is None]
+        windows = _largest_tau(model, down(epsilon, 4)) - total_tau(spent)
+        return max([windows, *(each.closed_form(model, query, epsilon, spent) for each in others)])
+
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        assert isinstance(model, MarkovChain)
+        window = best_window(model, total_tau(spend))
+        return (
+            f"a window from {window.left} records before the target to {window.right} after it, "
+            f"whose ends cost {window.cost:.6g}"
+        )
+
+
+def best_window(chain: MarkovChain, tau: float) -> Window:
+    """Return the window with the smallest bound at τ among those searched; the chain must be primitive."""
+    depth = _depth(chain, tau)
+    left, right, cost = _windows(chain, depth)
+    with np.errstate(over="ignore"):  # a bound too large for a float is infinite, and not the smallest
+        totals = _inside(chain, left, right) * tau + cost
+    best = int(np.argmin(totals))
+    return Window(int(left[best]), int(right[best]), float(cost[best]))
+
+
+def _largest_tau(chain: MarkovChain, epsilon: float) -> float:
+    """Return the largest τ at which some window proves ε: every window proves a line in τ."""
+    depth = 8
+    while True:
+        left, right, cost = _windows(chain, depth)
+        tau = float(((epsilon - cost) / _inside(chain, left, right)).max())
+        if depth >= _deepest(chain) or (tau > 0 and _depth(chain, tau) <= depth):
+            return tau
+        depth *= 2
+
+
+def _epsilon(chain: MarkovChain, window: Window, tau: float) -> float:
+    inside = window.records if chain.length is None else min(window.records, chain.length)
+    return up(inside * tau + window.cost, 2)
+
+
+def _inside(chain: MarkovChain, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    records = left + right - 1
+    return records if chain.length is None else np.minimum(records, chain.length)
+
+
+def _depth(chain: MarkovChain, tau: float) -> int:
+    """Return how deep windows need be tried: an end that costs less than τ is not worth one more record.
+
+    Rounded up to a power of two, so that few depths are ever prepared.
+    """
+    depth = 8
+    while depth < _deepest(chain) and len(chain.transition) > 1:
+        left, right = _end_costs(chain, depth)
+        if max(left[-1].max(), right[-1].max()) <= tau:
+            break
+        depth *= 2
+    return depth
+
+
+def _deepest(chain: MarkovChain) -> int:
+    """Return how far from the target a window's end is tried at most: farther for chains of few states."""
+    return max(512, _MOST_ENTRIES // len(chain.transition) ** 2)
+
+
+def _end_costs(chain: MarkovChain, depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what the left and right ends at distance 1, 2, … depth cost at each pair of different target values."""
+    before, after = sides(chain)
+    pairs = ~np.eye(len(chain.transition), dtype=bool)
+    return before.end_costs(depth, chain.start == "stationary")[:, pairs], after.end_costs(depth, True)[:, pairs]
+
+
+@lru_cache(maxsize=128)
+def _windows(chain: MarkovChain, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return left ends, right ends and costs of the windows tried: all up to 64 deep, balanced ones beyond."""
+    if len(chain.transition) == 1:
+        return np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros(1)
+    left, right = _end_costs(chain, depth)
+    shallow = min(depth, _ALL_PAIRS)
+    first, second = (side.ravel() for side in np.indices((shallow, shallow)))
+    if depth > shallow:
+        matching = np.searchsorted(-right.max(axis=1), -left.max(axis=1))
+        near = np.clip(matching[:, None] + np.arange(-_NEIGHBOURS, _NEIGHBOURS + 1), 0, depth - 1)
+        first = np.concatenate([first, np.repeat(np.arange(depth), near.shape[1])])
+        second = np.concatenate([second, near.ravel()])
+    cost = np.empty(len(first))
+    for begin in range(0, len(first), 4096):
+        part = slice(begin, begin + 4096)
+        cost[part] = (left[first[part]] + right[second[part]]).max(axis=1)
+    return first + 1, second + 1, np.maximum(cost, 0.0)

@@ -1,0 +1,77 @@
+"""Which theorems there are. Adding one is one line."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from bayesdp._support.validation import brief
+from bayesdp.errors import InvalidInputError
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = ["register", "theorem_named", "theorems", "unregister"]
+
+_OWN = (
+    "bayesdp.theorems.independent:IndependentRecords",
+    "bayesdp.theorems.general:GeneralBound",
+    "bayesdp.theorems.gaussian.covariance:GaussianCovariance",
+    "bayesdp.theorems.gaussian.tight:GaussianTight",
+    "bayesdp.theorems.gaussian.paper:GaussianPaper",
+    "bayesdp.theorems.markov.mixing:MarkovMixing",
+    "bayesdp.theorems.markov.count:MarkovCount",
+    "bayesdp.theorems.markov.quilt:MarkovQuilt",
+    "bayesdp.theorems.markov.paper:MarkovPaper",
+)
+"""Our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
+
+_others: dict[str, Theorem] = {}
+
+
+def theorems() -> tuple[Theorem, ...]:
+    """Return every theorem, our own first.
+
+    >>> [theorem.name for theorem in theorems()]
+    ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
+'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+    """
+    return (*_own(), *_others.values())
+
+
+def theorem_named(name: str) -> Theorem:
+    """Return the theorem of that name; raises InvalidInputError with the names there are."""
+    for candidate in theorems():
+        if candidate.name == name:
+            return candidate
+    raise InvalidInputError(f"there is no theorem {name!r}; there are {', '.join(each.name for each in theorems())}")
+
+
+def register(theorem: Theorem) -> None:
+    """Let `leakage`, `calibrate` and `compare` use a theorem of yours from now on.
+
+    You vouch for its proof: the library will promise what it returns. Raises InvalidInputError if it is not a theorem
+    or its name is taken.
+    """
+    if not isinstance(theorem, Theorem):
+        raise InvalidInputError(f"expected an instance of a Theorem subclass, not {brief(theorem)}")
+    for needed in ("name", "proof"):
+        if not isinstance(getattr(theorem, needed, None), str):
+            raise InvalidInputError(f"{type(theorem).__name__} needs a {needed}, a text")
+    if any(each.name == theorem.name for each in theorems()):
+        raise InvalidInputError(f"there is a theorem {theorem.name!r} already; give yours another name")
+    _others[theorem.name] = theorem
+
+
+def unregister(name: str) -> None:
+    """Remove a theorem that was added with `register`; our own stay."""
+    if name not in _others:
+        raise InvalidInputError(f"no theorem {name!r} was registered from outside")
+    del _others[name]
+
+
+@cache
+def _own() -> tuple[Theorem, ...]:
+    found = []
+    for address in _OWN:
+        module, name = address.split(":")
+        found.append(getattr(import_module(module), name)())
+    return tuple(found)

@@ -1,0 +1,146 @@
+"""The interface of a theorem: when it applies, and what ε it proves for a spend.
+
+A theorem is one class with a `name`, a pointer to its `proof`, `refusal` (its hypotheses) and `bound` (its ε).
+Registering it is one line, `bayesdp.register(MyTheorem())`; `bayesdp.testing.TheoremContract` checks it against the
+exhaustive oracle. docs/extending.md walks through an example.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from bayesdp.errors import DoesNotApplyError, TheoremError
+
+if TYPE_CHECKING:
+    from bayesdp.models import Model
+    from bayesdp.queries import Query
+    from bayesdp.theorems.adversary import Adversary
+    from bayesdp.theorems.spend import Spend
+
+__all__ = ["Theorem"]
+
+_AT_ONCE = "it bounds all adversaries at once"
+
+
+class Theorem(ABC):
+    """A proven conversion from ordinary τ's to Bayesian ε.
+
+    name:       what people type and read.
+    proof:      where the proof is, as a path in the repository.
+    composes:   whether it covers several releases together, by their τ's and clipping widths alone: a ledger adds up
+                the τ's of releases of the same width. One that does not must refuse several.
+    tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
+    vectorised: whether `bounds` computes several spends hardly slower than one.
+
+    Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
+    """
+
+    name: ClassVar[str]
+    proof: ClassVar[str]
+    composes: ClassVar[bool] = True
+    tolerance: ClassVar[float] = 1e-12
+    vectorised: ClassVar[bool] = False
+
+    @abstractmethod
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
+
+    @abstractmethod
+    def bound(self, model: Model, spend: Spend) -> float:
+        """Return an upper bound on the leakage of the whole `spend`, rounded up, where `refusal` is None.
+
+        It must not fall when a τ of the spend rises, and may be called with any positive finite τ.
+        """
+
+    def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
+        """Return `bound` for each of several spends on the same queries; override it to compute them at once."""
+        return [self.bound(model, spend) for spend in spends]
+
+    def bounds_under(self, models: Sequence[Model], spend: Spend) -> Sequence[float]:
+        """Return `bound` for one spend under each of several models; override it to compute them at once."""
+        return [self.bound(model, spend) for model in models]
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
+        """Return the largest τ for `query` after `spent` from a formula, or None if there is none.
+
+        Calibration checks the answer against `bound` before using it, so rounding needs no care here.
+        """
+        return None
+
+    def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+        """Return values of τ near which the largest may lie, to be tried first; for a theorem without a formula."""
+        return ()
+
+    def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
+        """Return why the theorem does not say what one adversary learns, or None; then `bound_for` does."""
+        return self.refusal(model, queries) or _AT_ONCE
+
+    def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return an upper bound on what the spend leaks to one adversary, rounded up and at most `bound`."""
+        raise DoesNotApplyError(self.name, _AT_ONCE)
+
+    def quick(self, epsilon: float) -> Theorem:
+        """Return this theorem, or a faster version of it that proves hardly more: a thousandth of ε.
+
+        For looking at hundreds of models; what it proves must hold all the same.
+        """
+        return self
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        """Return which target values the guarantee distinguishes, and which mechanisms it covers."""
+        return "every pair of target values, any mechanism with that tau"
+
+    def worst_case(self, model: Model, spend: Spend) -> str | None:
+        """Return in words the case in which the bound is reached, if the theorem knows it."""
+        return None
+
+    def unit(self, model: Model) -> str:
+        """Return what is protected."""
+        return model.unit
+
+    def epsilon(self, model: Model, spend: Spend) -> float:
+        """Return the proven ε of `spend`.
+
+        Raises DoesNotApplyError with the reason where the hypotheses do not hold, and TheoremError if `bound` returns
+        something that is not a leakage.
+        """
+        return self.epsilons(model, [spend])[0]
+
+    def epsilons(self, model: Model, spends: Sequence[Spend]) -> list[float]:
+        """Return the proven ε of each of several spends on the same queries; raises as `epsilon` does."""
+        if not spends:
+            return []
+        reason = self.refusal(model, tuple(release.query for release in spends[0]))
+        if reason is not None:
+            raise DoesNotApplyError(self.name, reason)
+        found = list(self.bounds(model, spends))
+        if len(found) != len(spends):
+            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
+        return [self._leakage(value, spend) for spend, value in zip(spends, found, strict=True)]
+
+    def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
+        """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
+        for model in models:
+            reason = self.refusal(model, tuple(release.query for release in spend))
+            if reason is not None:
+                raise DoesNotApplyError(self.name, reason)
+        found = list(self.bounds_under(models, spend))
+        if len(found) != len(models):
+            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(models)} models")
+        return [self._leakage(value, spend) for value in found]
+
+    def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
+        """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""
+        reason = self.refusal_for(model, tuple(release.query for release in spend), adversary)
+        if reason is not None:
+            raise DoesNotApplyError(self.name, reason)
+        return self._leakage(self.bound_for(model, spend, adversary), spend)
+
+    def _leakage(self, value: float, spend: Spend) -> float:
+        if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
+            taus = ", ".join(f"{release.tau:g}" for release in spend)
+            raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
+        return value

@@ -1,0 +1,76 @@
+"""The root search by itself: every answer was evaluated, keeps its target, and is the largest up to the tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayesdp.calibration.search import LARGEST_TAU, searched, stepped_down
+
+CURVES: dict[str, Callable[[float], float]] = {
+    "linear": lambda tau: 15264 * tau,
+    "root": math.sqrt,
+    "square": lambda tau: tau**2,
+    "exponential": lambda tau: math.expm1(min(tau, 600)),
+    "steps": lambda tau: math.ceil(10 * tau) / 10,
+    "kink": lambda tau: tau if tau < 0.3 else 0.3 + 40 * (tau - 0.3),
+    "offset": lambda tau: 2 + tau,
+}
+
+
+class Evaluated:
+    """A function that remembers where it was evaluated."""
+
+    def __init__(self, curve: Callable[[float], float]) -> None:
+        self.curve = curve
+        self.known: dict[float, float] = {}
+        self.batches = 0
+
+    def __call__(self, taus: Sequence[float]) -> list[float]:
+        self.batches += 1
+        self.known.update((tau, self.curve(tau)) for tau in taus)
+        return [self.known[tau] for tau in taus]
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("at_once", [False, True])
+@given(targets=st.lists(st.floats(1e-6, 500), min_size=1, max_size=4, unique=True).map(sorted))
+def test_the_largest_argument_that_keeps_each_target(name: str, at_once: bool, targets: list[float]) -> None:
+    function = Evaluated(CURVES[name])
+    for target, tau in zip(targets, searched(function, targets, [], 1e-12, at_once), strict=True):
+        if tau is None:
+            assert all(value > target for value in function.known.values())
+            assert CURVES[name](2.0**-60 * target) > target
+            continue
+        assert function.known[tau] <= target, "an answer was evaluated, and keeps its promise"
+        beyond = tau * (1 + 1e-11) + 1e-300
+        assert CURVES[name](beyond) > target or tau >= min(max(target, LARGEST_TAU), LARGEST_TAU)
+
+
+def test_starts_near_the_answers_save_evaluations() -> None:
+    far, near = Evaluated(CURVES["square"]), Evaluated(CURVES["square"])
+    searched(far, [2.0], [], 1e-12, False)
+    searched(near, [2.0], [math.sqrt(2) * (1 - 1e-9), math.sqrt(2) * (1 + 1e-9)], 1e-12, False)
+    assert near.batches < far.batches
+
+
+def test_several_targets_share_what_was_evaluated() -> None:
+    together, alone = Evaluated(CURVES["kink"]), [Evaluated(CURVES["kink"]) for _ in range(5)]
+    targets = [0.1, 0.2, 0.5, 1.0, 2.0]
+    searched(together, targets, [], 1e-12, True)
+    for function, target in zip(alone, targets, strict=True):
+        searched(function, [target], [], 1e-12, True)
+    assert together.batches < sum(function.batches for function in alone)
+
+
+@given(st.floats(1e-6, 100), st.integers(0, 40))
+def test_a_formula_that_is_a_few_steps_too_large_is_stepped_down(epsilon: float, ulps: int) -> None:
+    tau = epsilon
+    for _ in range(ulps):
+        tau = math.nextafter(tau, math.inf)
+    assert stepped_down(tau, epsilon, lambda taus: list(taus)) == epsilon
+    assert stepped_down(2 * epsilon, epsilon, lambda taus: list(taus)) is None

@@ -1,0 +1,246 @@
+"""Statements: what the page says, how it is written, and where the proof it names is found."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bayesdp as bdp
+from bayesdp.cli import run
+from bayesdp.errors import InvalidInputError
+from bayesdp.session import proofs
+from bayesdp.session.answer import Answer
+from bayesdp.session.pages import Listed, Page, Verbatim, code
+from bayesdp.session.statement import TITLE, statement, write
+from bayesdp.theorems.registry import theorems
+
+ROOT = Path(__file__).parents[2]
+CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
+
+DOCUMENT: dict[str, Any] = {
+    "schema": 1,
+    "value": 4248,
+    "query": {"query": "count", "column": "s", "equals": 1},
+    "dataset": "steps",
+    "records": 15264,
+    "tau": 0.01,
+    "noise": 100.0,
+    "unit": 1.0,
+    "rounding": 0.0,
+    "epsilon": 0.5,
+    "epsilon_total": 1.0,
+    "epsilon_remaining": 1.0,
+    "theorem": "markov-mixing",
+    "proof": "docs/theory/markov-mixing.md",
+    "scope": "every pair of target values",
+    "protects": "one record",
+    "assumption": CHAIN.assumption,
+    "timestamp": "2026-11-02T00:00:00+00:00",
+    "query_fingerprint": "a" * 64,
+    "model_fingerprint": "b" * 64,
+    "entry": 2,
+    "head": "c" * 64,
+}
+EVERYTHING: dict[str, Any] = {
+    **DOCUMENT,
+    "query": {"query": "count", "column": "s", "equals": 1, "where": "district == 3", "public_filter": True},
+    "diagnosis": {
+        "verdict": "violated",
+        "date": "2026-11-01",
+        "table": "steps.csv",
+        "rows": 500,
+        "findings": [{"name": "order", "verdict": "violated"}, {"name": "same over time", "verdict": "fine"}],
+    },
+    "accepted": "the board agreed",
+    "by": "Ada Lovelace",
+    "version": "1.2.3",
+    "ledger": "postgresql://dp@db/ledger",
+    "parameters": CHAIN.parameters,
+}
+HOSTILE = "<script>alert(1)</script> | [x](http://evil) `` ` \n## forged & \"q' \\| <img src=x>"
+
+
+def answer(**changes: Any) -> Answer:
+    return Answer.from_dict({**DOCUMENT, **changes})
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: its tags, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_the_page_says_everything_a_reader_must_know(form: str) -> None:
+    page = statement(Answer.from_dict(EVERYTHING))
+    text = page.markdown() if form == "markdown" else Reader(page.html()).text
+    for part in (
+        "4250",
+        "4248 (rounding what is released costs no privacy)",
+        "off by less than 310 (unrounded 301) in 95 % of cases",
+        "an attacker who was 50 : 50 is at most 73.2 : 26.8",
+        "released although violated, because: the board agreed",
+        "on steps.csv (500 rows, 2026-11-01) says: violated",
+        "order: violated",
+        "same over time: fine",
+        "was asserted to be public by Ada Lovelace",
+        "district == 3",
+        "idle          0.9000  0.1000",
+        "Odds ratio of neighbouring records: at most 13.5.",
+        "by Ada Lovelace",
+        "postgresql://dp@db/ledger, entry 2",
+        "bayesdp 1.2.3",
+        "bayesdp proof markov-mixing",
+        "Warning: The data speak against the assumption",
+        "c" * 64,
+    ):
+        assert part in text, part
+
+
+def test_a_bare_answer_says_what_it_lacks() -> None:
+    page = answer().statement()
+    assert "| Verdict on the model | never diagnosed on a table |" in page
+    assert "This model was never diagnosed on a table. `bayesdp diagnose`" in page
+    assert "by somebody who is not named" in page
+    assert "asserted to be public" not in page
+    assert "What is given" not in page
+    assert "Warning" not in page
+    private = answer(query={"query": "count", "column": "s", "equals": 1, "where": "s > 0"})
+    assert "asserted" not in private.statement()
+
+
+def test_that_chains_are_independent_of_one_another_is_in_the_statement() -> None:
+    from bayesdp.models.layout import ChainLayout
+
+    meters = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], layout=ChainLayout("time", "meter"))
+    page = answer(assumption=meters.assumption).statement()
+    assert "one chain for each meter, and these chains are independent of one another." in page
+
+
+def test_the_html_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+    page = Reader(statement(Answer.from_dict(EVERYTHING)).html())
+    assert not {"script", "link", "img", "iframe", "object", "a"} & set(page.tags)
+    assert {name for name, _ in page.attributes} <= {"lang", "charset", "name", "content", "class"}
+    assert "url(" not in page.text
+    assert "@import" not in page.text
+    assert "@page" in page.text
+    assert page.tags.count("h1") == 1
+
+
+@pytest.mark.parametrize("name", ["dataset", "accepted", "by", "ledger", "version", "assumption", "protects", "proof"])
+def test_words_of_others_stay_words(name: str) -> None:
+    hostile = Answer.from_dict({**EVERYTHING, name: HOSTILE})
+    plain = Answer.from_dict(EVERYTHING)
+    read, expected = Reader(statement(hostile).html()), Reader(statement(plain).html())
+    assert [tag for tag in read.tags if tag != "code"] == [tag for tag in expected.tags if tag != "code"]
+    assert read.attributes == expected.attributes
+    page = hostile.statement()
+    assert page.count("\n## ") == plain.statement().count("\n## ")
+    outside = re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", page)
+    assert not re.search(r"(?<!\\)<|\]\(", outside)
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert all(len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) == 3 for row in rows)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1))
+def test_code_is_shown_as_it_is(text: str) -> None:
+    page = Page("t", [], [("name", code(text))], [("s", [Listed([code(text)]), Verbatim(text)])])
+    read = Reader(page.html())
+    assert read.tags.count("code") == 2
+    assert read.text.count(text) >= 3
+
+
+def test_it_is_written_by_the_ending_of_its_file(tmp_path: Path) -> None:
+    for name, opening in (("s.html", "<!DOCTYPE html>"), ("s.md", f"# {TITLE}"), ("S.HTML", "<!DOCTYPE html>")):
+        write(answer(), tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(opening)
+    for name in ("s.txt", "s.pdf", "s", "html", "s.html.bak"):
+        with pytest.raises(InvalidInputError, match=r"a \.html or an \.md file"):
+            write(answer(), tmp_path / name)
+        assert not (tmp_path / name).exists()
+    with pytest.raises(InvalidInputError, match="cannot write"):
+        write(answer(), tmp_path / "no" / "s.html")
+
+
+def test_only_an_older_statement_is_replaced(tmp_path: Path) -> None:
+    for name in ("s.html", "s.md"):
+        write(answer(), tmp_path / name)
+        write(answer(value=1111), tmp_path / name)
+        assert "1110" in (tmp_path / name).read_text(encoding="utf-8")
+        for other in ("<!DOCTYPE html>\n<p>mine", "# Notes", ""):
+            (tmp_path / name).write_text(other, encoding="utf-8")
+            with pytest.raises(InvalidInputError, match="exists and is not a statement"):
+                write(answer(), tmp_path / name)
+            assert (tmp_path / name).read_text(encoding="utf-8") == other
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(InvalidInputError, match="exists and is not a statement"):
+        write(answer(), tmp_path / "folder.md")
+
+
+def test_the_command_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("answer.json").write_text(json.dumps({**EVERYTHING, "by": "a\x1b[2Jb"}), encoding="utf-8")
+    assert run(["statement", "answer.json", "-o", "page.html"]) == 0
+    assert capsys.readouterr().out == "The statement is in page.html.\n"
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "\x1b" not in page
+    assert "a\\u001b[2Jb" in page
+    assert run(["statement", "answer.json", "-o", "page.md", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounded"] == 4250
+    assert Path("page.md").exists()
+    assert run(["statement", "answer.json", "-o", "answer.json"]) == 2
+    assert "is an input" in capsys.readouterr().err
+    assert run(["statement", "answer.json", "-o", "page.pdf"]) == 2
+    assert capsys.readouterr().err == "bayesdp: page.pdf: a statement is written to a .html or an .md file\n"
+
+
+def test_every_theorem_has_a_page_that_the_command_prints(capsys: Any) -> None:
+    for theorem in theorems():
+        assert Path(theorem.proof).stem == theorem.name
+        page = (ROOT / theorem.proof).read_text(encoding="utf-8")
+        assert run(["proof", theorem.name]) == 0
+        assert capsys.readouterr().out == page
+    assert run(["proof", "general", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "general"
+    for wrong in ("nothing", "../README", "general.md", ""):
+        assert run(["proof", wrong]) == 2
+        assert "there is no page named" in capsys.readouterr().err
+
+
+def test_the_pages_are_packed_where_an_installed_package_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert build["targets"]["wheel"]["force-include"] == {"docs/theory": "bayesdp/docs/theory"}
+    packed = tmp_path / "bayesdp" / "docs" / "theory"
+    packed.mkdir(parents=True)
+    (packed / "only.md").write_text("# Packed\n", encoding="utf-8")
+    monkeypatch.setattr(proofs, "files", lambda name: tmp_path / name)
+    assert proofs.proof_names() == ("only",)
+    assert str(proofs.proof("only")) == "# Packed"
+
+
+def test_a_proof_from_elsewhere_is_named_without_a_command() -> None:
+    for proof in ("my-proof.pdf", "elsewhere/general.md"):
+        page = answer(theorem="mine", proof=proof).statement()
+        assert f"Theorem `mine`, proven in `{proof}`." in page
+        assert "bayesdp proof" not in page

@@ -1,0 +1,50 @@
+"""A stranger's package in one file: a model of its own, and a theorem about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from bayesdp import Model, Query, Theorem
+from bayesdp.errors import RecordsError
+from bayesdp.models.view import TableView
+from bayesdp.theorems.spend import Spend, total_tau
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twins(Model):
+    """Records come in pairs that are always equal, told by the column `pair`."""
+
+    pair: str
+
+    kind: ClassVar[str] = "twins"
+    about_values: ClassVar[bool] = False
+
+    @property
+    def group_size(self) -> int:
+        return 2
+
+    @property
+    def assumption(self) -> str:
+        return "records come in pairs of twins, independent of other pairs"
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        if table.largest_group([self.pair]) > 2:
+            raise RecordsError(f"{table.name} has more than two records in a pair")
+        return self
+
+    def _content(self) -> dict[str, Any]:
+        return {"pair": self.pair}
+
+
+class TwinsTheorem(Theorem):
+    """A twin moves with the other: 2τ."""
+
+    name: ClassVar[str] = "twins"
+    proof: ClassVar[str] = "the stranger's own pages"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return None if isinstance(model, Twins) else "it is about twins"
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return 2 * total_tau(spend)

@@ -1,0 +1,60 @@
+"""One `ask`: it alone knows the members of a model, which theorems compose, and what is too large."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayesdp import AnyOf, ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
+from bayesdp.errors import DoesNotApplyError, TooLargeError
+from bayesdp.theorems import theorems
+from bayesdp.theorems.ask import ask
+from bayesdp.theorems.spend import Spend, as_spend
+
+SPEND = as_spend(Count(equals=1), 1.0)
+CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=10)
+
+
+def epsilon(theorem: Theorem, model: Model) -> float:
+    return theorem.epsilon(model, SPEND)
+
+
+def test_every_theorem_is_asked_under_every_member() -> None:
+    either = AnyOf(Independent(), ArbitraryGroups(3), CHAIN)
+    rows = ask(either, epsilon)
+    assert len(rows) == len(either.members) == 3
+    for replies in rows:
+        assert [reply.theorem for reply in replies] == list(theorems())
+        assert all((reply.value is None) != (reply.reason is None) for reply in replies)
+    assert ask(CHAIN, epsilon) == (rows[2],)
+
+
+def test_a_ledger_asks_only_what_composes() -> None:
+    (replies,) = ask(CHAIN, epsilon, composing=True)
+    assert {reply.theorem.name for reply in replies} == {theorem.name for theorem in theorems() if theorem.composes}
+
+
+class _Broken(Theorem):
+    """Refuses, or is too large, as it is told."""
+
+    name = "broken"
+    proof = "nowhere"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return None
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        raise self.error
+
+
+def test_what_does_not_apply_or_is_too_large_says_why() -> None:
+    for error, reason in (
+        (DoesNotApplyError("broken", "not for you"), "not for you"),
+        (TooLargeError("beyond floats"), "beyond floats"),
+    ):
+        ((reply,),) = ask(CHAIN, epsilon, only=[_Broken(error)])
+        assert (reply.value, reply.reason) == (None, reason)
+    with pytest.raises(ZeroDivisionError):
+        ask(CHAIN, epsilon, only=[_Broken(ZeroDivisionError())])
