@@ -142,7 +142,7 @@ class GaussianGroups(Model):
         record: str = "record",
         diagnose: bool = True,
     ) -> Self:
-        """Estimate the model from a table of any engine, or a .parquet or .csv file.
+        """Estimate the model from a table of any engine, or from files by their path (docs/frames.md).
 
         Long data: `value` is a column, `group` tells which records belong together. With `role` (child, father, …) the
         covariance of the roles is estimated, each pair over the groups that have both; without, the members of a group

@@ -130,7 +130,7 @@ class Randomized:
 class Session:
     """Releases answers about one table under one model, within one budget.
 
-    frame:   a dataframe of any supported engine, or the path of .parquet or .csv files.
+    frame:   a dataframe of any supported engine, or the path of files (Parquet, CSV and others: docs/frames.md).
     model:   what is assumed about how records are correlated. The table must be within it.
     dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
              know that two names are one table.
