@@ -118,7 +118,11 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
     """Return a release's answer in words."""
     if answer is None:
         return "none stored"
-    return Answer.stored(answer).shown() if details.get("randomized") is None else "not kept"
+    if details.get("randomized") is not None:
+        return "not kept"
+    stored = Answer.stored(answer)
+    rounded, unrounded = stored.shown(stored.rounded), stored.shown()
+    return rounded if rounded == unrounded else f"{rounded} (unrounded {unrounded})"
 
 
 def _page(account: Mapping[str, Any]) -> str:

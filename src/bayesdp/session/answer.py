@@ -178,8 +178,13 @@ class Answer(Document):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
-        denied = ["The data speak against the assumption: nothing is proven for them."] if self.denied else []
-        return (*warnings_about(self.query, self.records, self.accuracy(), self.epsilon_total), *denied)
+        denied = ["The data contradict the assumption: nothing is proven for them."] if self.denied else []
+        return (*warnings_about(self.query, self.records, self._printed_accuracy, self.epsilon_total), *denied)
+
+    @property
+    def _printed_accuracy(self) -> float:
+        """The α of the rounded answer."""
+        return shortened_accuracy(self.accuracy(), self._cells, self._last_place)
 
     @property
     def denied(self) -> bool:
@@ -190,7 +195,7 @@ class Answer(Document):
     def verdict(self) -> str:
         """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
         said = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
-        return said if self.accepted is None else f"released although {said}, because: {self.accepted}"
+        return said if self.accepted is None else f"{said} by the data; released anyway because: {self.accepted}"
 
     @property
     def tested(self) -> str:
@@ -201,7 +206,7 @@ class Answer(Document):
             said = "The diagnosis of this model on {table} ({rows} rows, {date}) says: {verdict}".format(
                 **self.diagnosis
             )
-        return said if self.accepted is None else f"{said}; {self.verdict}"
+        return said if self.accepted is None else f"{said}; released anyway because: {self.accepted}"
 
     @property
     def left(self) -> str:
@@ -214,10 +219,10 @@ class Answer(Document):
         raised, total = shown_above(self.epsilon), shown_above(self.epsilon_total)
         account = (
             f"This answer was released before and costs nothing again. It raised what {self.dataset} has leaked by "
-            f"ε = {raised}; by now ε = {total} has leaked in all ({self.left} remain)"
+            f"ε = {raised}; by now ε = {total} has leaked in all (remaining: {self.left})"
             if self.reused
             else f"This answer raises what {self.dataset} has leaked by ε = {raised}, to ε = {total} in all "
-            f"({self.left} remain)"
+            f"(remaining: {self.left})"
         )
         sentences = [
             f"{account}: {shown_odds(self.epsilon_total)}",
@@ -232,23 +237,25 @@ class Answer(Document):
 
     def __str__(self) -> str:
         cost = (
-            f"It cost ε = {shown_above(self.epsilon)}" if not self.reused else "Released before, it cost nothing again"
+            f"It cost ε = {shown_above(self.epsilon)}"
+            if not self.reused
+            else "Released before; repeating it costs nothing"
         )
+        protected = "Were the model right, it would protect" if self.denied else "It protects"
         lines = [
             f"{_capitalised(self.query.description)}: {_both(self.shown(self.rounded), self.shown())}",
             f"Off by less than {self.off_by}.",
-            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all, and {self.left} remain.",
-            f"It protects {self.protects}: {shown_odds(self.epsilon_total)}.",
+            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
+            f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
-            f"Model: {self.verdict}. More: guarantee, statement.",
+            f"Model: {self.verdict}. The statement says more.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     @property
     def off_by(self) -> str:
         """By less than what the answer is off, rounded and as it came out, and how often, as text."""
-        alpha = self.accuracy()
-        figures = _both(shown_above(shortened_accuracy(alpha, self._cells, self._last_place)), shown_above(alpha))
+        figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
 
     def statement(self) -> str:
@@ -282,6 +289,8 @@ class Answer(Document):
 
         Raises InvalidInputError for what is not one, and for one whose accuracy does not follow from its noise.
         """
+        if isinstance(document, Mapping) and "type" in document and "value" not in document:
+            raise InvalidInputError("expected an answer, as bayesdp release --json prints it, but this is a model")
         if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
             raise InvalidInputError(f"expected an answer's JSON object of schema {SCHEMA}, not {brief(document)}")
         known = {item.name for item in fields(cls)}
