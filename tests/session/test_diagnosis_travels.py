@@ -122,9 +122,20 @@ def test_any_of_is_denied_only_if_all_its_models_are() -> None:
     denied = bdp.AnyOf(chain("violated"), chain("violated"))
     with bdp.Session(TABLE, denied, epsilon=2.0, dataset="d") as session, pytest.raises(ModelError, match="violated"):
         session.release(COUNT, epsilon=0.5)
-    for other, verdict in ((chain("doubtful"), "doubtful"), (chain(None), None)):
+    for other, verdict in ((chain("doubtful"), "doubtful"), (bdp.Independent(), None)):
         either = bdp.AnyOf(chain("violated"), other)
         assert (None if either.diagnosis is None else either.diagnosis.verdict) == verdict
+
+
+def test_a_copy_without_its_diagnosis_does_not_hide_a_violated_model() -> None:
+    hidden = bdp.AnyOf(chain("violated"), chain(None))
+    assert hidden.diagnosis is not None
+    assert hidden.diagnosis.violated
+    said = bdp.AnyOf(chain("violated"), bdp.Independent()).half_diagnosed
+    assert said is not None
+    assert "model 1: violated on the table; model 2: never diagnosed" in said
+    assert bdp.AnyOf(chain("violated"), chain("fine")).half_diagnosed is None
+    assert chain("violated").reversal().diagnosis == diagnosis("violated")
 
 
 def test_leakage_and_calibration_name_a_denied_assumption() -> None:

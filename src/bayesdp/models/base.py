@@ -123,6 +123,11 @@ class Model(Document):
         """
 
     @property
+    def half_diagnosed(self) -> str | None:
+        """That only some of several models were diagnosed, as a sentence; None where that does not arise."""
+        return None
+
+    @property
     def unchecked(self) -> str | None:
         """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
         return None

@@ -87,6 +87,13 @@ class GaussianGroups(Model):
             self._check_moments(self.moments)
         if self.layout is not None and not isinstance(self.layout, GroupLayout):
             raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")
+        if self.layout is not None and not self.layout.wide:
+            object.__setattr__(self, "column", self.column or self.layout.value[0])
+        if self.layout is not None and self.column is not None and self.column not in self.layout.value:
+            raise ModelError(
+                f"the model describes {self.column!r}, but its layout is about {', '.join(self.layout.value)}; name "
+                "one column in both"
+            )
 
     def _check_moments(self, moments: Moments | AnovaMoments) -> None:
         given, estimated = self.matrices[0], np.array(moments.covariance)
@@ -306,6 +313,11 @@ class GaussianGroups(Model):
         layout = self.layout
         if layout is None:
             return self
+        if not layout.wide and layout.role is None and not self._alike:
+            raise ModelError(
+                "the covariance tells members apart, but the layout names no role column, so nobody can see which "
+                "member a record is; give role=, or a covariance in which all members are alike"
+            )
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
             raise RecordsError(
@@ -315,6 +327,14 @@ class GaussianGroups(Model):
         if layout.role is not None:
             self._check_roles(table, table.roles(layout))
         return self
+
+    @property
+    def _alike(self) -> bool:
+        """Whether all members of a group are alike: a bound on every pair, or one variance and one covariance."""
+        return all(
+            len(set(np.diag(matrix))) == 1 and len(set(matrix[~np.eye(len(matrix), dtype=bool)])) <= 1
+            for matrix in self.matrices
+        )
 
     def _check_roles(self, table: TableView, roles: Mapping[str, int]) -> None:
         known = self.moments.roles if isinstance(self.moments, Moments) else ()

@@ -349,6 +349,7 @@ class MarkovChain(Model):
             column=self.column,
             record=self.record,
             layout=self.layout,
+            diagnosis=self.diagnosis,
         )
 
     @property

@@ -87,9 +87,9 @@ class Answer(Document):
     worst_case: str | None = None
     beta: float = field(default=BETA, compare=False)
     reused: bool = field(default=False, compare=False)
-    diagnosis: Mapping[str, Any] | None = field(default=None, hash=False)
-    accepted: str | None = None
-    by: str | None = None
+    diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
+    accepted: str | None = field(default=None, compare=False)
+    by: str | None = field(default=None, compare=False)
     version: str | None = None
     ledger: str | None = None
     parameters: str | None = None
@@ -391,7 +391,7 @@ def _checked_diagnosis(diagnosis: object) -> dict[str, Any]:
             {name: validation.text(f"a finding's {name}", finding.get(name)) for name in ("name", "verdict")}
         )
     return (
-        {name: validation.text(f"the diagnosis's {name}", diagnosis.get(name)) for name in _DIAGNOSIS}
+        {name: validation.text(f"the diagnosis's {name}", diagnosis.get(name) or "unknown") for name in _DIAGNOSIS}
         | {"rows": validation.natural("the diagnosis's rows", diagnosis.get("rows"), least=0)}
         | {"findings": findings}
     )
