@@ -160,9 +160,9 @@ def test_groups_are_counted_in_the_column_that_is_asked_about() -> None:
     model = bdp.GaussianGroups(correlation=0.1, size=2, layout=layout)
     assert model.column == "height"
     frame = polars.DataFrame({"family": [1] * 10, "height": [60.0, 61.0] + [None] * 8, "weight": [70.0] * 10})
-    with bdp.Session(frame, model, epsilon=1.0, dataset="d", missing="drop") as session:
-        with pytest.raises(QueryError, match="weight"):
-            session.release(bdp.Sum("weight", bounds=(0, 100)), epsilon=0.5)
+    session = bdp.Session(frame, model, epsilon=1.0, dataset="d", missing="drop")
+    with session, pytest.raises(QueryError, match="weight"):
+        session.release(bdp.Sum("weight", bounds=(0, 100)), epsilon=0.5)
 
 
 def test_a_covariance_that_tells_members_apart_needs_their_roles() -> None:

@@ -189,7 +189,7 @@ class Diagnosis(Document):
         """The verdicts as a short JSON object, for answers and ledgers: no figures, which are exact statistics."""
         return {
             "verdict": self.verdict,
-            "date": self.date,
+            "date": self.date or "unknown",
             "table": self.table_name,
             "rows": self.rows,
             "findings": [{"name": finding.name, "verdict": finding.shown} for finding in self.findings],

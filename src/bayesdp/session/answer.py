@@ -391,7 +391,7 @@ def _checked_diagnosis(diagnosis: object) -> dict[str, Any]:
             {name: validation.text(f"a finding's {name}", finding.get(name)) for name in ("name", "verdict")}
         )
     return (
-        {name: validation.text(f"the diagnosis's {name}", diagnosis.get(name) or "unknown") for name in _DIAGNOSIS}
+        {name: validation.text(f"the diagnosis's {name}", diagnosis.get(name)) for name in _DIAGNOSIS}
         | {"rows": validation.natural("the diagnosis's rows", diagnosis.get("rows"), least=0)}
         | {"findings": findings}
     )
