@@ -12,6 +12,8 @@ from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.spelling import spelled
+from bayesdp.cli.words import listed
+from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
@@ -49,7 +51,7 @@ Separate = Annotated[
 Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
 SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
+QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help=f"{listed(Query.kinds(), 'or')}.")]
 States = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+from collections.abc import Iterable
+
+__all__ = ["counted", "listed"]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -12,3 +14,13 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 release', '2 entries', 'no refusals')
     """
     return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """Return words as a list to read.
+
+    >>> listed(["mean"]), listed(["sum", "mean"]), listed(["count", "sum", "mean"], "or")
+    ('mean', 'sum and mean', 'count, sum or mean')
+    """
+    *most, final = words
+    return f"{', '.join(most)} {last} {final}" if most else final

@@ -14,7 +14,7 @@ from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import float_above, float_below, nearest, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.publishing import last_place, shortened, shortened_accuracy, warnings_about
 from bayesdp.theorems.leakage import BETA
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = ["Answer", "Value"]
-
-Value = int | float | tuple[int, ...]
-"""A count, a sum or mean, or the cells of a histogram."""
 
 SCHEMA = 1
 
@@ -115,7 +112,7 @@ class Answer(Document):
         object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
         for note in self.notes:
             validation.text("notes", note)
-        object.__setattr__(self, "value", _checked_value(self.value, self.query))
+        object.__setattr__(self, "value", self.query.checked_value(self.value))
         if self.diagnosis is not None:
             object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
 
@@ -163,13 +160,12 @@ class Answer(Document):
         """
         low, high = self.query.possible(self.records)
         cells = [min(max(shortened(cell, self._last_place), low), high) for cell in self._cells]
-        if not isinstance(self.value, tuple):
-            return int(cells[0]) if isinstance(self.value, int) else nearest(cells[0])
-        return tuple(int(cell) for cell in cells)
+        numbers = tuple(int(cell) if self.query.whole else nearest(cell) for cell in cells)
+        return numbers if isinstance(self.value, tuple) else numbers[0]
 
     @property
     def _last_place(self) -> Fraction:
-        return last_place(self.reach(), whole=not isinstance(self.value, float))
+        return last_place(self.reach(), whole=self.query.whole)
 
     @property
     def _cells(self) -> Sequence[int | float]:
@@ -356,7 +352,7 @@ class Answer(Document):
     @property
     def _slack(self) -> Fraction:
         """How far the number may be off besides its noise: the grid's rounding, and that of the float it is."""
-        shown = max((ulp(cell) for cell in (self.value,) if isinstance(cell, float)), default=0.0)
+        shown = max((ulp(cell) for cell in self._cells if isinstance(cell, float)), default=0.0)
         return Fraction(self.rounding) + Fraction(shown)
 
     def shown(self, value: Value | None = None) -> str:
@@ -395,17 +391,3 @@ def _checked_diagnosis(diagnosis: object) -> dict[str, Any]:
         | {"rows": validation.natural("the diagnosis's rows", diagnosis.get("rows"), least=0)}
         | {"findings": findings}
     )
-
-
-def _checked_value(value: object, query: Query) -> Value:
-    """Return a value of the query's kind: a whole number, a number, or a whole number for every cell."""
-    cells = tuple(validation.items("value", value)) if query.kind == "histogram" else (value,)
-    if len(cells) != query.dimension:
-        raise InvalidInputError(f"value must have {query.dimension} cells, not {len(cells)}")
-    numbers = [validation.number("value", cell) for cell in cells]
-    if query.kind in ("sum", "mean"):
-        return numbers[0]
-    if not all(isinstance(cell, int) for cell in cells):
-        raise InvalidInputError(f"value must be whole, not {brief(value)}")
-    counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
-    return counts if query.kind == "histogram" else counts[0]
