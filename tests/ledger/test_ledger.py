@@ -28,6 +28,17 @@ def charged(account: Account, charge: Charge) -> Receipt:
     return receipt
 
 
+def seen_in_a_charge(account: Account, *questions: str) -> State:
+    states: list[State] = []
+
+    def decide(state: State) -> tuple[Charge, ...]:
+        states.append(state)
+        return ()
+
+    assert account.charge(questions, decide) == ()
+    return states[0]
+
+
 def refusing(state: State) -> tuple[Charge, ...]:
     raise BudgetError(1.0, state.budget)
 
@@ -128,9 +139,7 @@ def test_answers_are_found_by_their_question_newest_first(account: Account) -> N
 def test_a_decision_is_handed_the_answers_and_unanswered_charges_of_its_questions(account: Account) -> None:
     account.answer(charged(account, count(question="asked")), {"value": 1})
     charged(account, count(question="lost"))
-    states: list[State] = []
-    assert account.charge(["asked", "lost", "new"], lambda state: states.append(state) or ()) == ()
-    (state,) = states
+    state = seen_in_a_charge(account, "asked", "lost", "new")
     assert state == account.state("asked", "lost", "new")
     assert {question: state.answers(question) for question in ("asked", "lost", "new")} == {
         "asked": ({"value": 1},),
@@ -423,9 +432,11 @@ def test_a_closed_ledger_answers_nothing(account: Account, ledger: Ledger) -> No
 
 
 def test_reading_inside_a_decision_sees_the_account_before_it(account: Account) -> None:
-    seen: list[bool] = []
-    account.charge((), lambda state: seen.append(account.state() == state) or ())
-    assert seen == [True]
+    def decide(state: State) -> tuple[Charge, ...]:
+        assert account.state() == state
+        return (count(),)
+
+    assert len(account.charge((), decide)) == 1
 
 
 def test_fingerprints_do_not_depend_on_the_order_of_keys() -> None:

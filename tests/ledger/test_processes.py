@@ -117,7 +117,8 @@ def test_a_fork_shares_no_connection(ledger: Ledger) -> None:
 
     def work() -> None:
         for _ in range(5):
-            account.answer(*account.charge((), spending(0.125)), {"value": 1})
+            (receipt,) = account.charge((), spending(0.125))
+            account.answer(receipt, {"value": 1})
 
     children = [fork(work) for _ in range(3)]
     work()

@@ -266,7 +266,7 @@ def test_charging_inside_a_decision_fails_instead_of_hanging(path: Path, monkeyp
     account = open_account(path)
     monkeypatch.setattr(database, "PATIENCE", 0.2)
     with pytest.raises(LedgerError, match="locked"):
-        account.charge((), lambda state: [charge(account)] * 0)
+        account.charge((), lambda state: (Charge("q", "count", {}, charge(account)),))
     assert account.state().entries == 1
 
 
