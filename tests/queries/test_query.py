@@ -170,6 +170,26 @@ def test_cells_that_overlap_are_refused(registry: None) -> None:
     _refused(Overlapping("s"), "2 and 2 are the same value of 's'; name it once")
 
 
+def test_cells_of_several_values_are_released_with_their_names(registry: None) -> None:
+    @dataclass(frozen=True)
+    class Pairs(Counting, _Strange):
+        kind: ClassVar[str] = "pairs"
+        by_cell: ClassVar[bool] = True
+
+        def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
+            return (1, 2), (3,)
+
+        @classmethod
+        def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
+            return {}
+
+    table = polars.DataFrame({"s": [1, 2, 3, 1]})
+    with Session(table, Independent(), epsilon=1e6, dataset="d") as session:
+        answer = session.release(Pairs("s"), epsilon=1e5)
+    assert (answer.value, answer.shown()) == ((3, 1), "1 or 2: 3, 3: 1")
+    assert Pairs("s").parts_sensitivity == 2
+
+
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(0), Fraction(-1), Fraction(10) ** 300])
 def test_what_cannot_be_assembled_is_refused_before_it_is_charged(registry: None, factor: Fraction) -> None:
     @dataclass(frozen=True)
