@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -92,6 +92,18 @@ def test_queries_describe_themselves() -> None:
 def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
     with pytest.raises(QueryError, match=f'has no "{name}"; it knows column, equals, isin, public_filter, where$'):
         query_from_dict({"query": "count", "equals": 1, name: "x"})
+
+
+def test_an_entry_without_a_default_is_asked_for(registry: None) -> None:
+    @dataclass(frozen=True)
+    class Needy(Count):
+        more: int = field(kw_only=True)
+
+        kind: ClassVar[str] = "needy"
+
+    assert query_from_dict({"query": "needy", "equals": 1, "more": 2}) == Needy(equals=1, more=2)
+    with pytest.raises(QueryError, match='a needy needs "more"'):
+        query_from_dict({"query": "needy", "equals": 1})
 
 
 def test_kinds_are_registered_once() -> None:
