@@ -256,7 +256,7 @@ class Query(Document):
 def query_from_dict(document: object) -> Query:
     """Read a query from its JSON object.
 
-    Raises QueryError for an unknown kind or entry, for one that is lacking, and for everything the query itself refuses.
+    Raises QueryError for an unknown kind or entry, one that is lacking, and everything the query itself refuses.
 
     >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
     Sum(column='height', where=None, public_filter=False, bounds=(0.0, 100.0), step=None)
