@@ -239,8 +239,6 @@ def test_any_of_is_flat_and_as_large_as_its_largest() -> None:
 def test_the_chain_helpers() -> None:
     assert CHAIN.stationary == pytest.approx([0.8, 0.2])
     assert CHAIN.gamma == pytest.approx(9)
-    assert CHAIN.power(2) == pytest.approx(CHAIN.matrix @ CHAIN.matrix)
-    assert CHAIN.power(0) == pytest.approx(np.eye(2))
     assert MarkovChain([[0.5, 0.5], [1, 0]]).gamma == np.inf
     assert MarkovChain([[0, 1], [1, 0]]).is_irreducible
     assert not MarkovChain([[0, 1], [1, 0]]).is_primitive

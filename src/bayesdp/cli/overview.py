@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
-from bayesdp.cli.words import counted
+from bayesdp._support.tables import counted, table
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
