@@ -384,7 +384,7 @@ def test_the_claim_holds_for_fresh_draws(credibility: float) -> None:
     assert kept <= min(1.0, credibility + 0.2)  # and not by giving everything up
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=3, max_size=3),
     st.sampled_from([None, 1, 5, 1000]),

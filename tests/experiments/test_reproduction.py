@@ -26,6 +26,8 @@ from bayesdp.theorems.gaussian.tight import tight_factor
 
 FILES = Path(__file__).parents[3] / "shared/data"
 
+pytestmark = pytest.mark.xdist_group("reproduction")  # one process makes the full report, once
+
 
 @pytest.fixture(autouse=True)
 def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +229,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def test_names_select_and_the_seed_decides(full: Report, tmp_path: Path) -> None:
-    names = ["activity", "gaussian-bound", "syntheticiq"]
+    names = ["electricity-80", "gaussian-bound", "syntheticiq"]
     chosen = reproduce(names, out=tmp_path / "a", runs=50, progress=False)
     assert {chart.name.removesuffix("-error").removesuffix("-mape") for chart in chosen.charts} == set(names)
     everything, some = digests(full.out), digests(tmp_path / "a")
