@@ -41,7 +41,7 @@ def test_shown_figures_are_the_short_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [(2.22044e-16, "0"), (0.0, "0"), (1e-6, "1e-06"), (0.4999999, "0.499999")]
+    ("amount", "shown"), [(2.22044e-16, "0"), (0.0, "0"), (1.9e-6, "0"), (3e-6, "3e-06"), (0.4999999, "0.499999")]
 )
 def test_rounding_dust_of_a_budget_is_shown_as_nothing(amount: float, shown: str) -> None:
     assert shown_remaining(amount, 2.0) == shown

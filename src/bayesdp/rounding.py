@@ -19,6 +19,7 @@ __all__ = [
     "finite",
     "float_above",
     "float_below",
+    "hardly_a_promise",
     "log_above",
     "nearest",
     "shown_above",
@@ -31,7 +32,7 @@ __all__ = [
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
 
-_DUST = 1e-9
+_DUST = 1e-6
 """Less than this share of a budget is what rounding leaves of it, and no amount anybody can spend."""
 
 _CERTAIN = 99.99
@@ -124,6 +125,22 @@ def shown_remaining(amount: float, of: float) -> str:
     ('0.5', '0')
     """
     return "0" if amount < _DUST * of else shown_below(amount)
+
+
+HARDLY_A_PROMISE = 20.0
+"""An ε beyond which nobody should rely on it: odds may change by a factor of e^20, some 500 million."""
+
+
+def hardly_a_promise(epsilon: float) -> str | None:
+    """Return the warning that belongs to a large ε, or None.
+
+    >>> hardly_a_promise(1.0) is None, hardly_a_promise(25.0)
+    (True, 'ε = 25 is hardly a promise any more: odds may change by a factor of e^25.')
+    """
+    if epsilon <= HARDLY_A_PROMISE:
+        return None
+    shown = shown_above(epsilon)
+    return f"ε = {shown} is hardly a promise any more: odds may change by a factor of e^{shown}."
 
 
 def shown_odds(epsilon: float) -> str:

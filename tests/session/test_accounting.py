@@ -15,7 +15,7 @@ from bayesdp.errors import BudgetError, CalibrationError, NoTheoremAppliesError,
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import affordable, cost_of, leaked, remaining, standing_for
+from bayesdp.session.accounting import affordable, cost_of, leaked, remaining
 from bayesdp.testing import transition_matrices
 from bayesdp.theorems.leakage import report
 from bayesdp.theorems.spend import Release, Spend
@@ -99,7 +99,7 @@ def test_totals_by_account_say_as_much_as_every_release_by_itself(
     releases = tuple(Release(queries[i % len(queries)], tau) for i, tau in enumerate(taus))
     totals: dict[Query, Fraction] = defaultdict(Fraction)
     for query, tau in releases:
-        totals[standing_for(query)] += Fraction(tau)
+        totals[query.standing()] += Fraction(tau)
     added = tuple(Release(query, float_above(total)) for query, total in totals.items())
     every = report(model, releases, composing=True).epsilon
     assert report(model, added, composing=True).epsilon == pytest.approx(every, rel=1e-9)
@@ -140,7 +140,7 @@ def test_the_figure_charged_is_not_below_what_the_totals_then_say(taus: list[flo
     for tau in taus:
         cost = cost_of(model, (count,), tau=tau, spent=spent, budget=1e9)
         exact += Fraction(tau)
-        spent = (Release(standing_for(count), float_above(exact)),)
+        spent = (Release(count.standing(), float_above(exact)),)
         assert leaked(model, spent) <= cost.total
 
 

@@ -110,13 +110,32 @@ def test_a_diagnosis_of_another_table_is_called_so() -> None:
         assert "another number of rows" in session.release(COUNT, epsilon=0.5).guarantee
 
 
+def test_a_violated_model_is_not_made_fine_by_another_table() -> None:
+    with pytest.raises(ModelError, match=r"says violated, and one on .* does not replace it"):
+        chain("violated").with_diagnosis(diagnosis("fine", rows=41))
+    again = chain("violated").with_diagnosis(diagnosis("fine"))
+    assert again.diagnosis == diagnosis("fine"), "the same table may be diagnosed again"
+    assert chain("fine").with_diagnosis(diagnosis("violated", rows=41)).diagnosis == diagnosis("violated", rows=41)
+
+
 def test_any_of_is_denied_only_if_all_its_models_are() -> None:
     denied = bdp.AnyOf(chain("violated"), chain("violated"))
     with bdp.Session(TABLE, denied, epsilon=2.0, dataset="d") as session, pytest.raises(ModelError, match="violated"):
         session.release(COUNT, epsilon=0.5)
-    for other, verdict in ((chain("doubtful"), "doubtful"), (chain(None), None)):
+    for other, verdict in ((chain("doubtful"), "doubtful"), (bdp.Independent(), None)):
         either = bdp.AnyOf(chain("violated"), other)
         assert (None if either.diagnosis is None else either.diagnosis.verdict) == verdict
+
+
+def test_a_copy_without_its_diagnosis_does_not_hide_a_violated_model() -> None:
+    hidden = bdp.AnyOf(chain("violated"), chain(None))
+    assert hidden.diagnosis is not None
+    assert hidden.diagnosis.violated
+    said = bdp.AnyOf(chain("violated"), bdp.Independent()).half_diagnosed
+    assert said is not None
+    assert "model 1: violated on the table; model 2: never diagnosed" in said
+    assert bdp.AnyOf(chain("violated"), chain("fine")).half_diagnosed is None
+    assert chain("violated").reversal().diagnosis == diagnosis("violated")
 
 
 def test_leakage_and_calibration_name_a_denied_assumption() -> None:
@@ -124,7 +143,8 @@ def test_leakage_and_calibration_name_a_denied_assumption() -> None:
         str(bdp.leakage(chain("violated"), COUNT, tau=1.0)),
         str(bdp.calibrate(chain("violated"), COUNT, epsilon=1.0)),
     ):
-        assert "violated: order" in said
+        assert "found it violated (order)" in said
+        assert "This would be proven" in said
 
 
 def test_a_new_diagnosis_does_not_close_the_account() -> None:

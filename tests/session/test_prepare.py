@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bayesdp as bdp
 from bayesdp.audit import oracle
-from bayesdp.errors import FrameError, QueryError, RecordsError
+from bayesdp.errors import FrameError, ModelError, QueryError, RecordsError
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.session.prepare import Inquiry
 from bayesdp.testing import transition_matrices
@@ -152,6 +152,34 @@ def test_a_role_covariance_refuses_two_records_in_one_role() -> None:
     assert held(with_record(6, "mother"), fitted) == fitted, "a group may lack a role"
 
 
+def test_groups_are_counted_in_the_column_that_is_asked_about() -> None:
+    """Two heights in a group, but ten weights: a model of pairs of heights says nothing about the weights."""
+    layout = GroupLayout("height", "family")
+    with pytest.raises(ModelError, match="its layout is about height"):
+        bdp.GaussianGroups(correlation=0.1, size=2, column="weight", layout=layout)
+    model = bdp.GaussianGroups(correlation=0.1, size=2, layout=layout)
+    assert model.column == "height"
+    frame = polars.DataFrame({"family": [1] * 10, "height": [60.0, 61.0] + [None] * 8, "weight": [70.0] * 10})
+    session = bdp.Session(frame, model, epsilon=1.0, dataset="d", missing="drop")
+    with session, pytest.raises(QueryError, match="weight"):
+        session.release(bdp.Sum("weight", bounds=(0, 100)), epsilon=0.5)
+
+
+def test_a_covariance_that_tells_members_apart_needs_their_roles() -> None:
+    alike, apart = [[2.0, 1.0], [1.0, 2.0]], [[2.0, 1.0], [1.0, 3.0]]
+    layout = GroupLayout("height", "family")
+    assert held(FAMILIES, bdp.GaussianGroups(covariance=alike, layout=layout)).unchecked is None
+    with pytest.raises(ModelError, match="names no role column"):
+        held(FAMILIES, bdp.GaussianGroups(covariance=apart, layout=layout))
+
+
+def test_an_infinite_time_is_no_place_in_a_chain() -> None:
+    frame = polars.DataFrame({"t": [0.0, 1.0, np.inf, np.inf], "x": [0, 1, 1, 0]})
+    for step in (1, None):
+        with pytest.raises(RecordsError, match="no place in a chain"):
+            held(frame, chain(step=step))
+
+
 def test_a_covariance_by_hand_knows_how_many_roles_there_are() -> None:
     layout = GroupLayout("height", "family", "who")
     by_hand = bdp.GaussianGroups(covariance=[[9, 4], [4, 9]], column="height", layout=layout)
@@ -211,6 +239,12 @@ def test_a_model_that_cannot_say_whether_a_table_is_within_it_is_refused() -> No
         ),
         (
             bdp.GaussianGroups(covariance=[[2, 1], [1, 2]], layout=GroupLayout(["x", "y"])),
+            bdp.Sum("x", bounds=(0, 1), where="y >= 42", public_filter=True),
+        ),
+        (
+            bdp.AnyOf(
+                bdp.GaussianGroups(covariance=[[2, 1], [1, 2]], layout=GroupLayout(["x", "y"])), bdp.Independent()
+            ),
             bdp.Sum("x", bounds=(0, 1), where="y >= 42", public_filter=True),
         ),
     ],

@@ -22,7 +22,7 @@ from bayesdp.session.pages import Listed, Page, Verbatim, code
 from bayesdp.session.statement import TITLE, statement, write
 from bayesdp.theorems.registry import theorems
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
 
 DOCUMENT: dict[str, Any] = {
@@ -100,7 +100,7 @@ def test_the_page_says_everything_a_reader_must_know(form: str) -> None:
         "4248 (rounding what is released costs no privacy)",
         "off by less than 310 (unrounded 301) in 95 % of cases",
         "an attacker who was 50 : 50 is at most 73.2 : 26.8",
-        "released although violated, because: the board agreed",
+        "violated by the data; released anyway because: the board agreed",
         "on steps.csv (500 rows, 2026-11-01) says: violated",
         "order: violated",
         "same over time: fine",
@@ -112,7 +112,7 @@ def test_the_page_says_everything_a_reader_must_know(form: str) -> None:
         "postgresql://dp@db/ledger, entry 2",
         "bayesdp 1.2.3",
         "bayesdp proof markov-mixing",
-        "Warning: The data speak against the assumption",
+        "Warning: The data contradict the assumption",
         "c" * 64,
     ):
         assert part in text, part
@@ -122,7 +122,7 @@ def test_a_bare_answer_says_what_it_lacks() -> None:
     page = answer().statement()
     assert "| Verdict on the model | never diagnosed on a table |" in page
     assert "This model was never diagnosed on a table. `bayesdp diagnose`" in page
-    assert "by somebody who is not named" in page
+    assert "by (responsible person not named)" in page
     assert "asserted to be public" not in page
     assert "What is given" not in page
     assert "Warning" not in page

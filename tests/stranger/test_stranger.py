@@ -1,4 +1,4 @@
-"""A stranger adds a model and a theorem from outside; they appear wherever ours do."""
+"""A stranger adds a model, a theorem and two queries from outside; they appear wherever ours do."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from pathlib import Path
 
 import polars
 import pytest
-from twins import Twins, TwinsTheorem  # type: ignore[import-not-found]
+from twins import Cents, Share, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp.cli import run
-from bayesdp.errors import RefusedError
+from bayesdp.errors import QueryError, RefusedError
 from bayesdp.experiments import Experiment
 from bayesdp.experiments import run as run_experiment
 from bayesdp.plotting.charts import line
 from bayesdp.plotting.palette import COLOURS, colour_of
+from bayesdp.queries import query_from_dict
 
 COUNT = bdp.Count("ill", equals=True)
-TABLE = polars.DataFrame({"ill": [True, True, False, False] * 25, "couple": [i // 2 for i in range(100)]})
+TABLE = polars.DataFrame(
+    {"ill": [True, True, False, False] * 25, "couple": [i // 2 for i in range(100)], "owes": [1.5, 2.25, 0.0, 9.0] * 25}
+)
+SHARE, CENTS = Share("ill", equals=True), Cents("owes", bounds=(0, 5))
+HUGE = 1e6
+"""An ε at which there is hardly any noise."""
+
+KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "cents")}
+"""Tests of other files list the kinds there are: these are known here only."""
 
 
 @pytest.fixture(autouse=True)
-def theorem() -> Iterator[None]:
+def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for kind, query in KINDS.items():
+        monkeypatch.setitem(bdp.Query._kinds, kind, query)
     bdp.register(TwinsTheorem())
     yield
     bdp.unregister("twins")
@@ -64,3 +75,77 @@ def test_the_command_line_knows_both(tmp_path: Path, capsys: pytest.CaptureFixtu
     said = json.loads(capsys.readouterr().out)
     assert said["epsilon"] == 2.0
     assert [each["epsilon"] for each in said["theorems"] if each["theorem"] == "twins"] == [2.0]
+
+
+@pytest.mark.parametrize("query", [SHARE, CENTS, Share("ill", isin=[True, False], size=9), Cents("owes", (0, 1))])
+def test_the_queries_are_read_back_from_json(query: bdp.Query) -> None:
+    assert query_from_dict(json.loads(query.to_json())) == query
+    assert query.to_dict()["query"] == query.kind
+
+
+def test_the_queries_are_calibrated_in_their_own_units() -> None:
+    model, sized = Twins(pair="couple"), Share("ill", equals=True, size=100)
+    assert bdp.leakage(model, SHARE, tau=1.0).epsilon == bdp.leakage(model, CENTS, tau=1.0).epsilon == 2.0
+    plain, share = (bdp.calibrate(model, query, epsilon=1.0) for query in (COUNT, sized))
+    assert share.tau == plain.tau
+    assert 100 * share.scale == pytest.approx(plain.scale)
+    assert bdp.calibrate(model, CENTS, epsilon=1.0).scale == 1000.0
+    rows = [{row.theorem: row.alpha or 0.0 for row in bdp.compare(model, q, epsilons=[1]).rows} for q in (COUNT, sized)]
+    assert rows[0]["twins"] == pytest.approx(100 * rows[1]["twins"]) != 0
+    with pytest.raises(QueryError, match="the noise on a share depends on the public number of records"):
+        bdp.calibrate(model, SHARE, epsilon=1.0)
+
+
+def test_theorems_about_chains_and_normal_values_see_what_is_added_up() -> None:
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=50)
+    share, count = (bdp.leakage(chain, q, tau=1.0) for q in (Share(equals=1, size=50), bdp.Count(equals=1)))
+    assert share.assessments == count.assessments
+    assert any(each.theorem == "markov-count" and each.applies for each in share.assessments)
+    family = bdp.GaussianGroups(correlation=0.3, size=3)
+    assert bdp.leakage(family, CENTS, tau=1.0).epsilon == bdp.leakage(family, bdp.Sum(bounds=(0, 5)), tau=1.0).epsilon
+
+
+def test_the_queries_are_released_and_given_again(tmp_path: Path) -> None:
+    model, ledger = Twins(pair="couple"), tmp_path / "budget.db"
+    with bdp.Session(TABLE, model, epsilon=4 * HUGE, ledger=ledger, dataset="couples") as session:
+        share, cents = session.release(SHARE, epsilon=HUGE), session.release(CENTS, epsilon=HUGE)
+        assert (share.value, share.rounded, share.unit) == (0.5, 0.5, 0.01)
+        assert cents.value == pytest.approx(100 * 25 * (1.5 + 2.25 + 5))
+        assert cents.unit == 100 * cents.query.to_dict()["step"]
+        assert session.release(Share("ill", isin=[1], size=100), epsilon=HUGE) == share
+        assert bdp.Answer.from_dict(json.loads(share.to_json())) == share
+        assert session.history == (share, cents)
+        assert session.preview(Share("couple", equals=1), alpha=0.05).alpha <= 0.05
+        assert session.release(Share("ill", equals=False), alpha=0.2).accuracy() == pytest.approx(0.2, rel=0.1)
+        with pytest.raises(QueryError, match="the share is over 100 records, not over size = 99"):
+            session.release(Share("ill", equals=True, size=99), epsilon=1.0)
+
+
+def test_the_experiments_know_the_queries() -> None:
+    for query, answer in ((SHARE, 0.5), (CENTS, 21875.0)):
+        spec = Experiment(name="q", model=Twins(pair="couple"), query=query, frame=TABLE, runs=5)
+        assert run_experiment(spec).answers[0] == pytest.approx(answer)
+
+
+def test_the_command_line_releases_the_queries(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, data, ledger = tmp_path / "twins.json", tmp_path / "table.parquet", str(tmp_path / "budget.db")
+    path.write_text(json.dumps({"type": "twins", "pair": "couple"}))
+    TABLE.write_parquet(data)
+    common = ["--model", str(path), "--ledger", ledger, "--dataset", "couples", "--epsilon", str(HUGE), "--json"]
+    share = ["--query", "share", "--column", "ill", "--states", "true"]
+    assert run(["release", str(data), *share, *common, "--budget", str(4 * HUGE)]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == 0.5
+    assert run(["release", str(data), "--query", "cents", "--column", "owes", "--bounds", "0", "5", *common]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] == pytest.approx(21875.0)
+    assert run(["budget", "show", "--ledger", ledger, "--json"]) == 0
+    (account,) = json.loads(capsys.readouterr().out)["datasets"]
+    assert [each["description"] for each in account["releases"]] == [
+        "the share of records with ill = True",
+        "the cents of owes, clipped to 0–5",
+    ]
+    assert run(["budget", "verify", "--ledger", ledger]) == 0
+    capsys.readouterr()
+    assert run(["leakage", str(path), *share, "--bounds", "0", "1", "--tau", "1"]) == 2
+    assert "--bounds goes with sum, mean and cents, not with share" in capsys.readouterr().err
+    assert run(["leakage", str(path), "--query", "median", "--tau", "1"]) == 2
+    assert "--query must be one of count, sum, mean, histogram, share, cents" in capsys.readouterr().err

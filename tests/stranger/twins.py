@@ -1,13 +1,15 @@
-"""A stranger's package in one file: a model of its own, and a theorem about it."""
+"""A stranger's package in one file: a model of its own, a theorem about it, and two questions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from bayesdp import Model, Query, Theorem
+from bayesdp import Count, Model, Query, Sum, Theorem
 from bayesdp.errors import RecordsError
 from bayesdp.models.view import TableView
+from bayesdp.queries import Averaged
 from bayesdp.theorems.spend import Spend, total_tau
 
 
@@ -48,3 +50,26 @@ class TwinsTheorem(Theorem):
 
     def bound(self, model: Model, spend: Spend) -> float:
         return 2 * total_tau(spend)
+
+
+@dataclass(frozen=True)
+class Share(Averaged, Count):
+    """Which share of the records has a value."""
+
+    size: int | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str] = "share"
+
+    @property
+    def description(self) -> str:
+        return super().description.replace("the number", "the share", 1)
+
+
+@dataclass(frozen=True)
+class Cents(Sum):
+    """A sum of amounts in euros, answered in cents."""
+
+    kind: ClassVar[str] = "cents"
+
+    def worth(self, amount: Fraction, records: int) -> Fraction:
+        return 100 * amount

@@ -64,7 +64,7 @@ def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
     if not isinstance(source, str):
         raise InvalidInputError(f"{name} must be a text, not {type(source).__name__}")
     if not source.strip():
-        raise InvalidInputError(f'{name} is empty; expected a JSON object such as {{"type": "arbitrary", "size": 3}}')
+        raise InvalidInputError(f"{name} is empty; expected a JSON object")
     try:
         document = json.loads(source, parse_constant=no_constant, object_pairs_hook=no_duplicates)
     except json.JSONDecodeError as error:

@@ -37,7 +37,7 @@ def refuse_replacing(output: str | Path, kind: str, load: Callable[[str | Path],
             load(output)
     except BayesDPError:
         raise InvalidInputError(
-            f"{output} is there already and is not {kind}; write to another file, or replace it with --force"
+            f"{output} is there already and is not {kind}; write to another file, or remove it first (fit: --force)"
         ) from None
     except (OSError, ValueError):
         return  # not a place that could be written to; writing will say why

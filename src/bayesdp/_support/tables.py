@@ -1,10 +1,10 @@
-"""What is printed as plain text: tables with a header, a rule and right-aligned numbers; numbers of things."""
+"""Plain text tables: a header, a rule, right-aligned numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["counted", "table"]
+__all__ = ["table"]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -27,12 +27,3 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     rule = ["-" * width if title else "" for title, width in zip(header, widths, strict=True)]
     return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things: "1 release", "2 releases"; `many` where that is not `one` with an s.
-
-    >>> counted(1, "release"), counted(2, "entry", "entries"), counted(0, "refusal")
-    ('1 release', '2 entries', 'no refusals')
-    """
-    return f"{number or 'no'} {one if number == 1 else many or one + 's'}"

@@ -19,7 +19,7 @@ from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
 from bayesdp.models import GaussianGroups, MarkovChain, Model
-from bayesdp.queries import Count, Query
+from bayesdp.queries import Query
 from bayesdp.rounding import down
 from bayesdp.theorems.markov.mixing import MarkovMixing
 
@@ -159,7 +159,7 @@ class _Response(Published):
             return f"it needs a lazy chain: the switching probability must lie in (0, 0.5), not {switch:g}"
         if model.start != "stationary":
             return 'it needs a stationary start, but the model says start="any"'
-        if not isinstance(query, Count) or len(query.values) != 1 or query.where is not None:
+        if not _counts_one_state(query):
             return "it answers an unfiltered count of one of the two states"
         if model.length is None:
             return "its accuracy depends on the number of records: give the model a length"
@@ -172,6 +172,11 @@ class _Response(Published):
     ) -> PublishedResult:
         alpha = _response(model, flip).alpha(beta)
         return PublishedResult(self.name, epsilon, 0.0 if alpha < _NO_ERROR else alpha, tau, self.proven)
+
+
+def _counts_one_state(query: Query) -> bool:
+    plain = query.whole and not query.by_cell and query.sensitivity == 1
+    return plain and len(query.values) == 1 and query.where is None
 
 
 class Chakrabarti2022(_Response):

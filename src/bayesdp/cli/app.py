@@ -12,6 +12,8 @@ from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.spelling import spelled
+from bayesdp.cli.words import listed
+from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
@@ -49,7 +51,7 @@ Separate = Annotated[
 Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
 SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help="count, sum, mean or histogram.")]
+QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help=f"{listed(Query.kinds(), 'or')}.")]
 States = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),
@@ -272,13 +274,17 @@ def diagnose(
         "group": options.columns("--group", group),
         "role": role,
     }
-    place = model if output is None else output
+    assumed, place = options.model(model), model if output is None else output
     refuse_overwriting(place, options.files(data))
-    refuse_replacing(place, "a model", options.model)
-    assumed = options.model(model)
+    if output is not None:
+        refuse_replacing(output, "a model", options.model)
     diagnosis = fitting.diagnosis(assumed, data, missing, named)
     write(place, assumed.with_diagnosis(diagnosis))
-    print(_text(diagnosis, True) if as_json else escaped(f"{spelled(str(diagnosis))}\n\nThe model in {place} says so."))
+    print(
+        _text(diagnosis, True)
+        if as_json
+        else escaped(f"{spelled(str(diagnosis))}\n\nThe diagnosis was stored in {place}.")
+    )
 
 
 @app.command()
@@ -326,7 +332,7 @@ def release(
             print(_text(opened.release(asked, **target), as_json))
 
 
-@app.command(short_help="One page about a release, for a data-protection officer.")
+@app.command(short_help="A statement about a release, for a data-protection officer.")
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
     output: Annotated[
@@ -335,7 +341,7 @@ def statement(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """One page about a release that a data-protection officer can file."""
+    """A statement about a release that a data-protection officer can file."""
     from bayesdp.cli import releasing
 
     filed = releasing.filed(answer, output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,12 @@ from bayesdp._support.validation import Scalar, brief, is_scalar
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.spelling import spelled
+from bayesdp.cli.words import listed
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
+from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
-    from bayesdp.queries import Query
 
 __all__ = [
     "adversary",
@@ -35,8 +37,6 @@ __all__ = [
     "query",
     "whole",
 ]
-
-KINDS = ("count", "sum", "mean", "histogram")
 
 
 def model(path: str | Path) -> Model:
@@ -76,32 +76,32 @@ def query(
     public_filter: bool,
     size: str | None,
 ) -> Query:
-    """Build the query; options that its kind does not use are refused."""
-    from bayesdp.queries import Count, Histogram, Mean, Sum
+    """Build the query of a registered kind; options that the kind does not use are refused."""
+    kinds = Query.kinds()
+    if kind not in kinds:
+        raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(kind)}")
+    known = {"--bounds": bounds, "--states": states, "--size": size}
+    for option, given in known.items():
+        if given is not None and option not in _options(kinds[kind]):
+            takers = [name for name, other in kinds.items() if option in _options(other)]
+            raise QueryError(f"{option} goes with {listed(takers)}, not with {kind}")
+    entries: dict[str, Any] = {"column": column, "where": where, "public_filter": public_filter}
+    if "--bounds" in _options(kinds[kind]):
+        if bounds is None:
+            raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
+        entries["bounds"] = tuple(number("--bounds", end) for end in bounds)
+    if "--states" in _options(kinds[kind]):
+        values = _implied(kinds[kind], assumed) if states is None else _values(states, assumed)
+        entries |= kinds[kind].entries_for(values)
+    if size is not None:
+        entries["size"] = whole("--size", size)
+    return kinds[kind](**entries)
 
-    if kind not in KINDS:
-        raise QueryError(f"--query must be one of {', '.join(KINDS)}, not {brief(kind)}")
-    counting = kind in ("count", "histogram")
-    if counting and bounds is not None:
-        raise QueryError(f"--bounds goes with sum and mean, not with {kind}")
-    if not counting and states is not None:
-        raise QueryError(f"--states goes with count and histogram, not with {kind}")
-    if size is not None and kind != "mean":
-        raise QueryError(f"--size goes with mean, not with {kind}")
-    if not counting and bounds is None:
-        raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
-    if counting:
-        values = _implied(kind, assumed) if states is None else _values(states, assumed)
-        if kind == "histogram":
-            return Histogram(column, cells=values, where=where, public_filter=public_filter)
-        if len(values) == 1:
-            return Count(column, equals=values[0], where=where, public_filter=public_filter)
-        return Count(column, isin=values, where=where, public_filter=public_filter)
-    low, high = (number("--bounds", end) for end in bounds or ())
-    if kind == "sum":
-        return Sum(column, bounds=(low, high), where=where, public_filter=public_filter)
-    records = None if size is None else whole("--size", size)
-    return Mean(column, bounds=(low, high), size=records, where=where, public_filter=public_filter)
+
+def _options(kind: type[Query]) -> set[str]:
+    """Return the options of a kind of query, besides those of all: --column, --where and --public-filter."""
+    taken = {item.name for item in fields(kind)} & {"bounds", "size"} | ({"states"} if kind.counts_values else set())
+    return {f"--{name}" for name in taken}
 
 
 def number(option: str, text: str) -> float:
@@ -207,17 +207,17 @@ def _split(option: str, text: str) -> list[str]:
     return parts
 
 
-def _implied(kind: str, assumed: Model) -> list[Scalar]:
-    """Return what is counted if nothing is said: all states of a chain in a histogram, true if it is true or false."""
+def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
+    """Return what is counted if nothing is said: all states of a chain in cells, else true if it is true or false."""
     states = _states(assumed)
-    if states and kind == "histogram":
+    if states and kind.by_cell:
         return states
     if len(states) == 2 and all(isinstance(state, bool) for state in states):
         return [True]
     some = (
         f": some of {', '.join(json.dumps(state) for state in states[:8])}" if states else ", such as --states active"
     )
-    raise QueryError(f"a {kind} needs --states, the values to count{some}")
+    raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
 
 
 def _states(assumed: Model) -> list[Scalar]:

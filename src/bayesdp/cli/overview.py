@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import counted, table
+from bayesdp._support.tables import table
+from bayesdp.cli.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
@@ -117,7 +118,11 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
     """Return a release's answer in words."""
     if answer is None:
         return "none stored"
-    return Answer.stored(answer).shown() if details.get("randomized") is None else "not kept"
+    if details.get("randomized") is not None:
+        return "not kept"
+    stored = Answer.stored(answer)
+    rounded, unrounded = stored.shown(stored.rounded), stored.shown()
+    return rounded if rounded == unrounded else f"{rounded} (unrounded {unrounded})"
 
 
 def _page(account: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bayesdp import Count, MarkovChain, Session, calibrate, compare, leakage, plot_tradeoff
 from bayesdp.experiments.data import activity_chain, load
-from bayesdp.rounding import shown_above, shown_below
+from bayesdp.rounding import shown_above, shown_remaining
 
 __all__ = ["activity_picture", "main", "readme_table"]
 
@@ -31,7 +31,8 @@ def main(folder: str = "demo-output") -> None:
         record="5-minute interval",
     )
     _title("2. A model of how its records are correlated, and what the table says about it")
-    print(f"{chain.summary()}\n\n{chain.diagnose(data.frame).table()}\n")
+    assert chain.diagnosis is not None
+    print(f"{chain.summary()}\n\n{chain.diagnosis.table()}\n")
     _title("3. What plain differential privacy would leak")
     proven = leakage(chain, ACTIVE, tau=1.0)
     print("A count released with ordinary ε = 1 promises a leakage of 1, if no two records are correlated.")
@@ -50,8 +51,11 @@ def _released(frame: object, chain: MarkovChain, ledger: Path) -> None:
         answer = session.release(ACTIVE, epsilon=1.0)
         low, high = answer.interval(0.95)
         print(f"{answer}\n")
-        left = shown_below(session.remaining)
-        print(f"95 % interval: {low} to {high}. Of the budget of {session.budget:g}, {left} remain.")
+        left = shown_remaining(session.remaining, session.budget)
+        print(
+            "The noise is drawn in whole numbers, so the error stated is a little larger than the formula's in step 4."
+        )
+        print(f"95 % interval: {low:g} to {high:g}. Of the budget of {session.budget:g}, {left} is left.")
         print(f"The ledger is {ledger}; asking the same question again returns the same answer and costs nothing.\n")
 
 

@@ -16,6 +16,9 @@ __all__ = ["html", "introduction", "markdown"]
 
 _HEADING = "The paper, rerun"
 
+OPENING = f"# {_HEADING}"
+"""How the report in Markdown begins."""
+
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; }
 h1, h2, h3 { line-height: 1.25; } h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd; }
@@ -158,7 +161,7 @@ def markdown(
     intro: Sequence[str], charts: Sequence[Chart], tables: Sequence[Table], failures: Mapping[str, str], folder: str
 ) -> str:
     """Return the report as Markdown that shows the figures in `folder`."""
-    parts = [f"# {_HEADING}", *intro]
+    parts = [OPENING, *intro]
     if failures:
         parts += ["## Failed", "\n".join(f"- {name}: {why}" for name, why in failures.items())]
     for chart in charts:

@@ -225,6 +225,9 @@ def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:
         for pattern in ("report.*", f"{_FIGURES}/*", f"{_NUMBERS}/*"):
             for written in folder.glob(pattern):
                 refuse_overwriting(written, inputs)
+        page = folder / "report.md"
+        if page.exists() and not page.read_text(encoding="utf-8", errors="replace").startswith(report.OPENING):
+            raise InvalidInputError(f"{page} is not a report of ours and would be lost; write to another folder")
         for each in (_FIGURES, _NUMBERS):
             (folder / each).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from zlib import crc32
 
@@ -26,7 +26,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 from bayesdp.models import Model
 from bayesdp.plotting.tradeoff import EPSILONS
-from bayesdp.queries import Mean, Query
+from bayesdp.queries import Query
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.leakage import ANY_OF
 from bayesdp.theorems.markov.count import MarkovCount
@@ -342,16 +342,10 @@ def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
         if not given or (spec.query.dimension > 1 and len(given) != spec.query.dimension):
             raise InvalidInputError(f"truth must have {spec.query.dimension} numbers, not {len(given)}")
         return spec.query, given
-    from bayesdp.session.prepare import check_mean
-
     found = _tallied(spec)
-    if found.grid is None:
-        return spec.query, tuple(map(float, found.counts))
-    total = found.grid.total(found.counts[0], found.records)
-    if not isinstance(spec.query, Mean):
-        return spec.query, (float(total),)
-    check_mean(spec.query, found.records)
-    return replace(spec.query, size=found.records), (float(total / found.records),)
+    query = spec.query.of_size(found.records)
+    answer = query.assembled(found.counts, found.grid, found.records)
+    return query, tuple(map(float, answer if isinstance(answer, tuple) else (answer,)))
 
 
 def _tallied(spec: Experiment) -> Tally:

@@ -13,7 +13,7 @@ import numpy as np
 from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
 from bayesdp.experiments.simulate import Assumption, Experiment
-from bayesdp.models import GaussianGroups, MarkovChain
+from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain
 from bayesdp.plotting.tradeoff import EPSILONS
 from bayesdp.queries import Count, Query, Sum
 
@@ -68,7 +68,7 @@ class Study:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Whether the data look as the model assumes."""
-        return self.fitted.diagnose(self.sample)
+        return self.fitted.diagnosis or self.fitted.diagnose(self.sample)
 
     @property
     def judged(self) -> str:
@@ -193,7 +193,7 @@ def _synthetic_iq(frame: pl.DataFrame) -> _Made:
     covariance = ((variance, correlation * variance), (correlation * variance, variance))
     long = frame.unpivot(value_name="value")
     model = GaussianGroups(covariance=covariance, column="value", record="family member")
-    query, fitted = Sum("value", bounds=printed.bounds), GaussianGroups.fit(frame, value=frame.columns)
+    query, fitted = Sum("value", bounds=printed.bounds), GaussianGroups.fit(frame, value=frame.columns, diagnose=False)
     laid_out = replace(model, layout=fitted.layout, column=None)
     return _Made(
         model,
@@ -224,8 +224,9 @@ def _activity_day(frame: pl.DataFrame) -> _Made:
     days = days.sort("date")
     longest = int(days["records"].max())  # type: ignore[arg-type]
     assert isinstance(whole.model, MarkovChain)
-    model = replace(whole.model, length=longest, gaps=bool((days["records"] < longest).any()))
-    return _Made(model, whole.query, longest, whole.model, frame, truth=tuple(map(float, days["active"])))
+    model = replace(whole.model, length=longest, gaps=bool((days["records"] < longest).any()), diagnosis=None)
+    by_day = replace(model, layout=ChainLayout("interval", "date", dropped=True))
+    return _Made(model, whole.query, longest, by_day, frame, truth=tuple(map(float, days["active"])))
 
 
 def _electricity(frame: pl.DataFrame) -> _Made:

@@ -14,7 +14,7 @@ from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
 from bayesdp.frames.source import Kind, Missing, Table, alike, checked_missing, places, plain, reading, scan, whole
-from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+from bayesdp.queries import Query
 
 __all__ = [
     "Subject",
@@ -48,6 +48,11 @@ class Tally:
     present: int
     rows: int
     grid: Grid | None = None
+
+    @property
+    def public_records(self) -> int:
+        """How many records the question is about; with a private filter, how many it may be about."""
+        return self.present if self.query.privately_filtered else self.records
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ def tally(
     Raises FrameError for an empty table, missing or infinite values; QueryError for values no record can have.
 
     >>> import polars
+    >>> from bayesdp import Count, Sum
     >>> frame = polars.DataFrame({"steps": [0, 7, 12]})
     >>> [each.counts for each in tally(frame, [Count("steps > 0", equals=True), Sum("steps", bounds=(0, 10))])]
     [(2,), (17,)]
@@ -142,6 +148,7 @@ def check_question(source: object, query: Query, *, subject: str | None = None, 
     rows:    how many rows the table has, if that is known: a sum over very many may have no room for its step.
 
     >>> import polars
+    >>> from bayesdp import Sum
     >>> check_question(polars.LazyFrame({"room": ["hall"]}), Sum("room", bounds=(0, 1)))
     Traceback (most recent call last):
     ...
@@ -196,20 +203,20 @@ class _Question:
         return _Plan((asked.cast(nw.Int64), present.cast(nw.Int64), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
-        query, subject = self.query, self.subject
-        if isinstance(query, Sum | Mean):
+        query, subject, cells = self.query, self.subject, self.query.cells_asked()
+        if query.clipped is not None:
             kind = subject.kind(table)
             if kind not in ("whole", "number"):
                 raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
-            grid = grid_for(query, rows, whole=kind == "whole")
+            grid = grid_for(query.clipped, rows, whole=kind == "whole")
             return grid, (grid.placed(table, subject.text),)
-        if not isinstance(query, Count | Histogram):
+        if not cells:
             raise QueryError(f"no way is known to compute {query.description}")
+        named = [value for cell in cells for value in cell]
         if subject.condition is None:
-            table.check_distinct(subject.text, query.values)
+            table.check_distinct(subject.text, named)
         else:
-            places(subject.text, subject.kind(table), query.values)
-        cells = [query.values] if isinstance(query, Count) else [(cell,) for cell in query.cells]
+            places(subject.text, subject.kind(table), named)
         return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import narwhals as nw
 
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
-from bayesdp.queries import Mean, Sum
+from bayesdp.queries import Clipped
 from bayesdp.queries.placement import Placement
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
@@ -33,17 +31,14 @@ class Grid(Placement):
         clipped = values.clip(self.low, self.high)
         return ((clipped - self.origin if self.origin else clipped) / self.step + 0.5).floor().cast(nw.Int64)
 
-    def total(self, placed: int, records: int) -> Fraction:
-        """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
-        return Fraction(self.origin) * records + Fraction(self.step) * placed
 
-
-def grid_for(query: Sum | Mean, records: int, *, whole: bool, bits: int = FINEST_BITS) -> Grid:
+def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BITS) -> Grid:
     """Return the grid for a sum over at most `records` records: the query's step, or as fine as 62 bits allow.
 
     whole: the column holds whole numbers; with whole bounds the step is then 1, if it fits.
     bits:  at most 2^bits steps between the bounds.
 
+    >>> from bayesdp.queries import Sum
     >>> grid_for(Sum("height", bounds=(0, 100)), 1000, whole=True).step
     1.0
     """

@@ -84,7 +84,8 @@ class Sequences:
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
         chosen = [
             _state(table, subject).alias("s"),
-            *(table.column(column).alias(name) for name, column in (orders | entities).items()),
+            *(_placed(table, column).alias(name) for name, column in orders.items()),
+            *(table.column(column).alias(name) for name, column in entities.items()),
         ]
         table = table.together(list(entities.values()))
         frame = table.frame.select(*chosen)
@@ -265,6 +266,12 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
 
 def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
     return {f"{letter}{i}": column for i, column in enumerate(columns)}
+
+
+def _placed(table: Table, column: str) -> nw.Expr:
+    """Return an order column; what is infinite is no place, and becomes missing."""
+    values = table.column(column)
+    return nw.when(values.is_finite()).then(values).otherwise(None) if table.kind(column) == "number" else values
 
 
 def _state(table: Table, subject: Subject) -> nw.Expr:

@@ -54,7 +54,7 @@ class AnyOf(Model):
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
         object.__setattr__(self, "models", members)
-        object.__setattr__(self, "diagnosis", least_alarming([member.diagnosis for member in members]))
+        object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
         object.__setattr__(self, "record", records.pop() if records else "record")
         super().__post_init__()
@@ -62,6 +62,12 @@ class AnyOf(Model):
     @property
     def members(self) -> tuple[Model, ...]:
         return tuple(self.models)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that any of the models describes."""
+        described = (column for model in self.models for column in model.columns)
+        return tuple(dict.fromkeys((*super().columns, *described)))
 
     @property
     def group_size(self) -> int | None:
@@ -110,6 +116,16 @@ class AnyOf(Model):
         return type(self)(*models, column=self.column, record=self.record)
 
     @property
+    def half_diagnosed(self) -> str | None:
+        """What tables said about some of the models while others were never diagnosed; None if that does not arise."""
+        known = [_diagnosis_of(model, self.models) for model in self.models]
+        if all(known) or not any(known):
+            return None
+        verdicts = ("never diagnosed" if each is None else f"{each.verdict} on {each.table_name}" for each in known)
+        numbered = "; ".join(f"model {number}: {verdict}" for number, verdict in enumerate(verdicts, 1))
+        return f"Of the models of which one is assumed to hold, tables say: {numbered}."
+
+    @property
     def unchecked(self) -> str | None:
         sentences = dict.fromkeys(model.unchecked for model in self.models if model.unchecked)
         return " ".join(sentences) or None
@@ -135,3 +151,8 @@ class AnyOf(Model):
                 raise ModelError(f'model {index} is itself "{cls.kind}"; list its models here instead')
         named = {key: entries[key] for key in ("column", "record") if key in entries}
         return cls(*(Model.from_dict(model) for model in models), **named)
+
+
+def _diagnosis_of(model: Model, members: Sequence[Model]) -> Diagnosis | None:
+    """Return a model's diagnosis; a copy of it without one is the same model, and was diagnosed with it."""
+    return model.diagnosis or next((each.diagnosis for each in members if each == model and each.diagnosis), None)

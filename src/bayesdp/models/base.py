@@ -124,6 +124,11 @@ class Model(Document):
         """
 
     @property
+    def half_diagnosed(self) -> str | None:
+        """That only some of several models were diagnosed, as a sentence; None where that does not arise."""
+        return None
+
+    @property
     def unchecked(self) -> str | None:
         """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
         return None
@@ -136,7 +141,17 @@ class Model(Document):
         raise ModelError(f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}')
 
     def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
-        """Return the model with a diagnosis, which travels with it into its JSON, releases and statements."""
+        """Return the model with a diagnosis, which travels with it into its JSON, releases and statements.
+
+        Raises ModelError if the model was violated on another table: that is not forgotten because this one is fine.
+        """
+        before = self.diagnosis
+        buried = before is not None and before.violated and not diagnosis.violated
+        if before is not None and buried and not before.is_about(diagnosis.table_name, diagnosis.rows):
+            raise ModelError(
+                f"the model's diagnosis on {before.table_name} says violated, and one on {diagnosis.table_name} does "
+                "not replace it; take a copy of the model without a diagnosis for the other table"
+            )
         return replace(self, diagnosis=diagnosis)
 
     @property

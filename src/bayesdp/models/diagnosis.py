@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, Literal, Self, get_args
 
 from bayesdp._support import validation
@@ -24,6 +25,9 @@ NOTES = (
     "This report was computed from the data without any noise. It is for those who may see the data; no guarantee "
     "covers it.",
 )
+
+UNNAMED = "the table"
+"""What a table is called that has no name of its own."""
 
 _RANK = {verdict: rank for rank, verdict in enumerate(get_args(Verdict))}
 _MARKS: Mapping[Verdict, str] = {"fine": "✓", "not tested": "–", "doubtful": "?", "violated": "✗"}
@@ -144,7 +148,7 @@ class Diagnosis(Document):
     basis: str
     trusted: tuple[str, ...] = ()
     date: str = ""
-    table_name: str = "the table"
+    table_name: str = UNNAMED
     rows: int = 0
 
     def __post_init__(self) -> None:
@@ -172,15 +176,23 @@ class Diagnosis(Document):
         """The names of the assumptions that the data deny."""
         return tuple(finding.name for finding in self.findings if finding.verdict == "violated")
 
+    def is_about(self, table_name: str, rows: int) -> bool:
+        """Whether this is a diagnosis of that table, as far as its name and number of rows tell.
+
+        Frames in memory have no name of their own; then the number of rows decides.
+        """
+        names = {self.table_name, PurePath(table_name).name or table_name} - {UNNAMED}
+        return self.rows == rows and len(names) < 2
+
     @property
     def brief(self) -> dict[str, Any]:
         """The verdicts as a short JSON object, for answers and ledgers: no figures, which are exact statistics."""
         return {
             "verdict": self.verdict,
-            "date": self.date,
+            "date": self.date or "unknown",
             "table": self.table_name,
             "rows": self.rows,
-            "findings": [{"name": finding.name, "verdict": finding.verdict} for finding in self.findings],
+            "findings": [{"name": finding.name, "verdict": finding.shown} for finding in self.findings],
         }
 
     def __str__(self) -> str:

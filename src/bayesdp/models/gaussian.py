@@ -86,6 +86,13 @@ class GaussianGroups(Model):
             self._check_moments(self.moments)
         if self.layout is not None and not isinstance(self.layout, GroupLayout):
             raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")
+        if self.layout is not None and not self.layout.wide:
+            object.__setattr__(self, "column", self.column or self.layout.value[0])
+        if self.layout is not None and self.column is not None and self.column not in self.layout.value:
+            raise ModelError(
+                f"the model describes {self.column!r}, but its layout is about {', '.join(self.layout.value)}; name "
+                "one column in both"
+            )
 
     def _check_moments(self, moments: Moments | AnovaMoments) -> None:
         given, estimated = self.matrices[0], np.array(moments.covariance)
@@ -141,7 +148,7 @@ class GaussianGroups(Model):
         record: str = "record",
         diagnose: bool = True,
     ) -> Self:
-        """Estimate the model from a table of any engine, or a .parquet or .csv file.
+        """Estimate the model from a table of any engine, or from files by their path (docs/frames.md).
 
         Long data: `value` is a column, `group` tells which records belong together. With `role` (child, father, …) the
         covariance of the roles is estimated, each pair over the groups that have both; without, the members of a group
@@ -305,6 +312,11 @@ class GaussianGroups(Model):
         layout = self.layout
         if layout is None:
             return self
+        if not layout.wide and layout.role is None and not self._alike:
+            raise ModelError(
+                "the covariance tells members apart, but the layout names no role column, so nobody can see which "
+                "member a record is; give role=, or a covariance in which all members are alike"
+            )
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
             raise RecordsError(
@@ -314,6 +326,14 @@ class GaussianGroups(Model):
         if layout.role is not None:
             self._check_roles(table, table.roles(layout))
         return self
+
+    @property
+    def _alike(self) -> bool:
+        """Whether all members of a group are alike: a bound on every pair, or one variance and one covariance."""
+        return all(
+            len(set(np.diag(matrix))) == 1 and len(set(matrix[~np.eye(len(matrix), dtype=bool)])) <= 1
+            for matrix in self.matrices
+        )
 
     def _check_roles(self, table: TableView, roles: Mapping[str, int]) -> None:
         known = self.moments.roles if isinstance(self.moments, Moments) else ()

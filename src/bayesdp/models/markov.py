@@ -176,7 +176,7 @@ class MarkovChain(Model):
         record: str = "record",
         diagnose: bool = True,
     ) -> Self:
-        """Estimate the chain from a table of any engine, or a .parquet or .csv file.
+        """Estimate the chain from a table of any engine, or from files by their path (docs/frames.md).
 
         state:     a column, or a condition such as "steps > 0", whose states are False and True.
         order_by:  the columns that put records in order; ties are an error.
@@ -344,6 +344,7 @@ class MarkovChain(Model):
             column=self.column,
             record=self.record,
             layout=self.layout,
+            diagnosis=self.diagnosis,
         )
 
     @property

@@ -1,5 +1,25 @@
-"""What is asked: counts, sums, means and histograms."""
+"""What is asked: one query a file. Messages and the command line list them in the order in which they stand here."""
 
-from bayesdp.queries.kinds import Count, Histogram, Mean, Query, Sum, query_from_dict
+# isort: off
+from bayesdp.queries.query import Query, Value, query_from_dict
+from bayesdp.queries.count import Count
+from bayesdp.queries.sum import Sum
+from bayesdp.queries.mean import Mean
+from bayesdp.queries.histogram import Histogram
+from bayesdp.queries.averaged import Averaged
+from bayesdp.queries.clipped import Clipped
+from bayesdp.queries.counting import Counting
+# isort: on
 
-__all__ = ["Count", "Histogram", "Mean", "Query", "Sum", "query_from_dict"]
+__all__ = [
+    "Averaged",
+    "Clipped",
+    "Count",
+    "Counting",
+    "Histogram",
+    "Mean",
+    "Query",
+    "Sum",
+    "Value",
+    "query_from_dict",
+]

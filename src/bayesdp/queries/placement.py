@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from math import floor
 
@@ -33,6 +34,10 @@ class Placement:
         if self.whole:
             return int(clipped) - int(self.origin)
         return floor((clipped - self.origin) / self.step + 0.5)
+
+    def total(self, placed: int, records: int) -> Fraction:
+        """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
+        return Fraction(self.origin) * records + Fraction(self.step) * placed
 
     @cached_property
     def span(self) -> int:

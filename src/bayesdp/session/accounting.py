@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError, NoTheoremAppliesError
 from bayesdp.models import Model
-from bayesdp.queries import Mean, Query, Sum, query_from_dict
+from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.ask import Reply, ask
 from bayesdp.theorems.leakage import Leakage, report
 from bayesdp.theorems.spend import Release, Spend
 
-__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of", "standing_for"]
+__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 class Total(Protocol):
@@ -62,24 +62,6 @@ class Cost:
     def left(self) -> float:
         """What remains of the budget afterwards, rounded down."""
         return remaining(self.budget, self.total)
-
-
-def standing_for(query: Query) -> Query:
-    """Return the question that stands for all those whose τ's may be added up to one total.
-
-    A theorem sees of a clipped sum its column, bounds and step, and of everything else the column only: there a sum
-    over a private filter stands for any question.
-
-    >>> from bayesdp import Count, Mean
-    >>> standing_for(Mean("height", bounds=(0, 100), size=5)) == Sum("height", bounds=(0, 100))
-    True
-    >>> standing_for(Count("steps", equals=1)) == standing_for(Count("steps", equals=2))
-    True
-    """
-    if query.width is None:
-        return Sum(query.column, bounds=(0.0, 1.0), where="any question")
-    assert isinstance(query, Sum | Mean)
-    return Sum(query.column, bounds=query.bounds, step=query.step)
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:
@@ -147,7 +129,7 @@ def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
     """
     totals: dict[Query, Fraction] = {}
     for query, each in (*spent, *((query, tau) for query in queries)):
-        standing = standing_for(query)
+        standing = query.standing()
         totals[standing] = totals.get(standing, Fraction(0)) + Fraction(each)
     return tuple(Release(query, float_above(total)) for query, total in totals.items())
 

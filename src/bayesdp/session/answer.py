@@ -14,7 +14,7 @@ from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import float_above, float_below, nearest, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.publishing import last_place, shortened, shortened_accuracy, warnings_about
 from bayesdp.theorems.leakage import BETA
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = ["Answer", "Value"]
-
-Value = int | float | tuple[int, ...]
-"""A count, a sum or mean, or the cells of a histogram."""
 
 SCHEMA = 1
 
@@ -87,9 +84,9 @@ class Answer(Document):
     worst_case: str | None = None
     beta: float = field(default=BETA, compare=False)
     reused: bool = field(default=False, compare=False)
-    diagnosis: Mapping[str, Any] | None = field(default=None, hash=False)
-    accepted: str | None = None
-    by: str | None = None
+    diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
+    accepted: str | None = field(default=None, compare=False)
+    by: str | None = field(default=None, compare=False)
     version: str | None = None
     ledger: str | None = None
     parameters: str | None = None
@@ -115,7 +112,7 @@ class Answer(Document):
         object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
         for note in self.notes:
             validation.text("notes", note)
-        object.__setattr__(self, "value", _checked_value(self.value, self.query))
+        object.__setattr__(self, "value", self.query.checked_value(self.value))
         if self.diagnosis is not None:
             object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
 
@@ -163,13 +160,12 @@ class Answer(Document):
         """
         low, high = self.query.possible(self.records)
         cells = [min(max(shortened(cell, self._last_place), low), high) for cell in self._cells]
-        if not isinstance(self.value, tuple):
-            return int(cells[0]) if isinstance(self.value, int) else nearest(cells[0])
-        return tuple(int(cell) for cell in cells)
+        numbers = tuple(int(cell) if self.query.whole else nearest(cell) for cell in cells)
+        return numbers if isinstance(self.value, tuple) else numbers[0]
 
     @property
     def _last_place(self) -> Fraction:
-        return last_place(self.reach(), whole=not isinstance(self.value, float))
+        return last_place(self.reach(), whole=self.query.whole)
 
     @property
     def _cells(self) -> Sequence[int | float]:
@@ -178,8 +174,13 @@ class Answer(Document):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
-        denied = ["The data speak against the assumption: nothing is proven for them."] if self.denied else []
-        return (*warnings_about(self.query, self.records, self.accuracy(), self.epsilon_total), *denied)
+        denied = ["The data contradict the assumption: nothing is proven for them."] if self.denied else []
+        return (*warnings_about(self.query, self.records, self._printed_accuracy, self.epsilon_total), *denied)
+
+    @property
+    def _printed_accuracy(self) -> float:
+        """The α of the rounded answer."""
+        return shortened_accuracy(self.accuracy(), self._cells, self._last_place)
 
     @property
     def denied(self) -> bool:
@@ -190,7 +191,7 @@ class Answer(Document):
     def verdict(self) -> str:
         """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
         said = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
-        return said if self.accepted is None else f"released although {said}, because: {self.accepted}"
+        return said if self.accepted is None else f"{said} by the data; released anyway because: {self.accepted}"
 
     @property
     def tested(self) -> str:
@@ -201,7 +202,7 @@ class Answer(Document):
             said = "The diagnosis of this model on {table} ({rows} rows, {date}) says: {verdict}".format(
                 **self.diagnosis
             )
-        return said if self.accepted is None else f"{said}; {self.verdict}"
+        return said if self.accepted is None else f"{said}; released anyway because: {self.accepted}"
 
     @property
     def left(self) -> str:
@@ -214,10 +215,10 @@ class Answer(Document):
         raised, total = shown_above(self.epsilon), shown_above(self.epsilon_total)
         account = (
             f"This answer was released before and costs nothing again. It raised what {self.dataset} has leaked by "
-            f"ε = {raised}; by now ε = {total} has leaked in all ({self.left} remain)"
+            f"ε = {raised}; by now ε = {total} has leaked in all (remaining: {self.left})"
             if self.reused
             else f"This answer raises what {self.dataset} has leaked by ε = {raised}, to ε = {total} in all "
-            f"({self.left} remain)"
+            f"(remaining: {self.left})"
         )
         sentences = [
             f"{account}: {shown_odds(self.epsilon_total)}",
@@ -232,23 +233,25 @@ class Answer(Document):
 
     def __str__(self) -> str:
         cost = (
-            f"It cost ε = {shown_above(self.epsilon)}" if not self.reused else "Released before, it cost nothing again"
+            f"It cost ε = {shown_above(self.epsilon)}"
+            if not self.reused
+            else "Released before; repeating it costs nothing"
         )
+        protected = "Were the model right, it would protect" if self.denied else "It protects"
         lines = [
             f"{_capitalised(self.query.description)}: {_both(self.shown(self.rounded), self.shown())}",
             f"Off by less than {self.off_by}.",
-            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all, and {self.left} remain.",
-            f"It protects {self.protects}: {shown_odds(self.epsilon_total)}.",
+            f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
+            f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
-            f"Model: {self.verdict}. More: guarantee, statement.",
+            f"Model: {self.verdict}. The statement says more.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     @property
     def off_by(self) -> str:
         """By less than what the answer is off, rounded and as it came out, and how often, as text."""
-        alpha = self.accuracy()
-        figures = _both(shown_above(shortened_accuracy(alpha, self._cells, self._last_place)), shown_above(alpha))
+        figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
 
     def statement(self) -> str:
@@ -282,6 +285,8 @@ class Answer(Document):
 
         Raises InvalidInputError for what is not one, and for one whose accuracy does not follow from its noise.
         """
+        if isinstance(document, Mapping) and "type" in document and "value" not in document:
+            raise InvalidInputError("expected an answer, as bayesdp release --json prints it, but this is a model")
         if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
             raise InvalidInputError(f"expected an answer's JSON object of schema {SCHEMA}, not {brief(document)}")
         known = {item.name for item in fields(cls)}
@@ -347,7 +352,7 @@ class Answer(Document):
     @property
     def _slack(self) -> Fraction:
         """How far the number may be off besides its noise: the grid's rounding, and that of the float it is."""
-        shown = max((ulp(cell) for cell in (self.value,) if isinstance(cell, float)), default=0.0)
+        shown = max((ulp(cell) for cell in self._cells if isinstance(cell, float)), default=0.0)
         return Fraction(self.rounding) + Fraction(shown)
 
     def shown(self, value: Value | None = None) -> str:
@@ -386,17 +391,3 @@ def _checked_diagnosis(diagnosis: object) -> dict[str, Any]:
         | {"rows": validation.natural("the diagnosis's rows", diagnosis.get("rows"), least=0)}
         | {"findings": findings}
     )
-
-
-def _checked_value(value: object, query: Query) -> Value:
-    """Return a value of the query's kind: a whole number, a number, or a whole number for every cell."""
-    cells = tuple(validation.items("value", value)) if query.kind == "histogram" else (value,)
-    if len(cells) != query.dimension:
-        raise InvalidInputError(f"value must have {query.dimension} cells, not {len(cells)}")
-    numbers = [validation.number("value", cell) for cell in cells]
-    if query.kind in ("sum", "mean"):
-        return numbers[0]
-    if not all(isinstance(cell, int) for cell in cells):
-        raise InvalidInputError(f"value must be whole, not {brief(value)}")
-    counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
-    return counts if query.kind == "histogram" else counts[0]

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
-from bayesdp.errors import InvalidInputError, TooLargeError
+from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.frames.grid import Grid
 from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
-from bayesdp.queries import Mean, Query
+from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import Cost, Total, affordable, cost_of, spend_of
 from bayesdp.session.answer import Answer
@@ -87,8 +87,7 @@ class Asked:
 
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
-        step = Fraction(1) if self.grid is None else Fraction(self.grid.step)
-        return step / records if isinstance(self.query, Mean) else step
+        return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
 
     def rounding(self, records: int) -> Fraction:
         """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
@@ -97,16 +96,23 @@ class Asked:
         return records * self.worth(records) * Fraction(513, 1024)
 
     def checked(self) -> Asked:
-        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError."""
-        if self.grid is not None:
-            origin, step = abs(Fraction(self.grid.origin)), Fraction(self.grid.step)
-            try:
-                float_above(origin * self.records + step * _MOST_NOISE)
-            except TooLargeError:
-                raise TooLargeError(
-                    f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
-                    "once noise is added; give narrower bounds"
-                ) from None
+        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
+
+        What else may fail once it is charged is tried out here: that the query makes an answer of whole numbers.
+        """
+        origin, step = (Fraction(0), Fraction(1)) if self.grid is None else (self.grid.origin, self.grid.step)
+        most = abs(Fraction(origin)) * self.records + Fraction(step) * _MOST_NOISE
+        try:
+            float_above(max(most, self.query.worth(most, self.records)))
+        except TooLargeError:
+            raise TooLargeError(
+                f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
+                "once noise is added; give narrower bounds"
+            ) from None
+        parts = 1 if self.grid is not None else len(self.query.cells_asked())
+        if parts != self.query.dimension or self.worth(self.records) <= 0:
+            raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
+        self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
         return self
 
     def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief, plain_number
+from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
 from bayesdp.frames.expressions import canonical, parse
@@ -18,10 +19,10 @@ from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.ledger import fingerprint
 from bayesdp.models import GaussianGroups, Model
-from bayesdp.queries import Mean, Query, Sum
+from bayesdp.queries import Query
 from bayesdp.session.plan import Asked
 
-__all__ = ["Inquiry", "check_mean", "check_table", "missing_rule", "spread"]
+__all__ = ["Inquiry", "check_table", "missing_rule", "spread"]
 
 
 def check_table(
@@ -96,6 +97,10 @@ class Inquiry:
         for query in queries:
             if not isinstance(query, Query):
                 raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+            if Query.kinds().get(query.kind) is not type(query):
+                raise QueryError(
+                    f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
+                )
         everything = [replace(query, column=query.column or self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
         found = []
@@ -104,13 +109,13 @@ class Inquiry:
             self._check_filter(named)
             self.table.check_names(sorted(self._columns_used(named)))
             grid = None
-            if isinstance(named, Sum | Mean):
-                grid = grid_for(named, records, whole=self._whole(named), bits=bits)
-                named = replace(named, step=grid.step)
+            if named.clipped is not None:
+                grid = grid_for(named.clipped, records, whole=self._whole(named), bits=bits)
+                named = replace(named.clipped, step=grid.step)
             self._check_kinds(named)
             self._check_within(named)
-            sensitivity = grid.span if grid is not None else int(query.sensitivity)
-            records = self._averaged(named, records) if isinstance(named, Mean) else records
+            sensitivity = grid.span if grid is not None else math.ceil(named.parts_sensitivity)
+            records = self._averaged(named, records) if named.averaged else records
             found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
         if not found:
             raise InvalidInputError("no question was asked; give at least one query")
@@ -172,27 +177,20 @@ class Inquiry:
     def _question(self, query: Query, column: str | None) -> str:
         """Return the fingerprint of a question, the same for the same question in other words."""
         condition = None if column is None or column in self.table else parse(column)
-        entries = {**query.to_dict(), "column": column if condition is None else canonical(condition)}
-        entries.pop("size", None)
+        entries = {**query.identity(), "column": column if condition is None else canonical(condition)}
         if query.where is not None:
             entries["where"] = canonical(parse(query.where))
-        if "equals" in entries:
-            entries["isin"] = [entries.pop("equals")]
-        plain = {
-            name: [*map(plain_number, value)] if isinstance(value, list) else value for name, value in entries.items()
-        }
-        if "isin" in plain:
-            plain["isin"] = sorted(plain["isin"], key=repr)
-        return fingerprint(plain)
+        return fingerprint(entries)
 
-    def _averaged(self, query: Mean, records: int) -> int:
+    def _averaged(self, query: Query, records: int) -> int:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
         if query.where is None and self.missing == "error":
-            if query.size not in (None, records):
-                raise QueryError(f"the mean is over {records} records, not over size = {query.size}; leave size= out")
+            size = query.public_size
+            if size not in (None, records):
+                raise QueryError(f"the {query.kind} is over {records} records, not over size = {size}; leave size= out")
             return records
         records = self.read([query], wide=self._about_all(query))[0].records
-        check_mean(query, records)
+        query.of_size(records)
         return records
 
     @property
@@ -231,8 +229,8 @@ class Inquiry:
                 answers = self.read([asked[i].query for i in places], wide=wide)
                 found.update(zip(places, answers, strict=True))
         for i, each in enumerate(asked):
-            if isinstance(each.query, Mean) and found[i].records != each.records:
-                raise RecordsError(f"{self.name} changed: a mean was over {each.records} records before")
+            if each.query.averaged and found[i].records != each.records:
+                raise RecordsError(f"{self.name} changed: a {each.query.kind} was over {each.records} records before")
         return [found[i] for i in range(len(asked))]
 
 
@@ -261,11 +259,3 @@ def spread(model: Model) -> tuple[str, ...]:
     """Return the columns over which the values of a wide table are spread; none for a long one."""
     wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
     return model.columns if wide else ()
-
-
-def check_mean(query: Mean, records: int) -> None:
-    """Refuse a mean over no records, and one whose size is given and is not that."""
-    if records == 0:
-        raise RecordsError("the mean is over no records at all; nothing can be said about it")
-    if query.size not in (None, records):
-        raise RecordsError(f"the mean is over {records} records, but size = {query.size} was given; leave size= out")

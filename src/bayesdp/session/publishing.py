@@ -11,12 +11,9 @@ from fractions import Fraction
 from math import ceil
 
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, shown_above
+from bayesdp.rounding import float_above, hardly_a_promise
 
-__all__ = ["HARDLY_A_PROMISE", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
-
-HARDLY_A_PROMISE = 20.0
-"""An ε beyond which nobody should rely on it: odds may change by a factor of e^20, some 500 million."""
+__all__ = ["last_place", "shortened", "shortened_accuracy", "warnings_about"]
 
 
 def last_place(half: float, *, whole: bool) -> Fraction:
@@ -54,8 +51,5 @@ def warnings_about(query: Query, records: int, alpha: float, epsilon_total: floa
     ('The noise is larger than any possible answer: this number says nothing.',)
     """
     low, high = query.possible(records)
-    total = shown_above(epsilon_total)
-    drowned = "The noise is larger than any possible answer: this number says nothing."
-    hardly = f"A total of ε = {total} is hardly a promise any more: odds may change by a factor of e^{total}."
-    said = ((drowned, alpha > high - low), (hardly, epsilon_total > HARDLY_A_PROMISE))
-    return tuple(warning for warning, holds in said if holds)
+    drowned = "The noise is larger than any possible answer: this number says nothing." if alpha > high - low else None
+    return tuple(warning for warning in (drowned, hardly_a_promise(epsilon_total)) if warning is not None)

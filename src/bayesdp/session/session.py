@@ -36,10 +36,10 @@ from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain, Model
-from bayesdp.queries import Count, Mean, Query
+from bayesdp.queries import Count, Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import affordable, leaked, remaining, spend_of, standing_for
-from bayesdp.session.answer import Answer, Value
+from bayesdp.session.accounting import affordable, leaked, remaining, spend_of
+from bayesdp.session.answer import Answer
 from bayesdp.session.plan import Asked, Plan, Target, TooFineError, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.publishing import warnings_about
@@ -130,7 +130,7 @@ class Randomized:
 class Session:
     """Releases answers about one table under one model, within one budget.
 
-    frame:   a dataframe of any supported engine, or the path of .parquet or .csv files.
+    frame:   a dataframe of any supported engine, or the path of files (Parquet, CSV and others: docs/frames.md).
     model:   what is assumed about how records are correlated. The table must be within it.
     dataset: the name of the data set in the ledger. The same data must always have the same name: the ledger cannot
              know that two names are one table.
@@ -451,15 +451,16 @@ class Session:
         assert made.cost is not None
         mechanism = asked.mechanism(made.tau)
         noisy = mechanism.release(exact.counts)
+        records = exact.public_records
         leakage = made.cost.leakage
         return Answer(
-            value=_value(asked, noisy, exact.records),
+            value=asked.query.assembled(noisy, asked.grid, records),
             query=asked.query,
             dataset=self._dataset,
             records=exact.present,
             tau=made.tau,
             noise=mechanism.scale,
-            unit=float_above(asked.worth(exact.records)),
+            unit=float_above(asked.worth(records)),
             rounding=float_above(asked.rounding(exact.present)),
             epsilon=made.cost.epsilon,
             epsilon_total=made.cost.total,
@@ -577,12 +578,5 @@ def _charge(asked: Asked, made: Plan, request: dict[str, Any], terms: Mapping[st
         "query": asked.query.to_dict(),
         **{name: value for name, value in terms.items() if value is not None},
     }
-    standing = standing_for(asked.query).to_dict()
+    standing = asked.query.standing().to_dict()
     return Charge(asked.question, fingerprint(standing), standing, made.tau, details)
-
-
-def _value(asked: Asked, noisy: Sequence[int], records: int) -> Value:
-    if asked.grid is None:
-        return tuple(noisy) if asked.query.kind == "histogram" else noisy[0]
-    total = asked.grid.total(noisy[0], records)
-    return float(total / records if isinstance(asked.query, Mean) else total)

@@ -33,7 +33,7 @@ def statement(answer: Answer) -> Page:
         answer.warnings,
         _facts(answer),
         (
-            ("What an attacker can learn at most", _learned(answer)),
+            (f"What an attacker {'could' if answer.denied else 'can'} learn at most", _learned(answer)),
             ("Under which assumptions", _assumptions(answer)),
             ("What the data say about the assumption", _tested(answer)),
             ("The proof", [_proof(answer)]),
@@ -83,7 +83,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
         ("Remaining budget", f"ε = {answer.left}"),
         ("Verdict on the model", answer.verdict),
-        ("Released", f"{answer.timestamp}, by {answer.by or 'somebody who is not named'}"),
+        ("Released", f"{answer.timestamp}, by {answer.by or '(responsible person not named)'}"),
         ("Ledger", f"{answer.ledger or 'not named'}, entry {answer.entry}"),
         ("Software", f"bayesdp {answer.version or '(version not recorded)'}"),
     ]
@@ -93,6 +93,13 @@ def _learned(answer: Answer) -> list[Block]:
     total = answer.epsilon_total
     factor = f"e^ε = {shown_above(exp(total), 4)}" if total < _LARGEST_LOG else "e^ε, beyond any meaning"
     worst = f" The worst case found: {answer.worst_case}." if answer.worst_case else ""
+    if answer.denied:
+        return [
+            "The data contradict the assumption, so nothing is proven about what an attacker can learn from them. Were "
+            f"the assumption true, everything released on this data set so far would change the odds between any two "
+            f"values of one record by a factor of at most {factor}: {shown_odds(total)}.",
+            f"What would be protected is {answer.protects}.",
+        ]
     return [
         "Whatever anyone knows of the other records and of how records are correlated, everything released on this "
         "data set so far changes the odds between any two values of one record by a factor of at most "
@@ -117,7 +124,7 @@ def _assumptions(answer: Answer) -> list[Block]:
         )
     if answer.parameters is None:
         return [Listed(listed, ordered=True)]
-    return [Listed(listed, ordered=True), "What is given in the first assumption:", Verbatim(answer.parameters)]
+    return [Listed(listed, ordered=True), "The parameters of the first assumption:", Verbatim(answer.parameters)]
 
 
 def _tested(answer: Answer) -> list[Block]:

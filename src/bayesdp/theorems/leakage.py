@@ -13,7 +13,7 @@ from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
 from bayesdp.models import Model
 from bayesdp.queries import Query
-from bayesdp.rounding import shown_above, shown_below, shown_odds
+from bayesdp.rounding import hardly_a_promise, shown_above, shown_below, shown_odds
 from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.ask import Reply, ask
 from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
@@ -145,8 +145,11 @@ def denial(model: Model) -> tuple[str, ...]:
     if diagnosis is None or not diagnosis.violated:
         return ()
     names = ", ".join(diagnosis.violated)
-    when = f" ({diagnosis.date})" if diagnosis.date else ""
-    return (f"The data speak against that assumption: {diagnosis.table_name}{when} has it violated: {names}.",)
+    when = f" of {diagnosis.date}" if diagnosis.date else ""
+    return (
+        f"The data contradict that assumption: the diagnosis{when} on {diagnosis.table_name} found it violated "
+        f"({names}), so nothing is proven for them.",
+    )
 
 
 def leakage(
@@ -256,12 +259,16 @@ def promised(leakage: Leakage, release: str, epsilon: float) -> str:
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
-        f"This is proven ({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
+        f"This {'would be' if denial(leakage.model) else 'is'} proven "
+        f"({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
         f"It {'covers' if leakage.adversary is None else 'is about'} {leakage.scope}",
     ]
     if leakage.worst_case is not None:
         sentences.append(f"The worst case: {leakage.worst_case}")
-    return " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
+    warnings = [warning for warning in (*denial(leakage.model), hardly_a_promise(epsilon)) if warning is not None]
+    notes = [note for note in leakage.notes if note not in warnings]
+    paragraph = " ".join([sentence + "." for sentence in sentences] + notes)
+    return "\n".join([paragraph, *(f"Warning: {warning}" for warning in warnings)])
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:

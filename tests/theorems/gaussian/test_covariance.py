@@ -75,7 +75,7 @@ def test_reference_values() -> None:
     assert steep.factor == pytest.approx(2.05)
 
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def columns(name: str, *wanted: str) -> list[list[float]]:

@@ -11,7 +11,7 @@ from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import NoTheoremAppliesError
 from bayesdp.frames.grid import grid_for
 from bayesdp.testing import TheoremContract, chain_cases, transition_matrices
-from bayesdp.theorems.markov.count import MarkovCount, state_values
+from bayesdp.theorems.markov.count import MarkovCount
 from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.spend import as_spend
 
@@ -123,7 +123,7 @@ def test_the_grid_of_a_release_adds_what_the_theorem_enumerates() -> None:
     for step in (0.05, 0.125, 0.2, 1.0, 1.75):
         query = Sum("x", bounds=(0.0, 7 * step), step=step)
         placed = [grid_for(query, 100, whole=False).place(value) for value in (0.1, 0.35, 7.0)]
-        assert state_values(chain, query) == tuple(place - min(placed) for place in placed)
+        assert query.state_values(chain.states) == tuple(place - min(placed) for place in placed)
 
 
 def test_reference_values() -> None:
@@ -158,10 +158,10 @@ def test_several_releases_are_refused() -> None:
 
 def test_values_of_states() -> None:
     chain = MarkovChain([[0.2, 0.3, 0.5]] * 3, states=[5, 7, 90])
-    assert state_values(chain, Count(isin=[5, 90])) == (1, 0, 1)
-    assert state_values(chain, Sum(bounds=(0, 10))) == (0, 2, 5)
-    assert isinstance(state_values(chain, Sum(bounds=(0, 6.5))), str)
-    assert state_values(chain, Sum(bounds=(0, 6.5), step=0.5)) == (0, 3, 3)
+    assert Count(isin=[5, 90]).state_values(chain.states) == (1, 0, 1)
+    assert Sum(bounds=(0, 10)).state_values(chain.states) == (0, 2, 5)
+    assert isinstance(Sum(bounds=(0, 6.5)).state_values(chain.states), str)
+    assert Sum(bounds=(0, 6.5), step=0.5).state_values(chain.states) == (0, 3, 3)
 
 
 def test_where_densities_underflow_the_mixing_bound_takes_over() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from bayesdp.models import MarkovChain, Model
-from bayesdp.queries import Count, Mean, Query, Sum
+from bayesdp.queries import Query
 from bayesdp.rounding import float_below, up
 from bayesdp.theorems.adversary import Adversary, Stretch
 from bayesdp.theorems.markov.mixing import MarkovMixing
@@ -23,7 +22,7 @@ from bayesdp.theorems.theorem import Theorem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MarkovCount", "state_values"]
+__all__ = ["MarkovCount"]
 
 _NEGLIGIBLE = 1e-10
 _MOST_DENSITIES, _MOST_RATIOS = 3e9, 4e7
@@ -55,7 +54,7 @@ class MarkovCount(Theorem):
         if len(queries) != 1:
             return "it covers one answer, released once; several releases need a theorem that composes"
         (query,) = queries
-        if not isinstance(query, Count | Sum | Mean):
+        if query.by_cell or query.dimension != 1:
             return f"it is about counts and sums, not a {query.kind}"
         if query.where is not None:
             return "it needs a count over every record of the chain, and the query has a filter"
@@ -63,7 +62,7 @@ class MarkovCount(Theorem):
             return "it needs a count over every record of the chain, and records are missing"
         if model.start != "stationary":
             return 'it needs a stationary start, but the model says start="any"'
-        values = state_values(model, query)
+        values = query.state_values(model.states)
         if isinstance(values, str):
             return values
         return unreliable(model) or _too_much(model, _in_common_units(values)[0], _depth(model, self.negligible))
@@ -110,35 +109,6 @@ class Worst:
     endings: tuple[Ending, Ending]
 
 
-def state_values(chain: MarkovChain, query: Query) -> tuple[int, ...] | str:
-    """Return what each state adds to the answer, shifted to begin at 0, or why that is not a whole number.
-
-    A sum with a step adds whole numbers of steps: those its grid places the states on, by its own rule.
-
-    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]])
-    >>> state_values(chain, Count(equals=1)), state_values(chain, Sum(bounds=(0, 1), step=0.125))
-    ((0, 1), (0, 8))
-    """
-    if isinstance(query, Count):
-        hits = [int(state in query.values) for state in chain.states]
-        return tuple(hit - min(hits) for hit in hits)
-    assert isinstance(query, Sum | Mean)
-    assert query.bounds is not None
-    low, high = query.bounds
-    words = [state for state in chain.states if isinstance(state, str)]
-    if words:
-        return f"the state {words[0]!r} is not a number, so the sum is not over the states"
-    numbers = [float(state) for state in chain.states]
-    if query.placement is not None:
-        placed = [query.placement.place(number) for number in numbers]
-        return tuple(place - min(placed) for place in placed)
-    clipped = [min(max(number, low), high) for number in numbers]
-    shifted = [number - min(clipped) for number in clipped]
-    if not all(number.is_integer() for number in shifted):
-        return "the state values are not whole numbers apart after clipping"
-    return tuple(int(number) for number in shifted)
-
-
 def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """Return the values divided by what they all have in common, and that: a fine grid costs nothing by itself.
 
@@ -147,15 +117,6 @@ def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
     """
     unit = math.gcd(*values) or 1
     return tuple(value // unit for value in values), unit
-
-
-def _sensitivity(query: Query) -> Fraction:
-    """Return what the noise is scaled to, in the units of `state_values`: the grid's own span, if there is a grid."""
-    if isinstance(query, Count):
-        return Fraction(1)
-    assert isinstance(query, Sum | Mean)
-    assert query.width is not None
-    return query.width if query.placement is None else Fraction(query.placement.span)
 
 
 def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
@@ -220,7 +181,7 @@ def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: 
     stretches: one adversary's; only its endings are looked at. Infinite where some density is too small for
     floating-point numbers.
     """
-    values, reach = state_values(chain, query), reach_of(chain)
+    values, reach = query.state_values(chain.states), reach_of(chain)
     assert not isinstance(values, str)
     values, unit = _in_common_units(values)
     nothing = Ending(0, None)
@@ -229,7 +190,7 @@ def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: 
     left, left_laws, left_rest = _endings(sides(chain)[0], values, depth, reach, stretches and stretches[0])
     right, right_laws, right_rest = _endings(sides(chain)[1], values, depth, reach, stretches and stretches[1])
     rest = left_rest + right_rest
-    scale = float_below(_sensitivity(query) / unit)
+    scale = float_below(query.parts_sensitivity / unit)
     fits = _fitting(left, right, reach if stretches is None else None)
     unknown = np.add.outer([ending.unknown for ending in left], [ending.unknown for ending in right])
     worst = Worst(0.0, None, (nothing, nothing))

@@ -1,0 +1,26 @@
+"""How the command line puts numbers into words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["counted", "listed"]
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number of things: "1 release", "2 releases"; `many` where that is not `one` with an s.
+
+    >>> counted(1, "release"), counted(2, "entry", "entries"), counted(0, "refusal")
+    ('1 release', '2 entries', 'no refusals')
+    """
+    return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """Return words as a list to read.
+
+    >>> listed(["mean"]), listed(["sum", "mean"]), listed(["count", "sum", "mean"], "or")
+    ('mean', 'sum and mean', 'count, sum or mean')
+    """
+    *most, final = words
+    return f"{', '.join(most)} {last} {final}" if most else final

@@ -1,0 +1,175 @@
+"""Queries that add up clipped values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Self
+
+from bayesdp._support import validation
+from bayesdp._support.validation import Scalar, brief
+from bayesdp.errors import QueryError
+from bayesdp.queries.placement import Placement
+from bayesdp.queries.query import Query
+
+__all__ = ["Clipped"]
+
+MOST_STEPS = 2**60
+
+ROUNDING_SLACK = Fraction(513, 512)
+"""Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
+
+
+@dataclass(frozen=True)
+class Clipped(Query):
+    """A query that adds values clipped to `bounds`.
+
+    step: values are rounded to this grid before they are added; a release fills it in (docs/frames.md). The bounds must
+          be a whole number of steps apart.
+    """
+
+    bounds: tuple[float, float] | None = None
+    step: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bounds is None:
+            raise QueryError(
+                f"a {self.kind} needs bounds=(low, high) to clip values to; without them one record could move the "
+                "answer without limit"
+            )
+        try:
+            low, high = self.bounds
+        except (TypeError, ValueError):
+            raise QueryError(f"bounds must be a pair (low, high), not {brief(self.bounds)}") from None
+        low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
+        if low >= high:
+            raise QueryError(f"bounds must be in order, low < high, not ({', '.join(_told_apart(low, high))})")
+        object.__setattr__(self, "bounds", (low, high))
+        if self.step is not None:
+            step = validation.positive("step", self.step, QueryError)
+            if self.privately_filtered and not 1 <= max(abs(low), abs(high), high - low) / step <= MOST_STEPS:
+                raise QueryError(f"a step of {step:g} does not fit values between {low:g} and {high:g}")
+            steps = (high - low) / step
+            if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
+                ends = ", ".join(_told_apart(low, high))
+                raise QueryError(
+                    f"bounds must be a whole number of steps apart, up to 2^60, but ({ends}) are {steps:g}"
+                )
+            object.__setattr__(self, "step", step)
+
+    @property
+    def clipped(self) -> Self:
+        return self
+
+    @property
+    def origin(self) -> float:
+        """Where the grid begins: at the lower bound, or at 0 if records may leave the sum."""
+        assert self.bounds is not None
+        return 0.0 if self.privately_filtered else self.bounds[0]
+
+    @property
+    def placement(self) -> Placement | None:
+        """Where values go on the grid before they are added; None if they are added as they are."""
+        assert self.bounds is not None
+        return None if self.step is None else Placement(*self.bounds, self.origin, self.step)
+
+    @property
+    def rounding(self) -> Fraction:
+        if self.step is None:
+            return Fraction(0)
+        low, high = self._ends
+        return ROUNDING_SLACK * Fraction(self.step) / (high - low)
+
+    @property
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        assert self.bounds is not None
+        return Fraction(self.bounds[0]), Fraction(self.bounds[1])
+
+    @property
+    def not_metric(self) -> str | None:
+        if self.privately_filtered:
+            return (
+                f"a {self.kind} filtered by a private attribute gains or loses a whole value when a record crosses the "
+                "filter; if the filter uses public attributes only, say public_filter=True"
+            )
+        return None
+
+    @property
+    def width(self) -> Fraction | None:
+        low, high = self._ends
+        return None if self.privately_filtered else high - low
+
+    @property
+    def sensitivity(self) -> float:
+        grid, unplaced = self.placement, self._unplaced
+        if self.privately_filtered and grid is not None:
+            return self._sensitivity_of(max(unplaced, Fraction(grid.step) * grid.span))
+        return self._sensitivity_of(unplaced)
+
+    @property
+    def parts_sensitivity(self) -> Fraction:
+        return self._unplaced if self.placement is None else Fraction(self.placement.span)
+
+    @property
+    def _unplaced(self) -> Fraction:
+        """How far replacing one record can move the sum of values that are clipped, but not yet placed on a grid."""
+        low, high = self._ends
+        return max(abs(low), abs(high), high - low) if self.privately_filtered else high - low
+
+    def possible(self, records: int) -> tuple[Fraction, Fraction]:
+        """Return the range of the answer; a filter, also a public one, may leave records out of a sum."""
+        low, high = (records * end for end in self._ends)
+        if self.where is not None and not self.averaged:
+            low, high = min(low, Fraction(0)), max(high, Fraction(0))
+        return self.worth(low, records), self.worth(high, records)
+
+    def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
+        """Return what each state adds; with a step, whole numbers of steps: where its grid places them.
+
+        >>> from bayesdp.queries import Sum
+        >>> Sum(bounds=(0, 1), step=0.125).state_values([0, 1])
+        (0, 8)
+        """
+        assert self.bounds is not None
+        low, high = self.bounds
+        words = [state for state in states if isinstance(state, str)]
+        if words:
+            return f"the state {words[0]!r} is not a number, so the sum is not over the states"
+        numbers = [float(state) for state in states]
+        if self.placement is not None:
+            placed = [self.placement.place(number) for number in numbers]
+            return tuple(place - min(placed) for place in placed)
+        clipped = [min(max(number, low), high) for number in numbers]
+        shifted = [number - min(clipped) for number in clipped]
+        if not all(number.is_integer() for number in shifted):
+            return "the state values are not whole numbers apart after clipping"
+        return tuple(int(number) for number in shifted)
+
+    def standing(self) -> Query:
+        """Return the sum of the same column, bounds and step, if the answer is ℓ1-private; else as any question.
+
+        >>> from bayesdp.queries import Mean, Sum
+        >>> Mean("height", bounds=(0, 100), size=5).standing() == Sum("height", bounds=(0, 100))
+        True
+        """
+        from bayesdp.queries.sum import Sum
+
+        return super().standing() if self.width is None else Sum(self.column, bounds=self.bounds, step=self.step)
+
+    @property
+    def description(self) -> str:
+        assert self.bounds is not None
+        name = self.column or "the values"
+        return self._about(f"the {self.kind} of {name}, clipped to {'–'.join(_told_apart(*self.bounds))}")
+
+
+def _told_apart(low: float, high: float) -> tuple[str, str]:
+    """Return two numbers as texts: rounded to 15 digits, or in full where they would look the same.
+
+    >>> _told_apart(0.0, 0.1 + 0.2), _told_apart(1e16, 1e16 + 2)
+    (('0', '0.3'), ('1e+16', '1.0000000000000002e+16'))
+    """
+    short = f"{low:.15g}", f"{high:.15g}"
+    return short if short[0] != short[1] or low == high else (repr(low), repr(high))

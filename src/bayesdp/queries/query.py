@@ -1,0 +1,275 @@
+"""What every question has: its column and filter, what is computed for it, and how noisy numbers become its answer.
+
+Sensitivities are *bounded*: one record's value is replaced, the number of records is fixed and public
+(docs/glossary.md). A query also knows whether its noisy answer is private in the ℓ1 metric, which the Gaussian theorems
+need and most queries are not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.validation import Scalar, brief, plain_number
+from bayesdp.errors import InvalidInputError, QueryError
+from bayesdp.rounding import float_above
+
+if TYPE_CHECKING:
+    from bayesdp.queries.clipped import Clipped
+    from bayesdp.queries.placement import Placement
+
+__all__ = ["Query", "Value", "query_from_dict"]
+
+Value = int | float | tuple[int, ...] | tuple[float, ...]
+"""An answer: a count, a sum or mean, or one number a cell."""
+
+
+@dataclass(frozen=True)
+class Query(Document):
+    """A question about one column, perhaps only about the records that pass a filter.
+
+    column:        the column or state expression asked about; None stands for "whatever the model speaks about".
+    where:         a filter expression; None asks about every record.
+    public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
+                   filter counts as private: it may depend on the very value that is protected.
+
+    A class that names its `kind` is registered under it: JSON and the command line know it from then on. What is
+    computed from the table is either counts (`cells_asked`, see `Counting`) or one sum of clipped values (`clipped`,
+    see `Clipped`). Noise is added to these whole numbers. Each number of the answer is what one of them is `worth`.
+    """
+
+    column: str | None = None
+    where: str | None = field(default=None, kw_only=True)
+    public_filter: bool = field(default=False, kw_only=True)
+
+    kind: ClassVar[str]
+
+    counts_values: ClassVar[bool] = False
+    """Whether records with certain values are counted."""
+
+    by_cell: ClassVar[bool] = False
+    """Whether the answer is a list, one number a cell."""
+
+    whole: ClassVar[bool] = False
+    """Whether the answer is in whole numbers."""
+
+    averaged: ClassVar[bool] = False
+    """Whether the answer is divided by the number of records it is about, which must then be public."""
+
+    _kinds: ClassVar[dict[str, type[Query]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" not in cls.__dict__:
+            return
+        known = Query._kinds.get(cls.kind)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise QueryError(f'there is a query of kind "{cls.kind}" already, {known.__module__}.{known.__qualname__}')
+        Query._kinds[cls.kind] = cls
+
+    @classmethod
+    def kinds(cls) -> Mapping[str, type[Query]]:
+        """Return every kind of query there is, by its name, in the order in which they were registered."""
+        return dict(Query._kinds)
+
+    def __post_init__(self) -> None:
+        if self.column is not None:
+            validation.text("column", self.column, QueryError)
+        if self.where is not None:
+            validation.text("where", self.where, QueryError)
+        if not isinstance(self.public_filter, bool):
+            raise QueryError(f"public_filter must be True or False, not {brief(self.public_filter)}")
+        if self.public_filter and self.where is None:
+            raise QueryError("public_filter describes a filter, but there is none; give where= or leave it out")
+
+    # What is asked
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The question in words: "the sum of height, clipped to 0–100"."""
+
+    @property
+    def privately_filtered(self) -> bool:
+        """Whether replacing a value may move its record in or out of the answer."""
+        return self.where is not None and not self.public_filter
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the query as a JSON object: its kind, and every field that was given."""
+        given = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"query": self.kind} | {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in given.items()
+            if value is not None and (name != "public_filter" or value)
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """Return what makes two questions the same one, however it is worded: entries of `to_dict`, in one spelling."""
+        return {
+            name: [*map(plain_number, value)] if isinstance(value, list) else value
+            for name, value in self.to_dict().items()
+        }
+
+    @classmethod
+    def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
+        """Return the entries that ask about these values, as --states names them; none if no values are counted."""
+        return {}
+
+    def _about(self, name: str) -> str:
+        return name + (f" where {self.where}" if self.where else "")
+
+    # What is computed, in whole numbers
+
+    def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
+        """Return the disjoint groups of values whose records are counted, one count a group; none if values are added.
+
+        That they are disjoint is checked against the kind of the column, before anything is charged.
+        """
+        return ()
+
+    @property
+    def clipped(self) -> Clipped | None:
+        """This query, if it adds up values that are clipped and placed on a grid, else None."""
+        return None
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """The values of the column that the query names."""
+        return tuple(value for cell in self.cells_asked() for value in cell)
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers the answer has."""
+        return len(self.cells_asked()) or 1
+
+    @property
+    def parts_sensitivity(self) -> Fraction:
+        """How far one replaced record can move what noise is added to, in ℓ1: the counts, or the sum in its steps.
+
+        A record leaves one cell and enters another, which are disjoint.
+        """
+        return Fraction(min(2, len(self.cells_asked())))
+
+    # From noisy whole numbers to the answer
+
+    def worth(self, amount: Fraction, records: int) -> Fraction:
+        """Return what an amount of the counts or of the sum is worth in the answer about `records` records: the same.
+
+        Override it for an answer in another unit: it must be proportional to the amount and positive. Noise, accuracy
+        and the range of possible answers follow.
+        """
+        return amount
+
+    def assembled(self, noisy: Sequence[int], placement: Placement | None, records: int) -> Value:
+        """Return the answer that noisy whole numbers stand for.
+
+        placement: the grid of a sum.
+        records:   a public number: how many records the question is about; with a private filter, how many it may be.
+        """
+        totals = [Fraction(part) if placement is None else placement.total(part, records) for part in noisy]
+        numbers = [self.worth(total, records) for total in totals]
+        if self.whole and all(number.denominator == 1 for number in numbers):
+            counts = tuple(map(int, numbers))
+            return counts if self.by_cell else counts[0]
+        cells = tuple(map(float, numbers))
+        return cells if self.by_cell else cells[0]
+
+    def checked_value(self, value: object) -> Value:
+        """Return an answer read from JSON: a whole number, a number, or one of them for every cell."""
+        cells = tuple(validation.items("value", value)) if self.by_cell else (value,)
+        if len(cells) != self.dimension:
+            raise InvalidInputError(f"value must have {self.dimension} cells, not {len(cells)}")
+        numbers = tuple(validation.number("value", cell) for cell in cells)
+        if not self.whole:
+            return numbers if self.by_cell else numbers[0]
+        counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
+        if len(counts) < len(cells):
+            raise InvalidInputError(f"value must be whole, not {brief(value)}")
+        return counts if self.by_cell else counts[0]
+
+    def possible(self, records: int) -> tuple[Fraction, Fraction]:
+        """Return the smallest and the largest answer (cell) that `records` records can give: counts, unless it adds."""
+        return Fraction(0), self.worth(Fraction(records), records)
+
+    @property
+    def public_size(self) -> int | None:
+        """Over how many records the answer is said to be averaged; None if that was left out, or is not asked."""
+        return None
+
+    def of_size(self, records: int) -> Query:
+        """Return the query with the number of records it is about; RecordsError if it is not about that many."""
+        return self
+
+    # What it reveals
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """How far one replaced record can move the answer, in ℓ1, rounded up."""
+
+    def _sensitivity_of(self, total: Fraction) -> float:
+        """Return how far the answer moves if the counts or the sum move by `total`."""
+        return float_above(self.worth(total, 1))
+
+    @property
+    def not_metric(self) -> str | None:
+        """Why the noisy answer is not ℓ1-metric-private, or None if it is."""
+        return f"a {self.kind} jumps when a value crosses into or out of what is counted, however small its move"
+
+    @property
+    def width(self) -> Fraction | None:
+        """The exact clipping width M if τ-DP noise makes the answer (τ/M)·ℓ1-private, else None."""
+        return None
+
+    @property
+    def rounding(self) -> Fraction:
+        """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
+        return Fraction(0)
+
+    def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
+        """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.
+
+        In the units of `parts_sensitivity`.
+        """
+        return f"it is not known what a state adds to a {self.kind}"
+
+    def standing(self) -> Query:
+        """Return the question that stands for all those whose τ's may be added up to one total in a ledger.
+
+        A theorem sees of a clipped sum its column, bounds and step, and of everything else the column only: there a sum
+        over a private filter stands for any question.
+
+        >>> from bayesdp.queries import Count
+        >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
+        True
+        """
+        from bayesdp.queries.sum import Sum
+
+        return Sum(self.column, bounds=(0.0, 1.0), where="any question")
+
+
+def query_from_dict(document: object) -> Query:
+    """Read a query from its JSON object.
+
+    Raises QueryError for an unknown kind or entry, and for everything the query itself refuses.
+
+    >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
+    Sum(column='height', where=None, public_filter=False, bounds=(0.0, 100.0), step=None)
+    """
+    if not isinstance(document, Mapping):
+        raise QueryError(f"a query must be a JSON object, not {brief(document)}")
+    kinds = Query.kinds()
+    entries = dict(document)
+    kind = entries.pop("query", None)
+    if not isinstance(kind, str) or kind not in kinds:
+        raise QueryError(f'"query" must be one of {", ".join(sorted(kinds))}, not {brief(kind)}')
+    known = {item.name for item in fields(kinds[kind])}
+    for key in entries:
+        if key not in known:
+            raise QueryError(f'a {kind} has no "{key}"; it knows {", ".join(sorted(known))}')
+    return kinds[kind](**entries)
