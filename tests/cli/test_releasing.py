@@ -208,8 +208,8 @@ def test_budget_show_says_who_answers_for_what(given: list[str], capsys: pytest.
     more = {"diagnosis": {"verdict": "violated", "p": 0.01}, "accepted": "a pilot study", "by": "Ada"}
     with Ledger("budget.db") as ledger:
         account = ledger.account("steps", model={"type": "independent"}, description={}, budget=1.0)
-        account.charge(lambda state: Charge("q", "count", count, 0.25, details | more))
-        account.charge(lambda state: Charge("r", "count", count, 0.25, details))
+        charges = Charge("q", "count", count, 0.25, details | more), Charge("r", "count", count, 0.25, details)
+        account.charge((), lambda state: charges)
     first, second = shown(capsys)["releases"]
     assert (first["diagnosis"], first["accepted"], first["by"]) == ("violated", "a pilot study", "Ada")
     assert (second["diagnosis"], second["accepted"], second["by"], second["value"]) == (None, None, None, None)

@@ -51,7 +51,7 @@ class Expected:
 def step(account: Account, ledger: Ledger, expected: Expected, name: str, argument: Any) -> None:
     if name == "charge":
         charges = tuple(Charge(key, key, {"key": key}, tau) for key, tau in argument)
-        receipts = account.charge(lambda state: charges)
+        receipts = account.charge(KEYS, lambda state: charges)
         for charge, receipt in zip(charges, receipts, strict=True):
             expected.totals[charge.key] = expected.totals.get(charge.key, Fraction(0)) + Fraction(charge.tau)
             expected.open.append((charge.key, receipt))
@@ -74,7 +74,7 @@ def step(account: Account, ledger: Ledger, expected: Expected, name: str, argume
         expected.budget = argument
     elif name == "fail":
         with pytest.raises(ZeroDivisionError):
-            account.charge(lambda state: Charge("count", "count", {"key": "count"}, 1 / 0))
+            account.charge((), lambda state: (Charge("count", "count", {"key": "count"}, 1 / 0),))
 
 
 def interleave(ledger: Ledger, names: list[str], steps: list[tuple[int, tuple[str, Any]]]) -> None:
@@ -82,9 +82,9 @@ def interleave(ledger: Ledger, names: list[str], steps: list[tuple[int, tuple[st
     expected = [Expected(1.0) for _ in names]
     for place, (name, argument) in steps:
         step(accounts[place], ledger, expected[place], name, argument)
-        expected[place].check(accounts[place].state())
+        expected[place].check(accounts[place].state(*KEYS))
     for account, model in zip(accounts, expected, strict=True):
-        model.check(account.state())
+        model.check(account.state(*KEYS))
     heads = [(receipt.entry, receipt.head) for model in expected for receipt in model.receipts]
     assert ledger.verify(heads).problems == ()
 

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +23,23 @@ def count(tau: float = 0.5, question: str = "q", **details: object) -> Charge:
     return Charge(question, "count", COUNT, tau, details)
 
 
-def refusing(state: State) -> Charge:
+def charged(account: Account, charge: Charge) -> Receipt:
+    (receipt,) = account.charge((), lambda state: (charge,))
+    return receipt
+
+
+def seen_in_a_charge(account: Account, *questions: str) -> State:
+    states: list[State] = []
+
+    def decide(state: State) -> tuple[Charge, ...]:
+        states.append(state)
+        return ()
+
+    assert account.charge(questions, decide) == ()
+    return states[0]
+
+
+def refusing(state: State) -> tuple[Charge, ...]:
     raise BudgetError(1.0, state.budget)
 
 
@@ -37,7 +52,7 @@ def test_a_new_account_has_its_budget_and_nothing_spent(account: Account) -> Non
 
 
 def test_a_charge_is_seen_by_everyone_once_its_receipt_is_there(account: Account, url: str) -> None:
-    receipt = account.charge(lambda state: count(0.5, epsilon=1.0))
+    receipt = charged(account, count(0.5, epsilon=1.0))
     assert receipt.entry == 2
     assert receipt.head == receipt.state.head
     other = Ledger(url, create=False)
@@ -49,8 +64,8 @@ def test_a_charge_is_seen_by_everyone_once_its_receipt_is_there(account: Account
 
 def test_taus_of_one_key_are_added_exactly_and_rounded_up(account: Account) -> None:
     for _ in range(10):
-        account.charge(lambda state: count(0.1))
-    account.charge(lambda state: Charge("q", "sum", {"query": "sum"}, 1.0))
+        charged(account, count(0.1))
+    charged(account, Charge("q", "sum", {"query": "sum"}, 1.0))
     counted, summed = account.state().totals
     assert Fraction(counted.tau) >= 10 * Fraction(0.1) > Fraction(math.nextafter(counted.tau, 0))
     assert (summed.key, summed.tau) == ("sum", 1.0)
@@ -58,32 +73,39 @@ def test_taus_of_one_key_are_added_exactly_and_rounded_up(account: Account) -> N
 
 
 def test_a_key_stands_for_one_query(account: Account) -> None:
-    account.charge(lambda state: count())
+    charged(account, count())
     before = account.state()
     with pytest.raises(LedgerError, match="another query already"):
-        account.charge(lambda state: Charge("q", "count", {"query": "sum"}, 0.5))
+        charged(account, Charge("q", "count", {"query": "sum"}, 0.5))
     assert account.state() == before
 
 
 def test_what_decide_raises_passes_through_and_nothing_is_written(account: Account) -> None:
-    def refuse(state: State) -> Charge:
+    def refuse(state: State) -> tuple[Charge, ...]:
         raise BudgetError(3.0, state.budget)
 
     before = account.state()
     with pytest.raises(BudgetError, match="remaining 2"):
-        account.charge(refuse)
+        account.charge((), refuse)
     assert account.state() == before
 
 
-@pytest.mark.parametrize("decision", [None, {"value": 1}, (), ("a", "b"), 0, "stored"])
-def test_anything_but_a_charge_is_returned_and_nothing_is_written(account: Account, decision: object) -> None:
+def test_no_charges_are_no_receipts_and_nothing_is_written(account: Account) -> None:
     before = account.state()
-    assert account.charge(lambda state: decision) is decision
+    assert account.charge(["q"], lambda state: ()) == ()
+    assert account.state() == before
+
+
+@pytest.mark.parametrize("decision", [None, {"value": 1}, ("a", "b"), 0, "stored", count(), iter([count()])])
+def test_a_decision_is_a_tuple_of_charges(account: Account, decision: Any) -> None:
+    before = account.state()
+    with pytest.raises(InvalidInputError, match="a tuple of charges"):
+        account.charge((), lambda state: decision)
     assert account.state() == before
 
 
 def test_several_charges_are_made_together(account: Account) -> None:
-    receipts = account.charge(lambda state: (count(0.5, "a"), count(0.25, "b")))
+    receipts = account.charge((), lambda state: (count(0.5, "a"), count(0.25, "b")))
     assert [receipt.entry for receipt in receipts] == [2, 3]
     assert receipts[0].state == receipts[1].state == account.state()
     assert receipts[0].head != receipts[1].head == account.state().head
@@ -92,31 +114,65 @@ def test_several_charges_are_made_together(account: Account) -> None:
         account.answer(receipt, {"value": receipt.entry})
     assert account.answers("a") == ({"value": 2},)
     listed: Any = [count(0.5, "c")]
-    assert [receipt.entry for receipt in account.charge(lambda state: listed)] == [6]
+    assert [receipt.entry for receipt in account.charge((), lambda state: listed)] == [6]
 
 
 def test_several_charges_are_made_all_or_none(account: Account) -> None:
     before = account.state()
     with pytest.raises(InvalidInputError, match="JSON"):
-        account.charge(lambda state: (count(), Charge("q", "k", {"value": math.nan}, 0.5)))
+        account.charge((), lambda state: (count(), Charge("q", "k", {"value": math.nan}, 0.5)))
     mixed: Any = (count(), "an answer")
-    with pytest.raises(InvalidInputError, match="a tuple of charges only"):
-        account.charge(lambda state: mixed)
+    with pytest.raises(InvalidInputError, match="a tuple of charges"):
+        account.charge((), lambda state: mixed)
     assert account.state() == before
 
 
 def test_answers_are_found_by_their_question_newest_first(account: Account) -> None:
     for value in (1, 2):
-        account.answer(account.charge(lambda state: count(question="asked")), {"value": value})
-    account.answer(account.charge(lambda state: count(question="else")), {"value": 3})
+        account.answer(charged(account, count(question="asked")), {"value": value})
+    account.answer(charged(account, count(question="else")), {"value": 3})
     assert account.answers("asked") == ({"value": 2}, {"value": 1})
     assert account.answers("never") == ()
-    assert account.state().answers("asked") == account.answers("asked")
-    assert account.charge(lambda state: state.answers("asked")[0]) == {"value": 2}
+    assert account.state("asked").answers("asked") == account.answers("asked")
+
+
+def test_a_decision_is_handed_the_answers_and_unanswered_charges_of_its_questions(account: Account) -> None:
+    account.answer(charged(account, count(question="asked")), {"value": 1})
+    charged(account, count(question="lost"))
+    state = seen_in_a_charge(account, "asked", "lost", "new")
+    assert state == account.state("asked", "lost", "new")
+    assert {question: state.answers(question) for question in ("asked", "lost", "new")} == {
+        "asked": ({"value": 1},),
+        "lost": (),
+        "new": (),
+    }
+    assert state.unanswered("lost") is not None
+    assert state.unanswered("asked") is state.unanswered("new") is None
+
+
+def test_a_state_knows_of_no_question_that_was_not_looked_up(account: Account) -> None:
+    charged(account, count(question="asked"))
+    for ask in (account.state("else").answers, account.state("else").unanswered, account.state().answers):
+        with pytest.raises(InvalidInputError, match="'asked' was not among those looked up"):
+            ask("asked")
+    before = account.state()
+    with pytest.raises(InvalidInputError, match="'asked' was not among"):
+        account.charge(["else"], lambda state: () if state.answers("asked") else (count(),))
+    assert account.state() == before
+
+
+def test_a_state_is_plain_values_that_stay_as_they_are(account: Account) -> None:
+    state = account.state("asked")
+    account.answer(charged(account, count(question="asked")), {"value": 1})
+    assert state.answers("asked") == ()
+    for values in (state.answered, state.pending):
+        with pytest.raises(TypeError):
+            values["asked"] = ()  # type: ignore[index]
+    assert not any(callable(value) for value in vars(state).values())
 
 
 def test_answers_belong_to_their_data_set(account: Account, ledger: Ledger) -> None:
-    account.answer(account.charge(lambda state: count()), {"value": 1})
+    account.answer(charged(account, count()), {"value": 1})
     other = ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
     assert other.answers("q") == ()
     assert other.state().totals == ()
@@ -124,7 +180,7 @@ def test_answers_belong_to_their_data_set(account: Account, ledger: Ledger) -> N
 
 
 def test_a_charge_has_one_answer(account: Account, ledger: Ledger) -> None:
-    receipt = account.charge(lambda state: count())
+    receipt = charged(account, count())
     head = account.answer(receipt, MappingProxyType({"value": 1, "inner": MappingProxyType({"a": (1, 2)})}))
     assert head == account.state().head
     with pytest.raises(LedgerError, match="has its answer already"):
@@ -134,7 +190,7 @@ def test_a_charge_has_one_answer(account: Account, ledger: Ledger) -> None:
 
 
 def test_an_answer_needs_a_receipt_of_this_account(account: Account, ledger: Ledger) -> None:
-    receipt = account.charge(lambda state: count())
+    receipt = charged(account, count())
     other = ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
     forged = [
         Receipt(1, receipt.head, receipt.state),
@@ -161,15 +217,15 @@ def test_the_first_charge_can_open_the_account(ledger: Ledger) -> None:
     first, second, other = later(), later(), later(size=2)
     assert first.state() == second.state()
     assert (first.state().budget, first.state().charges, first.answers("q")) == (2.0, 0, ())
-    assert first.charge(lambda state: "nothing") == "nothing"
+    assert first.charge(["q"], lambda state: ()) == ()
     with pytest.raises(BudgetError):
-        first.charge(refusing)
+        first.charge((), refusing)
     assert ledger.datasets() == ()
     assert ledger.entries() == ()
-    assert first.charge(lambda state: count()).entry == 2
+    assert charged(first, count()).entry == 2
     assert second.state() == first.state()
-    assert second.charge(lambda state: count()).entry == 3
-    for use in (other.state, lambda: other.charge(lambda state: count())):
+    assert charged(second, count()).entry == 3
+    for use in (other.state, lambda: charged(other, count())):
         with pytest.raises(LedgerError, match="another model"):
             use()
     assert [entry.kind for entry in ledger.entries()] == ["open", "charge", "charge"]
@@ -251,7 +307,7 @@ HOSTILE = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_may_contain_anything_that_can_be_printed(ledger: Ledger, name: str) -> None:
     account = ledger.account(name, model={name: name}, description={name: [name]}, budget=1.0)
-    receipt = account.charge(lambda state: Charge(name, name, {name: name}, 0.5, {name: name}))
+    receipt = charged(account, Charge(name, name, {name: name}, 0.5, {name: name}))
     account.answer(receipt, {name: name})
     ledger.lower(name, 0.5, reason=name)
     assert ledger.datasets() == (name,)
@@ -274,8 +330,8 @@ def test_names_that_cannot_be_stored_are_refused(account: Account, ledger: Ledge
         lambda: ledger.state(name),
         lambda: ledger.lower(name, 1.0),
         lambda: account.answers(name),
-        lambda: account.charge(lambda state: Charge(name, "key", {}, 0.5)),
-        lambda: account.charge(lambda state: Charge("question", name, {}, 0.5)),
+        lambda: charged(account, Charge(name, "key", {}, 0.5)),
+        lambda: charged(account, Charge("question", name, {}, 0.5)),
     ]
     for attempt in attempts:
         with pytest.raises(InvalidInputError):
@@ -289,19 +345,19 @@ def test_a_tau_is_positive_and_finite(tau: Any) -> None:
         count(tau)
 
 
-def large(tau: float, state: State) -> Charge:
+def large(tau: float) -> Charge:
     return Charge("q", "large", {}, tau)
 
 
 def test_the_smallest_and_the_largest_tau_are_kept_exactly(account: Account, ledger: Ledger) -> None:
-    account.charge(lambda state: count(5e-324))
-    account.charge(lambda state: count(1.0))
+    charged(account, count(5e-324))
+    charged(account, count(1.0))
     assert account.state().totals[0].tau == math.nextafter(1.0, 2)
-    account.charge(partial(large, sys.float_info.max))
+    charged(account, large(sys.float_info.max))
     before = account.state()
     for tau in (5e-324, 1.0, sys.float_info.max):
         with pytest.raises(LedgerError, match="too large"):
-            account.charge(partial(large, tau))
+            charged(account, large(tau))
     assert account.state() == before
     assert ledger.verify().ok
 
@@ -314,11 +370,11 @@ CIRCULAR["self"] = CIRCULAR
     "body", [{"x": math.nan}, {"x": {1, 2}}, {"x": "\ud800"}, [1], "text", None, CIRCULAR, {(): 1}]
 )
 def test_what_is_no_json_object_is_refused(account: Account, ledger: Ledger, body: Any) -> None:
-    receipt = account.charge(lambda state: count())
+    receipt = charged(account, count())
     attempts: list[Callable[[], object]] = [
         lambda: account.answer(receipt, body),
-        lambda: account.charge(lambda state: Charge("q", "other", body, 0.5)),
-        lambda: account.charge(lambda state: Charge("q", "count", COUNT, 0.5, body)),
+        lambda: charged(account, Charge("q", "other", body, 0.5)),
+        lambda: charged(account, Charge("q", "count", COUNT, 0.5, body)),
         lambda: ledger.account("new", model=body, description={}, budget=1.0),
         lambda: ledger.account("new", model={}, description=body, budget=1.0),
     ]
@@ -329,7 +385,7 @@ def test_what_is_no_json_object_is_refused(account: Account, ledger: Ledger, bod
 
 
 def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> None:
-    receipt = account.charge(lambda state: count(0.5, epsilon=1.0))
+    receipt = charged(account, count(0.5, epsilon=1.0))
     account.answer(receipt, {"value": 41})
     exported = json.loads(json.dumps(ledger.export(), allow_nan=False))
     assert (exported["kind"], exported["schema"]) == ("ledger", 1)
@@ -342,18 +398,18 @@ def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> N
             "totals": [{"key": "count", "query": COUNT, "tau": 0.5}],
         }
     ]
-    opened, charged, answered = exported["entries"]
-    seals = [entry["body"].pop("account") for entry in (opened, charged)]
+    opened, charge, answered = exported["entries"]
+    seals = [entry["body"].pop("account") for entry in (opened, charge)]
     assert len(set(seals)) == 2
     assert opened["body"] == {"budget": 2.0, "description": DESCRIPTION, "model": MODEL}
-    assert charged["body"] == {"details": {"epsilon": 1.0}, "key": "count", "query": COUNT, "tau": 0.5}
+    assert charge["body"] == {"details": {"epsilon": 1.0}, "key": "count", "query": COUNT, "tau": 0.5}
     assert (answered["body"], answered["charge"], answered["question"]) == ({"value": 41}, 2, "q")
     assert opened["timestamp"].endswith("+00:00")
 
 
 def test_entries_can_be_chosen(account: Account, ledger: Ledger) -> None:
     ledger.account("other", model=MODEL, description=OTHER, budget=1.0)
-    account.charge(lambda state: count())
+    charged(account, count())
     assert [entry.number for entry in ledger.entries()] == [1, 2, 3]
     assert [entry.number for entry in ledger.entries("steps")] == [1, 3]
     assert [entry.dataset for entry in ledger.entries(kind="open")] == ["steps", "other"]
@@ -368,7 +424,7 @@ def test_a_closed_ledger_answers_nothing(account: Account, ledger: Ledger) -> No
         ledger.verify,
         ledger.export,
         account.state,
-        lambda: account.charge(lambda state: count()),
+        lambda: charged(account, count()),
     ):
         with pytest.raises(LedgerError, match="closed"):
             ask()
@@ -376,7 +432,11 @@ def test_a_closed_ledger_answers_nothing(account: Account, ledger: Ledger) -> No
 
 
 def test_reading_inside_a_decision_sees_the_account_before_it(account: Account) -> None:
-    assert account.charge(lambda state: account.state() == state) is True
+    def decide(state: State) -> tuple[Charge, ...]:
+        assert account.state() == state
+        return (count(),)
+
+    assert len(account.charge((), decide)) == 1
 
 
 def test_fingerprints_do_not_depend_on_the_order_of_keys() -> None:

@@ -22,17 +22,17 @@ def open_account(ledger: Ledger, name: str, records: int = 9, **options: object)
     return ledger.account(name, **given)  # type: ignore[arg-type]
 
 
-def count(state: State) -> Charge:
-    return Charge("q", "count", {"query": "count"}, 0.5)
+def count(state: State) -> tuple[Charge, ...]:
+    return (Charge("q", "count", {"query": "count"}, 0.5),)
 
 
 @pytest.mark.parametrize("name", [CAFE, "cafe\u0301", f"  {CAFE}\t", f"{CAFE}\n", f"\u00a0{CAFE}\u3000"])
 def test_a_name_is_normalised_and_trimmed_wherever_it_enters(ledger: Ledger, name: str) -> None:
     account = open_account(ledger, CAFE)
-    account.charge(count)
+    account.charge((), count)
     again = open_account(ledger, name)
     assert again.dataset == CAFE
-    again.charge(count)
+    again.charge((), count)
     assert ledger.state(name) == account.state()
     assert ledger.lower(name, 1.0).dataset == CAFE
     assert ledger.raise_budget(name, 1.5, reason="agreed").dataset == CAFE
@@ -47,7 +47,7 @@ def test_an_account_is_opened_under_the_normalised_name(ledger: Ledger) -> None:
     for at_once in (True, False):
         account = open_account(ledger, " cafe\u0301 ", at_once=at_once)
         assert account.dataset == CAFE
-        account.charge(count)
+        account.charge((), count)
     assert {entry.dataset for entry in ledger.entries()} == {CAFE}
 
 
@@ -111,7 +111,7 @@ def test_a_table_that_has_an_account_gets_no_second_one_by_accident(ledger: Ledg
     for differs in ({"records": 10}, {"model": {"type": "arbitrary", "size": 2}}):
         open_account(ledger, f"other {differs}", **differs)
     account = open_account(ledger, "other", separate_because="of another year", at_once=at_once)
-    account.charge(count)
+    account.charge((), count)
     assert ledger.entries("other", "open")[0].content()["separate_because"] == "of another year"
     assert open_account(ledger, "other").state().charges == 1, "what is open needs no reason again"
     assert ledger.verify().ok
@@ -125,8 +125,8 @@ def test_a_reason_is_a_text(ledger: Ledger, reason: object) -> None:
 
 def test_of_two_names_for_one_table_only_the_first_charge_opens_an_account(ledger: Ledger) -> None:
     first, second = (open_account(ledger, name, at_once=False) for name in ("steps", "other"))
-    first.charge(count)
-    for use in (second.state, lambda: second.charge(count), second.open):
+    first.charge((), count)
+    for use in (second.state, lambda: second.charge((), count), second.open):
         with pytest.raises(LedgerError, match="looks like 'steps'"):
             use()
     assert ledger.datasets() == ("steps",)
@@ -148,7 +148,7 @@ def test_an_account_is_opened_on_purpose_once(ledger: Ledger) -> None:
     for again in (account, open_account(ledger, "steps"), open_account(ledger, "steps", at_once=False)):
         with pytest.raises(LedgerError, match="has an account already"):
             again.open()
-    assert account.charge(count).entry == 2
+    assert account.charge((), count)[0].entry == 2
 
 
 def test_a_model_is_checked_before_anything_else_is_known(ledger: Ledger) -> None:
@@ -188,12 +188,12 @@ def test_names_of_older_ledgers_are_found(ledger: Ledger) -> None:
     for name in (old, CAFE, f" {CAFE}"):
         account = open_account(ledger, name)
         assert account.dataset == old
-        account.charge(count)
+        account.charge((), count)
         assert ledger.state(name).charges == len(ledger.entries(name, "charge"))
     assert ledger.datasets() == (old,)
     hidden = "te\u200bam"
     old_account(ledger, hidden, 8)
-    assert open_account(ledger, hidden, records=8).charge(count).state.dataset == hidden
+    assert open_account(ledger, hidden, records=8).charge((), count)[0].state.dataset == hidden
     with pytest.raises(LedgerError, match="but it has 'te\\\\u200bam'"):
         open_account(ledger, "team", records=7)
 

@@ -55,7 +55,7 @@ def test_an_old_ledger_goes_on_and_is_sealed_from_then_on(path: Path) -> None:
         account = ledger.account(HEIGHT, model=MODEL, description={"records": 9}, budget=None)
         assert account.dataset == unicodedata.normalize("NFD", HEIGHT)
         assert "bayesdp_entries_changes" not in indices(path)
-        account.charge(lambda state: Charge("s", "count", SPENT, 0.5))
+        account.charge((), lambda state: (Charge("s", "count", SPENT, 0.5),))
         assert "bayesdp_entries_changes" in indices(path)
         assert "account" in ledger.entries(HEIGHT, "charge")[-1].content()
         assert account.state().charges == 3
@@ -87,7 +87,7 @@ def test_an_old_account_that_was_edited_is_found(path: Path, statement: str) -> 
         account = ledger.account(HEIGHT, model=MODEL, description={"records": 9}, budget=None)
         with closing(sqlite3.connect(path)) as database, database:
             database.execute(statement)
-        for use in (account.state, lambda: account.charge(lambda state: Charge("s", "count", SPENT, 0.5))):
+        for use in (account.state, lambda: account.charge((), lambda state: (Charge("s", "count", SPENT, 0.5),))):
             with pytest.raises(LedgerError, match="damaged"):
                 use()
         assert len(ledger.entries(kind="open")) == 3

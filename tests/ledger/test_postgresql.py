@@ -38,8 +38,8 @@ def open_account(address: str) -> Account:
     return Ledger(address).account("steps", model={}, description={}, budget=100.0)
 
 
-def count(state: State) -> Charge:
-    return Charge("q", "count", {}, 0.5)
+def count(state: State) -> tuple[Charge, ...]:
+    return (Charge("q", "count", {}, 0.5),)
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_missing_ledger_is_not_created_unasked(address: str) -> None:
 def test_a_ledger_lives_beside_other_tables(address: str) -> None:
     with psycopg.connect(address) as connection:
         connection.execute("CREATE TABLE entries (a int)")
-    assert open_account(address).charge(count).entry == 2
+    assert open_account(address).charge((), count)[0].entry == 2
     assert Ledger(address.replace("postgresql:", "postgresql+psycopg:")).state("steps").charges == 1
 
 
@@ -71,15 +71,15 @@ def test_another_schema_is_refused(address: str) -> None:
 def test_a_connection_lost_while_deciding_charges_nothing(address: str) -> None:
     account = open_account(address)
 
-    def decide(state: State) -> Charge:
+    def decide(state: State) -> tuple[Charge, ...]:
         with psycopg.connect(address) as connection:
             connection.execute(TERMINATE)
         return count(state)
 
     with pytest.raises(LedgerError, match=r"terminat|closed|lost"):
-        account.charge(decide)
+        account.charge((), decide)
     assert account.state().entries == 1
-    assert account.charge(count).entry == 2
+    assert account.charge((), count)[0].entry == 2
 
 
 @pytest.mark.slow
@@ -89,9 +89,9 @@ def test_a_ledger_locked_for_too_long_is_an_error(address: str, monkeypatch: pyt
     with psycopg.connect(address) as connection:
         connection.execute("SELECT * FROM bayesdp_ledger FOR UPDATE")
         with pytest.raises(LedgerError, match=r"lock timeout \(waited 1 seconds"):
-            account.charge(count)
+            account.charge((), count)
         assert account.state().charges == 0
-    assert account.charge(count).entry == 2
+    assert account.charge((), count)[0].entry == 2
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_a_ledger_without_the_right_to_write_is_an_error(address: str) -> None:
     reader = open_account(address.replace("postgres@", "reader@"))
     assert reader.state().charges == 0
     with pytest.raises(LedgerError, match="permission denied"):
-        reader.charge(count)
+        reader.charge((), count)
 
 
 @pytest.mark.slow
@@ -122,14 +122,14 @@ def test_an_old_account_is_charged_by_somebody_who_may_not_make_its_index(addres
         connection.execute("UPDATE bayesdp_entries SET body = %s, hash = %s", (old.body, old.hash))
         connection.execute("UPDATE bayesdp_ledger SET head = %s", (old.hash,))
     writer = open_account(address.replace("postgres@", "writer@"))
-    assert writer.charge(count).entry == 2
-    assert writer.charge(count).state.charges == 2
+    assert writer.charge((), count)[0].entry == 2
+    assert writer.charge((), count)[0].state.charges == 2
     ledger = Ledger(address)
     assert ledger.verify().ok
     with psycopg.connect(address) as connection:
         connection.execute("UPDATE bayesdp_accounts SET budget = 1000")
     with pytest.raises(LedgerError, match="not what its entries add up to"):
-        writer.charge(count)
+        writer.charge((), count)
 
 
 @pytest.mark.slow

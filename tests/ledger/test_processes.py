@@ -44,14 +44,14 @@ def open_account(ledger: Ledger, budget: float, *, at_once: bool = True) -> Acco
     return ledger.account("steps", model=model, description=description, budget=budget, at_once=at_once)
 
 
-def spending(tau: float) -> Callable[[State], Charge]:
+def spending(tau: float) -> Callable[[State], tuple[Charge, ...]]:
     """Return a decision that charges τ unless the sum of all τ's would pass the budget."""
 
-    def decide(state: State) -> Charge:
+    def decide(state: State) -> tuple[Charge, ...]:
         spent = exact_sum(total.tau for total in state.totals)
         if spent + Fraction(tau) > Fraction(state.budget):
             raise BudgetError(tau, state.budget - float(spent))
-        return Charge("q", "count", {"query": "count"}, tau)
+        return (Charge("q", "count", {"query": "count"}, tau),)
 
     return decide
 
@@ -66,7 +66,7 @@ def contend(ledger: Ledger, folder: Path, workers: int, charges: int) -> None:
         draw, heads, refused = random.Random(number), [], 0
         for _ in range(charges):
             try:
-                receipt = account.charge(spending(tau))
+                (receipt,) = account.charge((), spending(tau))
             except BudgetError:
                 refused += 1
             else:
@@ -100,7 +100,7 @@ def test_many_processes_may_create_the_same_ledger(url: str, at_once: bool) -> N
     def work() -> None:
         time.sleep(max(0.0, moment - time.time()))
         with Ledger(url) as ledger:
-            open_account(ledger, 2.0, at_once=at_once).charge(spending(0.125))
+            open_account(ledger, 2.0, at_once=at_once).charge((), spending(0.125))
 
     assert all_end_well([fork(work) for _ in range(16)])
     with Ledger(url, create=False) as ledger:
@@ -113,11 +113,12 @@ def test_many_processes_may_create_the_same_ledger(url: str, at_once: bool) -> N
 
 def test_a_fork_shares_no_connection(ledger: Ledger) -> None:
     account = open_account(ledger, 10.0)
-    account.charge(spending(0.125))
+    account.charge((), spending(0.125))
 
     def work() -> None:
         for _ in range(5):
-            account.answer(account.charge(spending(0.125)), {"value": 1})
+            (receipt,) = account.charge((), spending(0.125))
+            account.answer(receipt, {"value": 1})
 
     children = [fork(work) for _ in range(3)]
     work()
@@ -130,26 +131,26 @@ def test_a_crash_between_charge_and_answer_leaves_the_charge(ledger: Ledger) -> 
     account = open_account(ledger, 1.0)
 
     def work() -> None:
-        account.charge(spending(0.75))
+        account.charge((), spending(0.75))
         os.kill(os.getpid(), signal.SIGKILL)
 
     os.waitpid(fork(work), 0)
     assert account.state().totals[0].tau == 0.75
     assert account.answers("q") == ()
     with pytest.raises(BudgetError):
-        account.charge(spending(0.75))
+        account.charge((), spending(0.75))
     assert ledger.verify().ok
 
 
 def test_a_crash_while_deciding_leaves_nothing_and_frees_the_ledger(ledger: Ledger) -> None:
     account = open_account(ledger, 1.0)
 
-    def decide(state: State) -> Charge:
+    def decide(state: State) -> tuple[Charge, ...]:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
-    os.waitpid(fork(lambda: print(account.charge(decide))), 0)
-    assert account.charge(spending(0.75)).entry == 2
+    os.waitpid(fork(lambda: print(account.charge((), decide))), 0)
+    assert account.charge((), spending(0.75))[0].entry == 2
     assert ledger.verify().ok
 
 
@@ -171,7 +172,7 @@ def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path
         account = open_account(Ledger(url), budget)
         while True:
             try:
-                receipt = account.charge(spending(TAU))
+                (receipt,) = account.charge((), spending(TAU))
             except BudgetError:
                 time.sleep(0.01)
                 continue
@@ -200,7 +201,7 @@ def test_processes_killed_at_any_moment_never_overspend(url: str, tmp_path: Path
         answers = ledger.entries("steps", "answer")
         assert {entry.charge for entry in answers} <= {number for number, _ in heads}
         print(f"{state.charges} charges, {len(heads)} released, {len(answers)} answered")
-        while not isinstance(account.charge(as_much_as_fits), str):
+        while account.charge((), as_much_as_fits):
             pass
         assert account.state().totals[0].tau == budget
         assert ledger.verify(heads).ok
@@ -214,6 +215,6 @@ def kill(moment: float, child: int) -> None:
     assert os.waitpid(child, 0)[1] == signal.SIGKILL, "it ended before it was killed"
 
 
-def as_much_as_fits(state: State) -> Charge | str:
+def as_much_as_fits(state: State) -> tuple[Charge, ...]:
     left = state.budget - sum(total.tau for total in state.totals)
-    return Charge("q", "count", {"query": "count"}, left) if left else "nothing is left"
+    return (Charge("q", "count", {"query": "count"}, left),) if left else ()

@@ -18,8 +18,8 @@ def test_a_refusal_is_an_entry_that_changes_no_account(account: Account, ledger:
     first, second = ledger.entries("steps", "refusal")
     assert (first.content(), first.question, first.charge) == ({"reason": OUTSIDE}, "9f2c", None)
     assert (second.content(), second.question) == ({"reason": OUTSIDE}, None)
-    assert account.charge(lambda state: Charge("9f2c", "count", {}, 0.5)).entry == 4
-    assert account.state().unanswered("9f2c") is not None
+    assert account.charge((), lambda state: (Charge("9f2c", "count", {}, 0.5),))[0].entry == 4
+    assert account.state("9f2c").unanswered("9f2c") is not None
     assert ledger.verify().ok
 
 
@@ -31,7 +31,7 @@ def test_a_refusal_needs_no_account(ledger: Ledger) -> None:
     assert [(entry.dataset, entry.kind) for entry in ledger.entries()] == [("steps", "refusal"), ("others", "refusal")]
     assert pending.state().charges == 0
     assert ledger.verify().ok
-    assert pending.charge(lambda state: Charge("q", "count", {}, 0.5)).entry == 4
+    assert pending.charge((), lambda state: (Charge("q", "count", {}, 0.5),))[0].entry == 4
     pending.refused(OUTSIDE)
     assert ledger.state("steps").charges == 1
     assert ledger.verify().ok
@@ -46,7 +46,7 @@ def test_a_reason_is_one_line(ledger: Ledger, reason: str) -> None:
 
 def test_a_refusal_belongs_to_no_account_that_it_could_seal(account: Account, ledger: Ledger) -> None:
     """Hundreds of refusals after the last charge: the account is found, and is right, all the same."""
-    account.charge(lambda state: Charge("q", "count", {}, 0.5))
+    account.charge((), lambda state: (Charge("q", "count", {}, 0.5),))
     for _ in range(40):
         account.refused(OUTSIDE)
     assert account.state().charges == 1

@@ -23,7 +23,8 @@ def open_account(path: str | Path, **options: Any) -> Account:
 
 
 def charge(account: Account, tau: float = 0.5, padding: int = 0) -> int:
-    return account.charge(lambda state: Charge("q", "count", {}, tau, {"padding": "x" * padding})).entry
+    (receipt,) = account.charge((), lambda state: (Charge("q", "count", {}, tau, {"padding": "x" * padding}),))
+    return receipt.entry
 
 
 def mode(path: Path) -> int:
@@ -265,7 +266,7 @@ def test_charging_inside_a_decision_fails_instead_of_hanging(path: Path, monkeyp
     account = open_account(path)
     monkeypatch.setattr(database, "PATIENCE", 0.2)
     with pytest.raises(LedgerError, match="locked"):
-        account.charge(lambda state: charge(account))
+        account.charge((), lambda state: (Charge("q", "count", {}, charge(account)),))
     assert account.state().entries == 1
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayesdp.cli.overview import overview
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import BayesDPError, LedgerError
-from bayesdp.ledger import Account, Charge, Entry, Ledger
+from bayesdp.ledger import Account, Charge, Entry, Ledger, Receipt
 from bayesdp.ledger.books import RECENT
 
 MODEL = {"type": "independent"}
@@ -25,7 +25,12 @@ DETAILS = {"epsilon": 0.25, "epsilon_total": 0.25, "theorem": "independent", "qu
 
 
 def charge(account: Account, question: str = "q", tau: float = 0.25) -> int:
-    return account.charge(lambda state: Charge(question, "count", SPENT, tau, DETAILS)).entry
+    return charged(account, Charge(question, "count", SPENT, tau, DETAILS)).entry
+
+
+def charged(account: Account, charge: Charge) -> Receipt:
+    (receipt,) = account.charge((), lambda state: (charge,))
+    return receipt
 
 
 def edit(path: Path, *statements: str) -> None:
@@ -50,7 +55,7 @@ def steps(path: Path) -> Account:
     account = ledger.account("steps", model=MODEL, description={"records": 9}, budget=2.0)
     for _ in range(3):
         charge(account)
-    account.answer(account.charge(lambda state: Charge("asked", "sum", {"query": "sum"}, 0.5)), {"value": 4})
+    account.answer(charged(account, Charge("asked", "sum", {"query": "sum"}, 0.5)), {"value": 4})
     ledger.raise_budget("steps", 3.0, reason="agreed")
     return account
 
@@ -91,7 +96,7 @@ def test_a_release_finds_what_was_edited_and_charges_nothing(steps: Account, pat
     before = content(path)
     attempts: list[Callable[[], object]] = [
         lambda: charge(steps),
-        lambda: steps.charge(lambda state: pytest.fail("nobody decides about a ledger that was tampered with")),
+        lambda: steps.charge((), lambda state: pytest.fail("nobody decides about a ledger that was tampered with")),
         steps.state,
         lambda: Ledger(path).account("steps", model=MODEL, description={"records": 9}, budget=2.0),
         lambda: Ledger(path).check_model("steps", MODEL, budget=None),
@@ -214,10 +219,10 @@ def operations(path: Path) -> list[Callable[[], object]]:
         lambda: ledger.account("new", model=MODEL, description={"records": 7}, budget=2.0),
         lambda: ledger.check_model("steps", MODEL, budget=None),
         lambda: account.state("q", "r"),
-        lambda: account.state().unanswered("q"),
+        lambda: account.state("q").unanswered("q"),
         lambda: account.answers("q"),
         lambda: charge(account),
-        lambda: account.answer(account.charge(lambda state: Charge("a", "count", SPENT, 0.25, DETAILS)), {"value": 1}),
+        lambda: account.answer(charged(account, Charge("a", "count", SPENT, 0.25, DETAILS)), {"value": 1}),
         lambda: account.refused("the table is outside the model", "q"),
         lambda: ledger.state("other"),
         lambda: ledger.lower("other", 1.0),

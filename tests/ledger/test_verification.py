@@ -35,9 +35,11 @@ def written(ledger: Ledger) -> Ledger:
     """A ledger with every kind of entry, on two data sets."""
     for name in ("steps", "höhe"):
         account = ledger.account(name, model={"type": "independent"}, description=DESCRIPTIONS[name], budget=2.0)
-        receipt = account.charge(lambda state: Charge("q", "count", {"query": "count"}, 0.1, {"epsilon": 1.0}))
+        (receipt,) = account.charge(
+            (), lambda state: (Charge("q", "count", {"query": "count"}, 0.1, {"epsilon": 1.0}),)
+        )
         account.answer(receipt, {"value": 41})
-        account.charge(lambda state: (Charge("q", "count", {"query": "count"}, 0.2), Charge("r", "sum", {}, 0.25)))
+        account.charge((), lambda state: (Charge("q", "count", {"query": "count"}, 0.2), Charge("r", "sum", {}, 0.25)))
         ledger.lower(name, 1.0)
         ledger.raise_budget(name, 1.5, reason="agreed")
     return ledger
@@ -228,7 +230,7 @@ def cut(ledger: Ledger, raw: sa.Engine) -> tuple[int, str]:
     """Cut the last entry off so that everything fits, and return it as somebody kept it."""
     account = ledger.account("steps", model={"type": "independent"}, description={"rows": 9}, budget=None)
     tables = {table: _rows(raw, table) for table in TABLES}
-    receipt = account.charge(lambda state: Charge("q", "count", {"query": "count"}, 0.5))
+    (receipt,) = account.charge((), lambda state: (Charge("q", "count", {"query": "count"}, 0.5),))
     for table, rows in tables.items():
         run(raw, table.delete(), table.insert().values(rows))
     return receipt.entry, receipt.head

@@ -7,7 +7,7 @@ the account must be the one that its last change sealed (`standing`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -24,9 +24,6 @@ __all__ = ["RECENT", "Books", "refuse_other"]
 
 RECENT = 16
 """How many of the last entries are checked whenever an account is read or written to."""
-
-Find = Callable[[str], tuple[Mapping[str, Any], ...]]
-Unanswered = Callable[[str], str | None]
 
 # What every release executes is built once: building takes SQLAlchemy longer than executing takes SQLite.
 _POSITION = select(ledgers).where(ledgers.c.id == 1)
@@ -123,11 +120,6 @@ class Books:
         rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question})
         return tuple(Entry.intact(row).content() for row in rows)
 
-    def unanswered(self, dataset: str, question: str) -> str | None:
-        """Return when a question was last charged whose answer is not stored, or None."""
-        row = self.connection.execute(_UNANSWERED, {"dataset": dataset, "question": question}).one_or_none()
-        return None if row is None else Entry.intact(row).timestamp
-
     def account(self, dataset: str) -> Standing | None:
         """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
         if dataset not in self._accounts:
@@ -135,11 +127,21 @@ class Books:
             self._accounts[dataset] = self._checked_account(dataset)
         return self._accounts[dataset]
 
-    def state(self, dataset: str, find: Find, unanswered: Unanswered) -> State:
-        """Return the state of an account; LedgerError if there is none, or if it cannot be believed."""
-        account = self._existing(dataset)
-        totals = account.totals()
-        return State(dataset, account.budget, totals, account.charges, self.entries, self.head, find, unanswered)
+    def state(self, dataset: str, questions: Collection[str] = (), opening: Opening | None = None) -> State:
+        """Return the state of an account, with what was charged and answered of these questions.
+
+        opening: with what the account will be opened, if it is not open yet. LedgerError if there is no account and no
+        opening, or if the account cannot be believed.
+        """
+        answered = {question: self.answers(dataset, question) for question in questions}
+        charged = {question: self._unanswered(dataset, question) for question in questions}
+        pending = {question: moment for question, moment in charged.items() if moment is not None}
+        if opening is not None and not self.opened_with(dataset, opening):
+            account = Standing.opened(opening.model, opening.description, opening.budget)
+        else:
+            account = self._existing(dataset)
+        place = self.entries, self.head
+        return State(dataset, account.budget, account.totals(), account.charges, *place, answered, pending)
 
     def model(self, dataset: str) -> Mapping[str, Any] | None:
         """Return the model that an account was opened with; None if there is none."""
@@ -237,6 +239,11 @@ class Books:
                 "and model. What is released of one table under two names is not accounted for together. Use dataset="
                 f"{like!r}, or, if these really are other data, say why: {_SEPARATELY}"
             )
+
+    def _unanswered(self, dataset: str, question: str) -> str | None:
+        """Return when a question was last charged whose answer is not stored, or None."""
+        row = self.connection.execute(_UNANSWERED, {"dataset": dataset, "question": question}).one_or_none()
+        return None if row is None else Entry.intact(row).timestamp
 
     def _check_end(self) -> None:
         """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""

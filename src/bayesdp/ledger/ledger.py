@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self
 
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, LedgerError
@@ -15,8 +15,6 @@ from bayesdp.ledger.database import SCHEMA, Database
 from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, canonical, label, parsed
 
 __all__ = ["Account", "Ledger"]
-
-T = TypeVar("T")
 
 
 class Ledger:
@@ -34,7 +32,7 @@ class Ledger:
     >>> folder = TemporaryDirectory()
     >>> ledger = Ledger(f"sqlite:///{folder.name}/budget.db")
     >>> account = ledger.account("steps", model={"type": "independent"}, description={"rows": 100}, budget=2.0)
-    >>> receipt = account.charge(lambda state: Charge("9f2c", "count", {"query": "count"}, tau=0.5))
+    >>> (receipt,) = account.charge((), lambda state: (Charge("9f2c", "count", {"query": "count"}, tau=0.5),))
     >>> head = account.answer(receipt, {"value": 41})
     >>> account.answers("9f2c"), account.state().totals[0].tau
     (({'value': 41},), 0.5)
@@ -141,7 +139,7 @@ class Ledger:
     def state(self, dataset: str) -> State:
         """Return what stands in a data set's account; `LedgerError` if it has none."""
         with self._books() as books:
-            return self._state(books, books.name(dataset))
+            return books.state(books.name(dataset))
 
     def lower(self, dataset: str, budget: float, *, reason: str | None = None) -> State:
         """Lower the budget of a data set; `InvalidInputError` if that would not lower it."""
@@ -183,7 +181,7 @@ class Ledger:
     def export(self) -> dict[str, Any]:
         """Return all that the ledger holds as one JSON object: every account and every entry."""
         with self._books() as books:
-            states = [self._state(books, dataset) for dataset in books.datasets()]
+            states = [books.state(dataset) for dataset in books.datasets()]
             accounts = [
                 {
                     "dataset": state.dataset,
@@ -206,43 +204,15 @@ class Ledger:
         with self._open_database().transaction(write=write) as connection:
             yield Books(connection, write=write)
 
-    def _state(
-        self, books: Books, dataset: str, opening: Opening | None = None, questions: Iterable[str] = ()
-    ) -> State:
-        seen = {each: (books.answers(dataset, each), books.unanswered(dataset, each)) for each in questions}
-
-        def now() -> contextlib.AbstractContextManager[Books]:
-            return self._books() if books.connection.closed else contextlib.nullcontext(books)
-
-        def find(question: str) -> tuple[Mapping[str, Any], ...]:
-            if question in seen:
-                return seen[question][0]
-            with now() as open_books:
-                return open_books.answers(dataset, question)
-
-        def unanswered(question: str) -> str | None:
-            if question in seen:
-                return seen[question][1]
-            with now() as open_books:
-                return open_books.unanswered(dataset, question)
-
-        if opening is not None and not books.opened_with(dataset, opening):
-            return State(dataset, opening.budget, (), 0, books.entries, books.head, find, unanswered)
-        return books.state(dataset, find, unanswered)
-
-    def _answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
-        with self._books() as books:
-            return books.answers(dataset, question)
-
     def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
         budget = validation.positive("budget", budget)
         with self._books(write=True) as books:
             name = books.name(dataset)
-            before = self._state(books, name).budget
+            before = books.state(name).budget
             if budget == before or (budget > before) != (kind == "raise"):
                 raise InvalidInputError(f"the budget of {name!r} is {before:g}; {budget:g} does not {kind} it")
             books.set_budget(name, kind, budget, reason)
-            return self._state(books, name)
+            return books.state(name)
 
 
 def _first_budget(dataset: str, budget: float | None) -> float:
@@ -253,6 +223,11 @@ def _first_budget(dataset: str, budget: float | None) -> float:
             "--budget)"
         )
     return validation.positive("budget", budget)
+
+
+def _questions(questions: object) -> tuple[str, ...]:
+    """Return the fingerprints of questions to be looked up."""
+    return tuple(label("question", question) for question in validation.items("questions", questions))
 
 
 def _without(names: Collection[str], document: Any) -> Any:
@@ -270,8 +245,11 @@ class Account:
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
     >>> account = Ledger(f"{folder.name}/budget.db").account("steps", model={}, description={}, budget=2.0)
-    >>> account.charge(lambda state: f"{state.budget - sum(total.tau for total in state.totals)} remains")
-    '2.0 remains'
+    >>> once = lambda state: () if state.answers("9f2c") else (Charge("9f2c", "count", {}, tau=0.5),)
+    >>> (receipt,) = account.charge(["9f2c"], once)
+    >>> head = account.answer(receipt, {"value": 41})
+    >>> account.charge(["9f2c"], once)
+    ()
     >>> folder.cleanup()
     """
 
@@ -290,7 +268,7 @@ class Account:
                 raise LedgerError(
                     f"the data set {self.dataset!r} has an account already; bayesdp budget show prints it"
                 )
-            state = self._ledger._state(books, self.dataset)
+            state = books.state(self.dataset)
         self._opening = None
         return state
 
@@ -303,41 +281,33 @@ class Account:
 
         questions: those whose answers will be asked for; they are looked up at the same moment as the totals.
         """
+        looked_up = _questions(questions)
         with self._ledger._books() as books:
-            return self._ledger._state(
-                books, self.dataset, self._opening, [label("question", each) for each in questions]
-            )
+            return books.state(self.dataset, looked_up, self._opening)
 
-    @overload
-    def charge(self, decide: Callable[[State], tuple[Charge, ...]]) -> tuple[Receipt, ...]: ...
-
-    @overload
-    def charge(self, decide: Callable[[State], Charge | T]) -> Receipt | T: ...
-
-    def charge(self, decide: Callable[[State], Any]) -> Any:
+    def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
         """Charge what `decide` decides, seeing the account as nobody else can change it meanwhile.
 
-        decide: takes the state; returns a `Charge`, or a tuple of charges that are made together or not at all. The
-                receipt, or a tuple of them, is returned once that is on disk. Anything else that it returns (a stored
-                answer) is returned as it is and nothing is written, as when it raises. All other processes wait for
-                it: it should not take long, nor fork, nor charge.
+        questions: the fingerprints whose stored answers and unanswered charges it needs for that.
+        decide:    takes the state; returns charges, which are made together or not at all. With no charges nothing is
+                   written, as when it raises. All other processes wait for it: it should not take long, nor fork, nor
+                   charge.
 
-        Raises `LedgerError` when the charge could not be written for certain: then draw no noise.
+        Returns one receipt for each charge, once they are on disk. Raises `LedgerError` when the charges could not be
+        written for certain: then draw no noise.
         """
+        looked_up = _questions(questions)
         with self._ledger._books(write=True) as books:
-            decision = decide(self._ledger._state(books, self.dataset, self._opening))
-            several = isinstance(decision, tuple | list)
-            charges = decision if several else (decision,)
-            if not any(isinstance(charge, Charge) for charge in charges):
-                return decision
-            if not all(isinstance(charge, Charge) for charge in charges):
-                raise InvalidInputError("a decision is a tuple of charges only, or holds none")
+            charges = decide(books.state(self.dataset, looked_up, self._opening))
+            if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
+                raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
+            if not charges:
+                return ()
             self._open(books)
             written = [books.charge(self.dataset, charge) for charge in charges]
-            after = self._ledger._state(books, self.dataset)
+            after = books.state(self.dataset)
         self._opening = None
-        receipts = tuple(Receipt(entry.number, entry.hash, after) for entry in written)
-        return receipts if several else receipts[0]
+        return tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
     def answer(self, receipt: Receipt, body: Mapping[str, Any]) -> str:
         """Store the answer to a charge, and return the ledger's new head hash.
@@ -350,7 +320,9 @@ class Account:
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question's fingerprint, newest first."""
-        return self._ledger._answers(self.dataset, label("question", question))
+        (looked_up,) = _questions([question])
+        with self._ledger._books() as books:
+            return books.answers(self.dataset, looked_up)
 
     def _open(self, books: Books) -> bool:
         """Open the account if that is still to be done, and tell whether it was."""

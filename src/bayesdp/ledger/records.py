@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
 from bayesdp.rounding import float_above
 
@@ -102,14 +104,18 @@ class Total:
 
 @dataclass(frozen=True)
 class State:
-    """An account at one moment.
+    """An account at one moment: plain values, which stay as they are whatever happens to the ledger.
 
     dataset: the data set's name.      totals: what was spent, one total per key, oldest first.
     budget:  what may be spent.        charges: how many releases were charged.
     entries: how many entries the whole ledger has.        head: the hash of the last of them.
 
-    >>> State("steps", 2.0, (), 0, 1, "ab12", lambda question: (), lambda question: None).answers("9f2c")
-    ()
+    answered: the stored answers, newest first, of each question that was looked up.
+    pending:  when such a question was last charged whose answer is not stored: one in the making, or lost in a crash.
+
+    >>> state = State("steps", 2.0, (), 0, 1, "ab12", answered={"9f2c": ()})
+    >>> state.answers("9f2c"), state.unanswered("9f2c")
+    ((), None)
     """
 
     dataset: str
@@ -118,24 +124,30 @@ class State:
     charges: int
     entries: int
     head: str
-    find: Callable[[str], tuple[Mapping[str, Any], ...]] = field(repr=False, compare=False)
-    last: Callable[[str], str | None] = field(repr=False, compare=False)
+    answered: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict, repr=False, hash=False)
+    pending: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in ("answered", "pending"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
-        """Return the stored answers to a question, newest first: inside `charge` as of its transaction, else of now."""
-        return self.find(label("question", question))
+        """Return the stored answers to a question, newest first; `InvalidInputError` if it was not looked up."""
+        if question not in self.answered:
+            raise InvalidInputError(f"the question {brief(question)} was not among those looked up in the account")
+        return self.answered[question]
 
     def unanswered(self, question: str) -> str | None:
-        """Return when a question was last charged whose answer is not stored: one in the making, or lost in a crash."""
-        return self.last(label("question", question))
+        """Return when a question was last charged whose answer is not stored, or None; refuses what `answers` does."""
+        self.answers(question)
+        return self.pending.get(question)
 
 
 @dataclass(frozen=True)
 class Receipt:
     """The proof of a charge: its entry, the chain's hash there, and the account after all that was charged at once.
 
-    >>> state = State("steps", 2.0, (), 0, 1, "ab12", lambda question: (), lambda question: None)
-    >>> Receipt(entry=1, head="ab12", state=state).entry
+    >>> Receipt(entry=1, head="ab12", state=State("steps", 2.0, (), 0, 1, "ab12")).entry
     1
     """
 

@@ -7,13 +7,13 @@ release asked for ε gets the largest τ that raises that figure by at most ε, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
 
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError, NoTheoremAppliesError
+from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
@@ -22,16 +22,6 @@ from bayesdp.theorems.leakage import Leakage, report
 from bayesdp.theorems.spend import Release, Spend
 
 __all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
-
-
-class Total(Protocol):
-    """What a ledger keeps: all releases of one kind, their τ's added up."""
-
-    @property
-    def query(self) -> Mapping[str, Any]: ...
-
-    @property
-    def tau(self) -> float: ...
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,18 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.frames.grid import Grid
+from bayesdp.ledger import Charge, State, fingerprint
 from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import Cost, Total, affordable, cost_of, spend_of
+from bayesdp.session.accounting import Cost, affordable, cost_of, spend_of
 from bayesdp.session.answer import Answer
 
 __all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
@@ -122,34 +123,42 @@ class Asked:
         return mechanism
 
 
-class State(Protocol):
-    """What planning needs of a ledger's account."""
-
-    @property
-    def budget(self) -> float: ...
-
-    @property
-    def head(self) -> str: ...
-
-    @property
-    def totals(self) -> Iterable[Total]: ...
-
-    def answers(self, question: str) -> Iterable[Mapping[str, Any]]: ...
-
-
 @dataclass(frozen=True)
 class Plan:
     """What will be charged in one state of the account: the fresh questions at `tau`, and the answers stored already.
 
-    head: the state the plan was made for; it holds as long as the ledger has that head.
-    cost: None if nothing is fresh.
+    state: what the plan was made for; it holds as long as the ledger has that state's head.
+    cost:  None if nothing is fresh.
     """
 
-    head: str
+    state: State
     tau: float
     fresh: tuple[Asked, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
+
+    def charges(self, request: Mapping[str, Any], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
+        """Return what to charge; none if nothing is fresh.
+
+        request: what was asked for.      terms: under which circumstances; the ledger keeps both.
+        """
+        if self.cost is None:
+            return ()
+        shared = {
+            "asked": request,
+            "epsilon": self.cost.epsilon,
+            "epsilon_total": self.cost.total,
+            "epsilon_remaining": self.cost.left,
+            "theorem": self.cost.leakage.theorem,
+            **{name: value for name, value in terms.items() if value is not None},
+        }
+        return tuple(_charge(asked, self.tau, shared) for asked in self.fresh)
+
+
+def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
+    details = {**shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()}
+    standing = asked.query.standing().to_dict()
+    return Charge(asked.question, fingerprint(standing), standing, tau, details)
 
 
 def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
@@ -161,7 +170,7 @@ def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -
     known = {each.question: tuple(state.answers(each.question)) for each in asked}
     if target.epsilon is not None and not any(known.values()):
         cost = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
-        return _possible(Plan(state.head, cost.tau, asked, {}, cost), target.beta)
+        return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:
         tau = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
     else:
@@ -173,9 +182,9 @@ def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -
     }
     fresh = tuple(each for each in asked if each.question not in stored)
     if not fresh:
-        return Plan(state.head, tau, (), stored, None)
+        return Plan(state, tau, (), stored, None)
     cost = cost_of(model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
-    return _possible(Plan(state.head, tau, fresh, stored, cost), target.beta)
+    return _possible(Plan(state, tau, fresh, stored, cost), target.beta)
 
 
 def _possible(made: Plan, beta: float) -> Plan:

@@ -7,124 +7,36 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from bayesdp import __version__
 from bayesdp._support import validation
-from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
-from bayesdp.errors import (
-    CalibrationError,
-    FrameError,
-    InvalidInputError,
-    ModelError,
-    QueryError,
-    RecordsError,
-    RefusedError,
-)
+from bayesdp.errors import InvalidInputError, ModelError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
-from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.source import Missing
-from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
-from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
-from bayesdp.models import MarkovChain, Model
-from bayesdp.queries import Count, Query
-from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import affordable, leaked, remaining, spend_of
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above
+from bayesdp.session.accounting import leaked, remaining, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.plan import Asked, Plan, Target, TooFineError, plan
+from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
-from bayesdp.session.publishing import warnings_about
+from bayesdp.session.preview import Preview, preview_of
+from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.theorems.leakage import BETA, DROPPED
 
-__all__ = ["Preview", "Randomized", "Session"]
+__all__ = ["Session"]
 
 OUTSIDE = "the records are not what the model or the question needs"
 """What the ledger keeps of a refusal: the same for all, since more would tell about records."""
-
-_GRIDS = (FINEST_BITS, 32, 24, 16, 8)
-"""How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
-
-_TOO_SMALL = "that takes more noise than fits into 64 bits; ask for a larger epsilon or a smaller alpha"
-
-_PATIENCE = 3.0
-_PAUSE = 0.02
-"""How many seconds to wait for the answer to the same question by another process, and between looks at the ledger."""
-
-
-@dataclass(frozen=True)
-class Preview(Document):
-    """What a release would cost and how accurate it would be; nothing has been charged or drawn.
-
-    alpha:    the answer would be off by α or more with probability at most β.
-    interval: how far the interval of level 1 − β would reach below and above the answer.
-    records:  the public number of records.
-    stored:   an answer that is as good is stored already, and would be returned at no cost.
-    """
-
-    query: Query
-    tau: float
-    scale: float
-    alpha: float
-    beta: float
-    interval: tuple[float, float]
-    epsilon: float
-    epsilon_total: float
-    epsilon_remaining: float
-    theorem: str
-    records: int
-    stored: bool = False
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What would have to stand beside the number, in sentences."""
-        return warnings_about(self.query, self.records, self.alpha, self.epsilon_total)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that `bayesdp release --dry-run --json` prints."""
-        derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
-        return {**vars(self), **derived}
-
-    def __str__(self) -> str:
-        if self.stored:
-            return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
-        left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
-        lines = [
-            f"A preview of {self.query.description}. Nothing was charged.",
-            f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
-            f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
-            f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), to ε = "
-            f"{shown_above(self.epsilon_total)} in all, and leave {left}.",
-            f"With that, {shown_odds(self.epsilon_total)}.",
-        ]
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
-
-
-@dataclass(frozen=True)
-class Randomized:
-    """A column of true and false, each kept or flipped by chance, and what it cost.
-
-    column: None in a session's history: the ledger does not keep it.
-    """
-
-    subject: str
-    tau: float
-    flip_probability: float
-    epsilon: float
-    epsilon_total: float
-    epsilon_remaining: float
-    theorem: str
-    entry: int
-    head: str
-    column: Any = field(default=None, compare=False)
 
 
 class Session:
@@ -262,7 +174,7 @@ class Session:
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(_randomized(body) or Answer.stored(body) for body in bodies)
+        return tuple(Randomized.stored(body) or Answer.stored(body) for body in bodies)
 
     def release(
         self,
@@ -300,16 +212,38 @@ class Session:
 
         `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
         """
-        target = Target.of(epsilon, alpha, beta)
-        terms = self._terms(accept)
-        asked: tuple[Any, ...] = tuple(validation.items("queries", queries))
+        target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
+        wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
         with self._discreet():
-            for bits in _GRIDS:
-                try:
-                    return self._release(self._inquiry.asked(asked, bits), target, terms)
-                except TooFineError:
-                    continue
-        raise CalibrationError(_TOO_SMALL)
+            return persistently(lambda attempt: self._release(wanted, target, terms, attempt))
+
+    def _release(
+        self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
+    ) -> tuple[Answer, ...]:
+        """Go the way of every release: prepare, plan, charge, draw, answer."""
+        asked = self._inquiry.asked(queries, attempt.bits)
+        questions = tuple(prepared.question for prepared in asked)
+        request = target.to_dict() | ({"questions": sorted(questions)} if len(questions) > 1 else {})
+
+        def planned_in(state: State) -> Plan:
+            return attempt.unhurried(plan(self._model, asked, target, state))
+
+        planned = planned_in(self._account.state(*questions))
+        exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
+
+        def decide(state: State) -> tuple[Charge, ...]:
+            nonlocal planned
+            planned = planned if planned.state.head == state.head else planned_in(state)
+            return planned.charges(request, terms)
+
+        receipts = self._account.charge(questions, decide) if planned.fresh else ()
+
+        answers = self._given_again(planned, receipts[0].state if receipts else planned.state, target.beta)
+        for charged, receipt in zip(planned.fresh, receipts, strict=True):
+            answer = self._drawn(charged, exact[charged.question], planned, receipt, target.beta, terms)
+            self._account.answer(receipt, {**answer.to_dict(), "asked": request})
+            answers[charged.question] = answer
+        return tuple(answers[question] for question in questions)
 
     def _terms(self, accept: str | None) -> Mapping[str, Any]:
         """Return what the ledger and every answer keep of the circumstances of a release."""
@@ -328,16 +262,14 @@ class Session:
         No value is read, except to count the records of a mean that has a filter or leaves records out.
         """
         target = Target.of(epsilon, alpha, beta)
+
+        def previewed(attempt: Attempt) -> Preview:
+            (asked,) = self._inquiry.asked([query], attempt.bits)
+            planned = plan(self._model, (asked,), target, self._account.state(asked.question))
+            return preview_of(asked, planned, target, self._model)
+
         with self._discreet():
-            for bits in _GRIDS:
-                (asked,) = self._inquiry.asked([query], bits)
-                state = self._account.state(asked.question)
-                try:
-                    planned = plan(self._model, (asked,), target, state)
-                except TooFineError:
-                    continue
-                return self._previewed(asked, planned, target, state)
-        raise CalibrationError(_TOO_SMALL)
+            return persistently(previewed)
 
     def randomize(self, *, epsilon: float, accept: str | None = None) -> Randomized:
         """Release every record's state of a binary chain by randomized response, as a column of the caller's engine.
@@ -347,124 +279,42 @@ class Session:
 
         Needs a chain of two states and a table in memory (pandas, Polars, PyArrow) that lacks none of them.
         """
-        target = Target.of(epsilon, None, BETA)
-        terms = self._terms(accept)
-        model = self._model
-        if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
-            raise QueryError("randomized response is for a chain of two states that names its column or condition")
+        target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            (asked,) = self._inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
-            everyone = Count(model.subject, isin=tuple(model.states))
-            truths = truth_column(self._frame, self._inquiry.table, asked.query)
-            if self._inquiry.read([everyone])[0].counts != (self._inquiry.rows,):
-                raise RecordsError(f"{self._inquiry.name} holds other states than the chain's")
-            if len(truths) != self._inquiry.rows:
-                raise FrameError(f"{self._inquiry.name} has {len(truths)} rows now, but had {self._inquiry.rows}")
-        asked = replace(asked, question=fingerprint({"randomize": model.subject}))
+            return randomize(self._frame, self._inquiry, self._account, target, terms)
 
-        decided: list[tuple[Charge, RandomizedResponseMechanism]] = []
-
-        def decide(state: State) -> Charge:
-            spent = spend_of(state.totals)
-            cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
-            planned = Plan(state.head, cost.tau, (asked,), {}, cost)
-            charge = _charge(asked, planned, target.to_dict(), {**terms, "randomized": model.subject})
-            mechanism = RandomizedResponseMechanism(cost.tau)
-            require_private(mechanism)
-            decided.append((charge, mechanism))
-            return charge
-
-        receipt = self._account.charge(decide)
-        charge, mechanism = decided[-1]
-        details = charge.details
-        released = Randomized(
-            subject=model.subject,
-            tau=mechanism.tau,
-            flip_probability=float(mechanism.flip_probability),
-            epsilon=details["epsilon"],
-            epsilon_total=details["epsilon_total"],
-            epsilon_remaining=details["epsilon_remaining"],
-            theorem=details["theorem"],
-            entry=receipt.entry,
-            head=receipt.head,
-            column=mechanism.release_column(truths, TRUTH),
-        )
-        self._account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
-        return released
-
-    def _release(self, asked: tuple[Asked, ...], target: Target, terms: Mapping[str, Any]) -> tuple[Answer, ...]:
-        """Release; another process that has been charged for the same question a moment ago is waited for."""
-        begun = time.monotonic()
-        while time.monotonic() < begun + _PATIENCE:
-            try:
-                return self._released(asked, target, terms, waiting=True)
-            except _InTheMakingError:
-                time.sleep(_PAUSE)
-        return self._released(asked, target, terms, waiting=False)
-
-    def _released(
-        self, asked: tuple[Asked, ...], target: Target, terms: Mapping[str, Any], *, waiting: bool
-    ) -> tuple[Answer, ...]:
-        """Read, charge, commit, draw, store."""
-        state = self._account.state(*(each.question for each in asked))
-        made = plan(self._model, asked, target, state)
-        if waiting:
-            _check_unanswered(made, state)
-        if not made.fresh:
-            answers = self._again(made, state, target)
-            return tuple(answers[each.question] for each in asked)
-        tallies = dict(zip((each.question for each in asked), self._inquiry.exact(asked), strict=True))
-        together = {"questions": sorted(tallies)} if len(asked) > 1 else {}
-        request = target.to_dict() | together
-
-        def decide(state: State) -> tuple[Charge, ...]:
-            nonlocal made
-            if state.head != made.head:
-                made = plan(self._model, asked, target, state)
-                if waiting:
-                    _check_unanswered(made, state)
-            return tuple(_charge(each, made, request, terms) for each in made.fresh)
-
-        receipts = self._account.charge(decide)
-        answers = self._again(made, receipts[0].state if receipts else self._account.state(), target)
-        for each, receipt in zip(made.fresh, receipts, strict=True):
-            drawn = self._drawn(each, tallies[each.question], made, receipt, target.beta, terms)
-            self._account.answer(receipt, {**drawn.to_dict(), "asked": request})
-            answers[each.question] = drawn
-        return tuple(answers[each.question] for each in asked)
-
-    def _again(self, made: Plan, state: State, target: Target) -> dict[str, Answer]:
+    def _given_again(self, planned: Plan, state: State, beta: float) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account of now."""
-        if not made.stored:
+        if not planned.stored:
             return {}
         total = leaked(self._model, spend_of(state.totals))
         left = remaining(state.budget, total)
         return {
-            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=target.beta, reused=True)
-            for question, answer in made.stored.items()
+            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=beta, reused=True)
+            for question, answer in planned.stored.items()
         }
 
     def _drawn(
-        self, asked: Asked, exact: Tally, made: Plan, receipt: Receipt, beta: float, terms: Mapping[str, Any]
+        self, asked: Asked, exact: Tally, planned: Plan, receipt: Receipt, beta: float, terms: Mapping[str, Any]
     ) -> Answer:
         """Draw the noise of a charged release."""
-        assert made.cost is not None
-        mechanism = asked.mechanism(made.tau)
+        assert planned.cost is not None
+        mechanism = asked.mechanism(planned.tau)
         noisy = mechanism.release(exact.counts)
         records = exact.public_records
-        leakage = made.cost.leakage
+        leakage = planned.cost.leakage
         return Answer(
             value=asked.query.assembled(noisy, asked.grid, records),
             query=asked.query,
             dataset=self._dataset,
             records=exact.present,
-            tau=made.tau,
+            tau=planned.tau,
             noise=mechanism.scale,
             unit=float_above(asked.worth(records)),
             rounding=float_above(asked.rounding(exact.present)),
-            epsilon=made.cost.epsilon,
-            epsilon_total=made.cost.total,
-            epsilon_remaining=made.cost.left,
+            epsilon=planned.cost.epsilon,
+            epsilon_total=planned.cost.total,
+            epsilon_remaining=planned.cost.left,
             theorem=leakage.theorem,
             proof=leakage.proof,
             scope=leakage.scope,
@@ -475,7 +325,7 @@ class Session:
             model_fingerprint=fingerprint(self._model.identity),
             entry=receipt.entry,
             head=receipt.head,
-            notes=self._notes(leakage.notes, len(made.fresh)),
+            notes=self._notes(leakage.notes, len(planned.fresh)),
             worst_case=leakage.worst_case,
             beta=beta,
             version=__version__,
@@ -498,65 +348,6 @@ class Session:
         ]
         return tuple(dict.fromkeys(sentences))
 
-    def _previewed(self, asked: Asked, found: Plan, target: Target, state: State) -> Preview:
-        cost = found.cost
-        if cost is None:
-            return self._previewed_again(found.stored[asked.question], target, state)
-        mechanism = asked.mechanism(found.tau)
-        worth = asked.worth(asked.records)
-        units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
-        half = float_above((Fraction(units) - 1) * worth + slack)
-        return Preview(
-            query=asked.query,
-            tau=found.tau,
-            scale=float_above(Fraction(mechanism.scale) * worth),
-            alpha=float_above(Fraction(units) * worth + slack),
-            beta=target.beta,
-            interval=(-half, half),
-            epsilon=cost.epsilon,
-            epsilon_total=cost.total,
-            epsilon_remaining=remaining(state.budget, cost.total),
-            theorem=cost.leakage.theorem,
-            records=asked.records,
-        )
-
-    def _previewed_again(self, answer: Answer, target: Target, state: State) -> Preview:
-        total = leaked(self._model, spend_of(state.totals))
-        half = answer.reach(target.beta)
-        return Preview(
-            query=answer.query,
-            tau=answer.tau,
-            scale=answer.scale,
-            alpha=answer.accuracy(target.beta),
-            beta=target.beta,
-            interval=(-half, half),
-            epsilon=0.0,
-            epsilon_total=total,
-            epsilon_remaining=remaining(state.budget, total),
-            theorem=answer.theorem,
-            records=answer.records,
-            stored=True,
-        )
-
-
-def _randomized(body: Any) -> Randomized | None:
-    """Return what a ledger stored of a randomized column, or None if that is not what it is."""
-    known = {item.name for item in fields(Randomized)} - {"column"}
-    return Randomized(**body) if isinstance(body, dict) and set(body) == known else None
-
-
-class _InTheMakingError(Exception):
-    """Another process was charged for the same question a moment ago, and will store its answer."""
-
-
-def _check_unanswered(made: Plan, state: State) -> None:
-    """Refuse, for now, to charge for a question whose answer is in the making; one lost in a crash is older."""
-    now = datetime.datetime.now(datetime.UTC)
-    for each in made.fresh:
-        charged = state.unanswered(each.question)
-        if charged is not None and (now - datetime.datetime.fromisoformat(charged)).total_seconds() < _PATIENCE:
-            raise _InTheMakingError
-
 
 _ELSEWHERE = "The diagnosis is one of {}, which has another number of rows than the table released from."
 
@@ -564,19 +355,3 @@ _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
-
-
-def _charge(asked: Asked, made: Plan, request: dict[str, Any], terms: Mapping[str, Any]) -> Charge:
-    assert made.cost is not None
-    details = {
-        "asked": request,
-        "epsilon": made.cost.epsilon,
-        "epsilon_total": made.cost.total,
-        "epsilon_remaining": made.cost.left,
-        "theorem": made.cost.leakage.theorem,
-        "sensitivity": asked.sensitivity,
-        "query": asked.query.to_dict(),
-        **{name: value for name, value in terms.items() if value is not None},
-    }
-    standing = asked.query.standing().to_dict()
-    return Charge(asked.question, fingerprint(standing), standing, made.tau, details)

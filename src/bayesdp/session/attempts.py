@@ -1,0 +1,81 @@
+"""When a release is tried again: on a coarser grid, or once another process has stored its answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from bayesdp.errors import CalibrationError
+from bayesdp.frames.grid import FINEST_BITS
+from bayesdp.session.plan import Plan, TooFineError
+
+__all__ = ["Attempt", "persistently"]
+
+GRIDS = (FINEST_BITS, 32, 24, 16, 8)
+"""How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
+
+PATIENCE = 3.0
+PAUSE = 0.02
+"""How many seconds to wait for the answer to the same question by another process, and between looks at the ledger."""
+
+_TOO_SMALL = "that takes more noise than fits into 64 bits; ask for a larger epsilon or a smaller alpha"
+
+T = TypeVar("T")
+
+
+class InTheMakingError(Exception):
+    """Another process was charged for the same question a moment ago, and will store its answer."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt at a release.
+
+    bits:    how fine its grid is.
+    waiting: whether it gives way to another process that is about to answer the same question.
+    """
+
+    bits: int
+    waiting: bool
+
+    def unhurried(self, plan: Plan) -> Plan:
+        """Return a plan, unless the answer to a question it would charge for is in the making.
+
+        An answer that was lost in a crash is older than that.
+        """
+        charged = [plan.state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting else []
+        if any(moment is not None and _seconds_since(moment) < PATIENCE for moment in charged):
+            raise InTheMakingError
+        return plan
+
+
+def persistently(attempt: Callable[[Attempt], T]) -> T:
+    """Return what an attempt returns, on the finest grid whose noise fits into 64 bits; CalibrationError if none does.
+
+    >>> persistently(lambda attempt: attempt.bits) == FINEST_BITS
+    True
+    """
+    for bits in GRIDS:
+        try:
+            return _patiently(attempt, bits)
+        except TooFineError:
+            continue
+    raise CalibrationError(_TOO_SMALL)
+
+
+def _patiently(attempt: Callable[[Attempt], T], bits: int) -> T:
+    """Return what an attempt returns; it gives way to other processes for a while, and then no longer."""
+    begun = time.monotonic()
+    while time.monotonic() < begun + PATIENCE:
+        try:
+            return attempt(Attempt(bits, waiting=True))
+        except InTheMakingError:
+            time.sleep(PAUSE)
+    return attempt(Attempt(bits, waiting=False))
+
+
+def _seconds_since(moment: str) -> float:
+    return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()

@@ -1,0 +1,108 @@
+"""What a release would cost and how accurate it would be, before anything is charged or drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from bayesdp._support.documents import Document
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
+from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.plan import Asked, Plan, Target
+from bayesdp.session.publishing import warnings_about
+
+__all__ = ["Preview", "preview_of"]
+
+
+@dataclass(frozen=True)
+class Preview(Document):
+    """What a release would cost and how accurate it would be; nothing has been charged or drawn.
+
+    alpha:    the answer would be off by α or more with probability at most β.
+    interval: how far the interval of level 1 − β would reach below and above the answer.
+    records:  the public number of records.
+    stored:   an answer that is as good is stored already, and would be returned at no cost.
+    """
+
+    query: Query
+    tau: float
+    scale: float
+    alpha: float
+    beta: float
+    interval: tuple[float, float]
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    records: int
+    stored: bool = False
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What would have to stand beside the number, in sentences."""
+        return warnings_about(self.query, self.records, self.alpha, self.epsilon_total)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp release --dry-run --json` prints."""
+        derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
+        return {**vars(self), **derived}
+
+    def __str__(self) -> str:
+        if self.stored:
+            return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+        left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+        lines = [
+            f"A preview of {self.query.description}. Nothing was charged.",
+            f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
+            f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
+            f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), to ε = "
+            f"{shown_above(self.epsilon_total)} in all, and leave {left}.",
+            f"With that, {shown_odds(self.epsilon_total)}.",
+        ]
+        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+
+def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Preview:
+    """Return what releasing the one question of a plan would cost, or what its stored answer is."""
+    if plan.cost is None:
+        return _stored(plan, target, model)
+    mechanism = asked.mechanism(plan.tau)
+    worth = asked.worth(asked.records)
+    units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
+    half = float_above((Fraction(units) - 1) * worth + slack)
+    return Preview(
+        query=asked.query,
+        tau=plan.tau,
+        scale=float_above(Fraction(mechanism.scale) * worth),
+        alpha=float_above(Fraction(units) * worth + slack),
+        beta=target.beta,
+        interval=(-half, half),
+        epsilon=plan.cost.epsilon,
+        epsilon_total=plan.cost.total,
+        epsilon_remaining=plan.cost.left,
+        theorem=plan.cost.leakage.theorem,
+        records=asked.records,
+    )
+
+
+def _stored(plan: Plan, target: Target, model: Model) -> Preview:
+    (answer,) = plan.stored.values()
+    total = leaked(model, spend_of(plan.state.totals))
+    half = answer.reach(target.beta)
+    return Preview(
+        query=answer.query,
+        tau=answer.tau,
+        scale=answer.scale,
+        alpha=answer.accuracy(target.beta),
+        beta=target.beta,
+        interval=(-half, half),
+        epsilon=0.0,
+        epsilon_total=total,
+        epsilon_remaining=remaining(plan.state.budget, total),
+        theorem=answer.theorem,
+        records=answer.records,
+        stored=True,
+    )

@@ -1,0 +1,95 @@
+"""A whole column released by randomized response: each record kept or flipped by chance on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from bayesdp.errors import FrameError, QueryError, RecordsError
+from bayesdp.frames.grid import FINEST_BITS
+from bayesdp.frames.truths import TRUTH, truth_column
+from bayesdp.ledger import Account, Charge, State, fingerprint
+from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
+from bayesdp.models import MarkovChain
+from bayesdp.queries import Count
+from bayesdp.session.accounting import affordable, spend_of
+from bayesdp.session.plan import Plan, Target
+from bayesdp.session.prepare import Inquiry
+
+__all__ = ["Randomized", "randomize"]
+
+
+@dataclass(frozen=True)
+class Randomized:
+    """A column of true and false, each kept or flipped by chance, and what it cost.
+
+    column: None in a session's history: the ledger does not keep it.
+    """
+
+    subject: str
+    tau: float
+    flip_probability: float
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    entry: int
+    head: str
+    column: Any = field(default=None, compare=False)
+
+    @classmethod
+    def stored(cls, body: object) -> Randomized | None:
+        """Read what a ledger stored of a randomized column; None if that is not what it is."""
+        known = {item.name for item in fields(cls)} - {"column"}
+        return cls(**body) if isinstance(body, dict) and set(body) == known else None
+
+
+def randomize(
+    frame: object, inquiry: Inquiry, account: Account, target: Target, terms: Mapping[str, Any]
+) -> Randomized:
+    """Release the column of a chain of two states: prepare, plan, charge, draw, answer.
+
+    Raises QueryError for another model, RecordsError for a table that holds other states.
+    """
+    model = inquiry.model
+    if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
+        raise QueryError("randomized response is for a chain of two states that names its column or condition")
+    (asked,) = inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+    asked = replace(asked, question=fingerprint({"randomize": model.subject}))
+    truths = truth_column(frame, inquiry.table, asked.query)
+    if inquiry.read([Count(model.subject, isin=tuple(model.states))])[0].counts != (inquiry.rows,):
+        raise RecordsError(f"{inquiry.name} holds other states than the chain's")
+    if len(truths) != inquiry.rows:
+        raise FrameError(f"{inquiry.name} has {len(truths)} rows now, but had {inquiry.rows}")
+
+    def planned_in(state: State) -> Plan:
+        spent = spend_of(state.totals)
+        cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
+        require_private(RandomizedResponseMechanism(cost.tau))
+        return Plan(state, cost.tau, (asked,), {}, cost)
+
+    plan = planned_in(account.state())
+
+    def decide(state: State) -> tuple[Charge, ...]:
+        nonlocal plan
+        plan = plan if plan.state.head == state.head else planned_in(state)
+        return plan.charges(target.to_dict(), {**terms, "randomized": model.subject})
+
+    (receipt,) = account.charge((), decide)
+    assert plan.cost is not None
+    mechanism = RandomizedResponseMechanism(plan.tau)
+    released = Randomized(
+        subject=model.subject,
+        tau=mechanism.tau,
+        flip_probability=float(mechanism.flip_probability),
+        epsilon=plan.cost.epsilon,
+        epsilon_total=plan.cost.total,
+        epsilon_remaining=plan.cost.left,
+        theorem=plan.cost.leakage.theorem,
+        entry=receipt.entry,
+        head=receipt.head,
+        column=mechanism.release_column(truths, TRUTH),
+    )
+    account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
+    return released
