@@ -10,11 +10,15 @@ DEMO_READY := $(VENV)/.ready-demo
 demo: $(DEMO_READY)
 	$(BIN)/python -m bayesdp.experiments.demo demo-output
 
-test: $(READY)
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+# Two processes, each on one core; tests of one group share a process, and what is expensive to make.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
 
+test: $(READY)
+	$(PYTEST) -m "not slow"
+
+# What `make test` leaves out: the slow tests, and far more examples of every property. The rest would only run again.
 test-all: $(READY)
-	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n 2
+	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "slow or hypothesis"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,20 +1,32 @@
-"""Hypothesis profiles: the same examples on every run, more in `make test-all`, new in `explore`. No real ledger."""
+"""Hypothesis profiles: the same examples on every run, more in `make test-all`, new in `explore`. No real ledger.
+
+A test that needs more or fewer examples than others asks for a multiple, so that profiles scale it, too:
+`@settings(max_examples=3 * settings().max_examples)`. Hypothesis marks its tests `hypothesis`; `make test-all` runs
+those and the slow ones, because nothing else would do more there than in `make test`.
+"""
 
 import itertools
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 _NUMBERS = itertools.count()
 
 settings.register_profile(
-    "default", max_examples=100, deadline=None, derandomize=True, suppress_health_check=_SLOW_IS_FINE
+    "default",
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    phases=set(Phase) - {Phase.explain},  # it takes seconds, also where a test wants a property to fail
+    suppress_health_check=_SLOW_IS_FINE,
 )
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=500)
-settings.register_profile("explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False)
+settings.register_profile(
+    "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -152,10 +152,6 @@ class RandomizedResponse(NoiseLaw):
         if self.ones > self.records:
             raise InvalidInputError(f"ones must be at most records, but {self.ones} > {self.records}")
 
-    def estimate(self, reported: float) -> float:
-        """Return the unbiased estimate of how many records are 1 from how many were reported."""
-        return (reported - self.records * self.flip) / (1 - 2 * self.flip)
-
     def tail(self, alpha: float) -> float:
         keep, middle = 1 - 2 * Fraction(self.flip), self._middle
         lower = math.floor(middle - Fraction(alpha) * keep)

@@ -58,15 +58,15 @@ def named(diagnosis: Diagnosis, name: str) -> Finding:
 
 
 def test_false_alarms_are_as_rare_as_stated() -> None:
-    """In 150 diagnoses of right models about one finding of a hundred is doubtful, none violated, none untested."""
+    """In 100 diagnoses of right models about one finding of a hundred is doubtful, none violated, none untested."""
     verdicts: dict[str, list[str]] = {}
-    for seed in range(150):
+    for seed in range(100):
         diagnosis = diagnose_chain(counted(paths(seed, 12, 1500), starts=False), CHAIN)
         for finding in diagnosis.findings:
             verdicts.setdefault(finding.name, []).append(finding.verdict)
     assert {"order", "same over time", "time of day", "same for all entities", "independent entities"} <= set(verdicts)
     for name, found in verdicts.items():
-        assert found.count("doubtful") <= 6, name
+        assert found.count("doubtful") <= 5, name
         assert set(found) <= {"fine", "doubtful"}, name
 
 

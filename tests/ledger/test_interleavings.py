@@ -94,7 +94,7 @@ TWO_ACCOUNTS = STEPS.flatmap(
 )
 
 
-@settings(max_examples=settings.default.max_examples // 8 if settings.default else 25)
+@settings(max_examples=settings().max_examples // 4)
 @given(TWO_ACCOUNTS)
 def test_any_interleaving_keeps_the_ledger_right(steps: list[tuple[int, tuple[str, Any]]]) -> None:
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder) / "budget.db") as ledger:

@@ -238,7 +238,7 @@ def operations(path: Path) -> list[Callable[[], object]]:
     ]
 
 
-@settings(max_examples=2 * settings.default.max_examples if settings.default else 200)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.sampled_from(PLACES), st.integers(0, 20), GARBAGE, st.booleans())
 def test_damaged_rows_are_an_error_of_ours(place: tuple[str, str], row: int, garbage: Any, rehash: bool) -> None:
     """Every operation works or raises BayesDPError, whatever stands in whatever column; and with right hashes, too."""

@@ -94,7 +94,7 @@ def check(answer: Answer) -> None:
     assert all(math.isfinite(document[name]) for name in ("tau", "scale", "alpha", "epsilon", "epsilon_total"))
 
 
-HALF = settings(max_examples=settings.default.max_examples // 2 if settings.default else 50)
+HALF = settings(max_examples=settings().max_examples // 2)
 
 
 @HALF

@@ -176,7 +176,7 @@ def test_several_answers_in_one_charge(session: Session) -> None:
     assert len(session.history) == 2
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings().max_examples // 3)
 @given(
     matrix=transition_matrices(2),
     asked=st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0.05, 1.5)), min_size=1, max_size=4),

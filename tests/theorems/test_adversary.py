@@ -45,7 +45,7 @@ def adversaries(draw: st.DrawFn, records: int) -> Adversary:
     return Adversary(target, tuple(known - {target}))
 
 
-@settings(max_examples=3 * (settings.default.max_examples if settings.default else 100))
+@settings(max_examples=3 * settings().max_examples)
 @given(st.data(), st.integers(2, 3), st.floats(0.05, 5))
 def test_no_adversary_of_a_chain_learns_more(data: st.DataObject, states: int, tau: float) -> None:
     """Chains from their stationary law or from anywhere, zeros included."""
@@ -84,7 +84,7 @@ def test_whoever_knows_all_records_beyond_the_nearest_learns_just_what_the_count
     assert proven == pytest.approx(truth, rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=max(20, (settings.default.max_examples if settings.default else 100) // 5))
+@settings(max_examples=settings().max_examples // 4)
 @given(st.data(), transition_matrices(2), st.floats(0.05, 3))
 def test_no_mechanism_tells_one_adversary_more(data: st.DataObject, matrix: object, tau: float) -> None:
     chain = MarkovChain(matrix, length=4, start="any")
@@ -113,7 +113,7 @@ def test_far_from_everything_known_one_is_as_good_as_the_worst_who_knows_nothing
     assert theorem.epsilon_for(chain, as_spend(COUNT, 0.5), Adversary(2, (1, 3))) == pytest.approx(0.5, abs=1e-9)
 
 
-@settings(max_examples=3 * (settings.default.max_examples if settings.default else 100))
+@settings(max_examples=3 * settings().max_examples)
 @given(st.data(), gaussian_cases(), st.floats(0.05, 4))
 def test_no_adversary_of_a_group_learns_more(data: st.DataObject, case: Case, tau: float) -> None:
     assert isinstance(case.model, GaussianGroups)

@@ -28,7 +28,7 @@ from bayesdp.testing.contract import ROUNDING
 from bayesdp.theorems import theorems
 
 
-@settings(max_examples=max(2000, settings.default.max_examples if settings.default else 0))
+@settings(max_examples=4 * settings().max_examples)
 @given(every_case(), st.floats(0.01, 6))
 def test_oracle_is_below_every_theorem(case: Case, tau: float) -> None:
     try:
@@ -77,7 +77,10 @@ EXTREMES: list[tuple[Model, Query]] = [
     (MarkovChain([[0.9, 0.1, 0], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]]), Histogram(cells=[0, 1, 2])),
     (AnyOf(MarkovChain(ROWS), ArbitraryGroups(3)), COUNT),
 ]
-SIZES = [5e-324, 1e-320, 1e-310, 1e-16, 1e4, 1e16, 1e307, 1e308, 1.7e308, sys.float_info.max]
+SIZES = [
+    *(5e-324, 1e-310, 1e-16, 1e4, 1e307, sys.float_info.max),
+    *(pytest.param(size, marks=pytest.mark.slow) for size in (1e-320, 1e16, 1e308, 1.7e308)),
+]
 
 
 def test_extremes_are_tried_on_every_theorem() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.models.arrays import readonly
+from bayesdp.models.base import readonly
 from bayesdp.models.moments import AnovaMoments, Moments
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.experiments import twins
-from bayesdp.models import GaussianGroups, MarkovChain
+from bayesdp.models import MarkovChain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +23,6 @@ __all__ = [
     "NAMES",
     "Dataset",
     "activity_chain",
-    "galton_families",
     "load",
     "originals",
 ]
@@ -110,11 +109,6 @@ def activity_chain() -> MarkovChain:
         state="steps > 0",
         record="5-minute interval",
     )
-
-
-def galton_families() -> GaussianGroups:
-    """Return Galton's families: heights of a child, its father and its mother, every correlation at most 0.275."""
-    return GaussianGroups(correlation=0.275, size=3, column="height", record="family member's height")
 
 
 def _need_polars() -> None:

@@ -7,7 +7,7 @@ in simulations, and `require_private` keeps those out of releases.
 from bayesdp.mechanisms.base import Mechanism, Noise, require_private
 from bayesdp.mechanisms.discrete_laplace import LARGEST_SCALE, LARGEST_VALUE, DiscreteLaplaceMechanism
 from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
-from bayesdp.mechanisms.simulation import SimulatedDiscreteLaplace, SimulatedLaplace, SimulatedRandomizedResponse
+from bayesdp.mechanisms.simulation import SimulatedLaplace
 
 __all__ = [
     "LARGEST_SCALE",
@@ -16,8 +16,6 @@ __all__ = [
     "Mechanism",
     "Noise",
     "RandomizedResponseMechanism",
-    "SimulatedDiscreteLaplace",
     "SimulatedLaplace",
-    "SimulatedRandomizedResponse",
     "require_private",
 ]

@@ -41,8 +41,8 @@ class DiscreteLaplaceMechanism(Noise[int]):
     Raises `InvalidInputError` for what is not of that kind, and for a τ so small that the scale passes 2^56.
 
     >>> mechanism = DiscreteLaplaceMechanism(sensitivity=2, tau=0.5, dimension=3)
-    >>> mechanism.scale, mechanism.per_unit
-    (4.0, 0.25)
+    >>> mechanism.scale
+    4.0
     >>> len(mechanism.release([10, 0, 7]))
     3
     """
@@ -61,11 +61,6 @@ class DiscreteLaplaceMechanism(Noise[int]):
         if self.dimension > _MOST_CELLS:
             raise InvalidInputError(f"dimension must be at most 2^31 - 1, not {self.dimension}")
         object.__setattr__(self, "scale", self._least_scale())
-
-    @property
-    def per_unit(self) -> float:
-        """The metric constant: values at ℓ1 distance d are protected by at most `per_unit`·d. τ/sensitivity, up."""
-        return float_above(Fraction(self.tau) / self.sensitivity)
 
     @property
     def law(self) -> DiscreteLaplace:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from bayesdp._support import validation
-from bayesdp.accuracy import RandomizedResponse
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism
 from bayesdp.rounding import float_above
@@ -61,30 +60,6 @@ class RandomizedResponseMechanism(Mechanism):
                 f"tau = {self.tau:g} flips every second bit, which leaves nothing; choose a larger tau"
             )
         object.__setattr__(self, "flip_probability", flip)
-
-    @property
-    def per_unit(self) -> float:
-        """The metric constant: columns that differ in d bits are protected by at most `per_unit`·d."""
-        return self.tau
-
-    def law(self, records: int, ones: int) -> RandomizedResponse:
-        """Return the law of the error of `estimate`, for up to a million records.
-
-        `ones` is how many bits truly are 1, which is private: put in the estimate to publish an accuracy.
-        """
-        return RandomizedResponse(float(self.flip_probability), records, ones)
-
-    def estimate(self, reported: int, records: int) -> float:
-        """Return the unbiased estimate of how many of `records` bits were 1, from how many are after the flips.
-
-        >>> RandomizedResponseMechanism(tau=50.0).estimate(reported=3, records=10)
-        3.0
-        """
-        records = validation.natural("records", records)
-        reported = validation.natural("reported", reported, least=0)
-        if reported > records:
-            raise InvalidInputError(f"reported must be at most records, but {reported} > {records}")
-        return float((reported - records * self.flip_probability) / (1 - 2 * self.flip_probability))
 
     def release(self, bits: ArrayLike) -> NDArray[np.bool_]:
         """Return the bits with fresh flips from the operating system's randomness; no seed can be set.

@@ -18,8 +18,9 @@ from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Model"]
+__all__ = ["SCHEMA", "Model", "readonly"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
@@ -286,3 +287,9 @@ class Model(Document):
 
 def _listed(names: frozenset[str]) -> str:
     return ", ".join(f'"{name}"' for name in sorted(names))
+
+
+def readonly(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the same array, locked against writing: what is derived from a frozen model stays as it is."""
+    array.setflags(write=False)
+    return array

@@ -14,8 +14,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.arrays import readonly
-from bayesdp.models.base import Model
+from bayesdp.models.base import Model, readonly
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments

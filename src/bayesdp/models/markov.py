@@ -16,8 +16,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError, QueryError, RecordsError
-from bayesdp.models.arrays import readonly
-from bayesdp.models.base import Model
+from bayesdp.models.base import Model, readonly
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.view import TableView
@@ -323,10 +322,6 @@ class MarkovChain(Model):
     def _unreachable(self) -> str:
         source, target = np.argwhere(~self._reachable)[0]
         return f"there is no way from state {self.states[source]!r} to state {self.states[target]!r}"
-
-    def power(self, steps: int) -> NDArray[np.float64]:
-        """Return the transition probabilities over `steps` steps."""
-        return np.linalg.matrix_power(self.matrix, validation.natural("steps", steps, ModelError, least=0))
 
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).

@@ -55,7 +55,7 @@ def every_number_known(size: int, correlation: Fraction, reach: Fraction) -> Fra
     return min(reach, Fraction(1)) + max(moves, default=Fraction(0))
 
 
-@settings(max_examples=5 * (settings.default.max_examples if settings.default else 100))
+@settings(max_examples=5 * settings().max_examples)
 @given(
     st.integers(1, 60),
     st.fractions(0, 1, max_denominator=1000),

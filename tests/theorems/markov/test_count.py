@@ -37,7 +37,7 @@ class TestMarkovCount(TheoremContract):
     )
 
 
-@settings(max_examples=4 * (settings.default.max_examples if settings.default else 100))
+@settings(max_examples=4 * settings().max_examples)
 @given(st.data(), st.integers(2, 3), st.floats(0.05, 5))
 def test_it_is_the_oracle(data: st.DataObject, states: int, tau: float) -> None:
     """Exact: over every length up to the given one, zeros included."""
@@ -80,7 +80,7 @@ def grids(draw: st.DrawFn) -> tuple[tuple[float, float], float]:
 VALUES = st.lists(st.integers(-12, 12).map(lambda quarters: quarters / 4), min_size=3, max_size=3, unique=True)
 
 
-@settings(max_examples=3 * (settings.default.max_examples if settings.default else 100))
+@settings(max_examples=3 * settings().max_examples)
 @given(VALUES, transition_matrices(3), grids(), st.floats(0.05, 4), st.integers(1, 4))
 def test_sums_on_a_grid_are_the_oracle(
     values: list[float], matrix: object, grid: tuple[tuple[float, float], float], tau: float, length: int

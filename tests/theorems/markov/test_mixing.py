@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesdp import ArbitraryGroups, Count, MarkovChain, calibrate
@@ -108,7 +108,6 @@ def test_no_mechanism_leaks_more_on_many_chains() -> None:
 
 
 @given(st.integers(2, 4), st.integers(0, 10**6), st.floats(0.05, 4))
-@settings(max_examples=60)
 def test_any_length_covers_every_length(states: int, seed: int, tau: float) -> None:
     generator = np.random.default_rng(seed)
     chain = random_chain(generator, states, 1)

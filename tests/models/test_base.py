@@ -1,4 +1,3 @@
-import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -6,13 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, Independent, MarkovChain, Model
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import read_moments
-from bayesdp.testing import chain_cases, every_case
+from bayesdp.testing import every_case
 from bayesdp.testing.cases import Case
 
 NOW: Any = "now"
@@ -236,60 +234,6 @@ def test_any_of_is_flat_and_as_large_as_its_largest() -> None:
     assert AnyOf(Independent(), MarkovChain([[1.0]])).group_size is None
 
 
-def test_the_chain_helpers() -> None:
-    assert CHAIN.stationary == pytest.approx([0.8, 0.2])
-    assert CHAIN.gamma == pytest.approx(9)
-    assert CHAIN.power(2) == pytest.approx(CHAIN.matrix @ CHAIN.matrix)
-    assert CHAIN.power(0) == pytest.approx(np.eye(2))
-    assert MarkovChain([[0.5, 0.5], [1, 0]]).gamma == np.inf
-    assert MarkovChain([[0, 1], [1, 0]]).is_irreducible
-    assert not MarkovChain([[0, 1], [1, 0]]).is_primitive
-    assert MarkovChain([[0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]]).is_primitive
-    with pytest.raises(ModelError, match="no unique stationary law"):
-        _ = MarkovChain([[1, 0], [0, 1]], start="any").stationary
-
-
-def test_the_stationary_law_is_accurate_when_states_are_rare() -> None:
-    tiny = 1e-12
-    weights = MarkovChain([[1 - tiny, tiny], [0.5, 0.5]]).stationary
-    assert weights[1] == pytest.approx(tiny / (tiny + 0.5), rel=1e-12)
-
-
-@given(chain_cases())
-def test_stationary_laws_and_reversals_are_what_they_say(case: Case) -> None:
-    chain = case.model
-    assert isinstance(chain, MarkovChain)
-    if chain.start == "any":
-        return
-    weights = chain.stationary
-    assert weights.sum() == pytest.approx(1)
-    assert weights @ chain.matrix == pytest.approx(weights, abs=1e-12)
-    backwards = chain.reversal()
-    flow = weights[:, None] * chain.matrix
-    assert weights[:, None] * backwards.matrix == pytest.approx(flow.T, abs=1e-12)
-
-
-@given(st.integers(1, 6), st.integers(0, 10**6))
-def test_primitive_means_a_positive_power(size: int, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    pattern = generator.random((size, size)) < 0.35
-    pattern[np.arange(size), generator.integers(0, size, size)] = True
-    chain = MarkovChain(pattern / pattern.sum(axis=1, keepdims=True), start="any")
-    powers = [np.linalg.matrix_power(pattern.astype(object), k) > 0 for k in range(1, size * size + 2)]
-    assert chain.is_primitive == any(power.all() for power in powers)
-    assert chain.is_irreducible == bool(np.logical_or.reduce([np.eye(size, dtype=bool), *powers]).all())
-
-
-def test_estimated_models_keep_their_counts() -> None:
-    chain = MarkovChain.from_counts([[8, 2], [3, 1]], smoothing=1)
-    assert chain.counts == ((8, 2), (3, 1))
-    assert chain.transition[0][0] == 9 / 12
-    assert chain.estimated
-    assert AnyOf(Independent(), chain).estimated
-    assert not CHAIN.estimated
-    assert not chain.reversal().estimated
-
-
 def test_scales_of_any_size_are_fine() -> None:
     assert GaussianGroups(covariance=[[1e-200, 1e-201], [1e-201, 1e-200]]).largest_correlation == pytest.approx(0.1)
     assert GaussianGroups(covariance=np.eye(40)).group_size == 40
@@ -340,48 +284,6 @@ def test_models_without_a_diagnosis_say_so(model: Model, message: str) -> None:
         model.diagnose("no.csv", missing=None, state="s")
 
 
-@pytest.mark.parametrize(
-    ("steps", "kept"),
-    [
-        ((dt.timedelta(minutes=5), "5m", "300s", " 300 s", "300000ms", "300000000us"), "5m"),
-        ((dt.timedelta(days=7), "7d", "168h"), "7d"),
-        ((dt.timedelta(minutes=90), "90m", "5400s"), "90m"),
-        ((dt.timedelta(microseconds=1500), "1500us"), "1500us"),
-        ((1, 1.0, "1", "1.0"), 1.0),
-        (("1mo",), "1mo"),
-        (("nan",), "nan"),
-        (("-1",), "-1"),
-        ((f"{10**30}d",), f"{10**30}d"),
-    ],
-)
-def test_equal_steps_make_equal_layouts(steps: tuple[Any, ...], kept: float | str) -> None:
-    for step in steps:
-        layout = ChainLayout("t", step=step)
-        assert layout.step == kept
-        assert ChainLayout.from_dict(json.loads(json.dumps(layout.to_dict()))) == layout
-        assert hash(layout) == hash(ChainLayout("t", step=steps[0]))
-
-
-def test_a_layout_keeps_what_is_not_given() -> None:
-    chain = ChainLayout("t", "who", step=1, dropped=True)
-    assert chain.renamed(None, None, None) == chain
-    assert chain.renamed(None, None, 2) == ChainLayout("t", "who", step=2, dropped=True)
-    assert chain.renamed("t", ["a", "b"], None) == ChainLayout("t", ["a", "b"], step=1, dropped=True)
-    assert chain.renamed(["day", "t"], (), None) == ChainLayout(["day", "t"], dropped=True)
-    groups = GroupLayout("v", "g", "r", dropped=True)
-    assert (
-        groups.renamed(None, None, None)
-        == groups.renamed("v", "g", None)
-        == groups.renamed(["v"], None, None)
-        == groups
-    )
-    assert groups.renamed(None, "h", None) == GroupLayout("v", "h", dropped=True)
-    assert groups.renamed(None, None, "q") == GroupLayout("v", "g", "q", dropped=True)
-    assert groups.renamed(["v", "w"], None, None) == GroupLayout(["v", "w"], dropped=True)
-    with pytest.raises(ModelError, match="one value column needs group="):
-        groups.renamed("w", None, None)
-
-
 def test_that_groups_and_entities_are_independent_of_one_another_is_said() -> None:
     chains = MarkovChain([[0.9, 0.1], [0.4, 0.6]], layout=ChainLayout("time", ["house", "meter"]))
     assert chains.assumption.endswith(
@@ -394,41 +296,6 @@ def test_that_groups_and_entities_are_independent_of_one_another_is_said() -> No
         GaussianGroups(covariance=[[1, 0], [0, 1]]),
     ):
         assert f"groups of at most {groups.group_size} that are independent of one another" in groups.assumption
-
-
-def test_the_parameters_of_a_chain_are_its_probabilities_and_odds_without_its_counts() -> None:
-    chain = MarkovChain.from_counts([[7001, 2999], [401, 99]], states=["idle", "active"], column="s")
-    assert chain.parameters.splitlines() == [
-        "s, then:    idle  active",
-        "--------  ------  ------",
-        "idle      0.7001  0.2999",
-        "active    0.8020  0.1980",
-        "Odds ratio of neighbouring records: at most 1.736.",
-    ]
-    assert "7001" in chain.summary()
-    assert "at most 13.5." in CHAIN.parameters
-    assert "without limit" in MarkovChain([[0, 1], [0.5, 0.5]]).parameters
-    never = MarkovChain([[0.5, 0.5, 0], [0.25, 0.75, 0], [0.5, 0.5, 0]], start="any")
-    assert "at most 3." in never.parameters  # a state that nothing leads to ties no neighbours
-    assert "5e-08" in MarkovChain([[0.5, 0.5], [5e-8, 1 - 5e-8]]).parameters
-
-
-@given(chain_cases())
-def test_the_odds_ratio_is_the_largest(case: Case) -> None:
-    assert isinstance(case.model, MarkovChain)
-    matrix, states = case.model.matrix, range(len(case.model.states))
-    ratios = [
-        matrix[x, y] * matrix[u, v] / matrix[x, v] / matrix[u, y]
-        for x in states
-        for u in states
-        for y in states
-        for v in states
-        if (matrix > 0).all()
-    ]
-    said = case.model.parameters.splitlines()[-1]
-    if ratios:
-        shown = float(said.removeprefix("Odds ratio of neighbouring records: at most ").removesuffix("."))
-        assert max(ratios) * (1 - 1e-9) <= shown <= max(ratios) * 1.002
 
 
 def test_the_parameters_of_large_models_are_summarised() -> None:
