@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesdp import Count, MarkovChain, Sum
+from bayesdp import MarkovChain
 from bayesdp.accuracy import RandomizedResponse, laplace_scale
 from bayesdp.calibration.prior_art import Chakrabarti2022, chakrabarti_flip
 from bayesdp.experiments import Experiment, reproduce, run
@@ -64,10 +64,9 @@ def utility(name: str, theorems: tuple[str, str]) -> tuple[float, float]:
         missing=spec.missing,
     )
     frame = spec.frame
-    if isinstance(spec.query, Sum):
-        values, (low, high) = frame["value"].to_numpy(), spec.query.bounds or (0.0, 1.0)  # type: ignore[index]
+    if spec.query.clipped is not None:
+        values, (low, high) = frame["value"].to_numpy(), spec.query.clipped.bounds or (0.0, 1.0)  # type: ignore[index]
     else:
-        assert isinstance(spec.query, Count)
         steps = frame["steps"].drop_nulls()  # type: ignore[index]
         values, low, high = (steps > 0).cast(float).to_numpy(), 0.0, 1.0
     scales = [laplace_scale(spec.query, epsilon) for epsilon in EPSILONS[:PARTS]]

@@ -61,7 +61,14 @@ class FrameError(InvalidInputError):
 
 
 class NoColumnError(FrameError):
-    """The table has no column of that name. Only names were looked at."""
+    """The table has no column of that name. Only names were looked at.
+
+    discreet: the message for a session. The names in a CSV file may be its first record, if it has no header.
+    """
+
+    def __init__(self, message: str, discreet: str | None = None) -> None:
+        super().__init__(message)
+        self.discreet = message if discreet is None else discreet
 
 
 class RecordsError(FrameError):

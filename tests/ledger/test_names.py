@@ -206,3 +206,21 @@ def test_two_old_accounts_of_one_name_are_refused(ledger: Ledger) -> None:
             with pytest.raises(LedgerError, match="2 accounts whose names are the same text"):
                 use()
     assert len(ledger.datasets()) == 2
+
+
+def test_one_table_under_one_model_is_one_account_however_they_are_written(ledger: Ledger) -> None:
+    chain = {"type": "markov", "transition": [[0.5, 0.5], [0.5, 0.5]], "states": [0, 1], "length": 9, "column": "x"}
+    ledger.account("steps", model=chain, description={"records": 9, "columns": "c", "missing": "error"}, budget=1.0)
+    for other, description in (
+        (chain, {"records": 9, "columns": "c", "missing": "drop"}),
+        ({**chain, "states": ["0", "1"]}, {"records": 9, "columns": "c", "missing": "error"}),
+        ({**chain, "states": [0.0, 1.0], "record": "day"}, {"records": 9, "columns": "c", "missing": "error"}),
+        ({**chain, "gaps": True, "length": None}, {"records": 9, "columns": "c", "missing": "error"}),
+    ):
+        with pytest.raises(LedgerError, match="looks like 'steps'"):
+            ledger.account("again", model=other, description=description, budget=1.0)
+    for other, description in (
+        ({**chain, "transition": [[0.6, 0.4], [0.5, 0.5]]}, {"records": 9, "columns": "c", "missing": "error"}),
+        (chain, {"records": 8, "columns": "c", "missing": "error"}),
+    ):
+        ledger.account("other", model=other, description=description, budget=1.0, at_once=False)

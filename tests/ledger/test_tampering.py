@@ -136,6 +136,11 @@ def test_an_answer_that_was_edited_is_not_given_again(steps: Account, path: Path
         steps.answers("asked")
     with pytest.raises(LedgerError, match="entry 6 was changed"):
         steps.state("asked")
+    with Ledger(path)._books() as books:
+        (stored,) = (entry for entry in books.stored() if entry.number == 6)
+    edit(path, f"UPDATE bayesdp_entries SET hash = '{stored.sealed().hash}' WHERE number = 6")
+    with pytest.raises(LedgerError, match="not the one that was stored"):
+        steps.answers("asked")
 
 
 def test_a_charge_costs_the_same_number_of_looks_in_a_long_ledger(

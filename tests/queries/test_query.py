@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -94,6 +94,18 @@ def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
         query_from_dict({"query": "count", "equals": 1, name: "x"})
 
 
+def test_an_entry_without_a_default_is_asked_for(registry: None) -> None:
+    @dataclass(frozen=True)
+    class Needy(Count):
+        more: int = field(kw_only=True)
+
+        kind: ClassVar[str] = "needy"
+
+    assert query_from_dict({"query": "needy", "equals": 1, "more": 2}) == Needy(equals=1, more=2)
+    with pytest.raises(QueryError, match='a needy needs "more"'):
+        query_from_dict({"query": "needy", "equals": 1})
+
+
 def test_kinds_are_registered_once() -> None:
     assert list(Query.kinds())[:4] == ["count", "sum", "mean", "histogram"]
     with pytest.raises(QueryError, match=r'there is a query of kind "count" already, bayesdp\.queries\.count\.Count'):
@@ -168,6 +180,26 @@ def test_cells_that_overlap_are_refused(registry: None) -> None:
             return {}
 
     _refused(Overlapping("s"), "2 and 2 are the same value of 's'; name it once")
+
+
+def test_cells_of_several_values_are_released_with_their_names(registry: None) -> None:
+    @dataclass(frozen=True)
+    class Pairs(Counting, _Strange):
+        kind: ClassVar[str] = "pairs"
+        by_cell: ClassVar[bool] = True
+
+        def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
+            return (1, 2), (3,)
+
+        @classmethod
+        def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
+            return {}
+
+    table = polars.DataFrame({"s": [1, 2, 3, 1]})
+    with Session(table, Independent(), epsilon=1e6, dataset="d") as session:
+        answer = session.release(Pairs("s"), epsilon=1e5)
+    assert (answer.value, answer.shown()) == ((3, 1), "1 or 2: 3, 3: 1")
+    assert Pairs("s").parts_sensitivity == 2
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(0), Fraction(-1), Fraction(10) ** 300])

@@ -67,7 +67,7 @@ def test_a_release_under_a_violated_model_needs_a_reason() -> None:
         assert session.leaked == 0
         assert session.preview(COUNT, epsilon=0.5).epsilon <= 0.5, "a preview releases nothing"
         answer = session.release(COUNT, epsilon=0.5, accept="agreed with the ethics board")
-        for reason in ("", "  ", "two\nlines"):
+        for reason in ("", "  ", "two\nlines", "\u200b", "..."):
             with pytest.raises(ValueError, match="accept"):
                 session.release(bdp.Count("x", equals=0), epsilon=0.5, accept=reason)
     assert answer.accepted == "agreed with the ethics board"
@@ -107,7 +107,30 @@ def test_a_model_that_was_never_diagnosed_says_so() -> None:
 
 def test_a_diagnosis_of_another_table_is_called_so() -> None:
     with bdp.Session(TABLE, chain("fine", rows=41), epsilon=2.0, dataset="d") as session:
-        assert "another number of rows" in session.release(COUNT, epsilon=0.5).guarantee
+        answer = session.release(COUNT, epsilon=0.5)
+    for text in (str(answer), answer.guarantee, answer.statement()):
+        assert "fine on another table (the table), not diagnosed on this one" in text
+
+
+def test_an_answer_given_again_says_what_is_known_now() -> None:
+    with bdp.Session(TABLE, chain(None), epsilon=2.0, dataset="d") as session:
+        first = session.release(COUNT, epsilon=0.5)
+    with bdp.Session(TABLE, chain("violated"), dataset="d", accept="a drill", by="Ada") as session:
+        again = session.release(COUNT, epsilon=0.5)
+    assert again == first
+    assert (again.reused, again.accepted, again.by) == (True, "a drill", "Ada")
+    assert "It would be proven" in str(again)
+
+
+def test_a_diagnosis_without_a_date_does_not_cost_an_answer() -> None:
+    undated = chain(None).with_diagnosis(Diagnosis("a chain", diagnosis("fine").findings, 40, "40 records", rows=40))
+    with bdp.Session(TABLE, undated, epsilon=2.0, dataset="d") as session:
+        assert session.release(COUNT, epsilon=0.5).diagnosis is not None
+
+
+def test_a_preview_says_that_the_model_is_violated() -> None:
+    with bdp.Session(TABLE, chain("violated"), epsilon=2.0, dataset="d") as session:
+        assert "The data contradict the model" in str(session.preview(COUNT, epsilon=0.5))
 
 
 def test_a_violated_model_is_not_made_fine_by_another_table() -> None:

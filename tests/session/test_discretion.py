@@ -11,7 +11,7 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.cli import run
-from bayesdp.errors import BayesDPError, LedgerError, RecordsError, RefusedError
+from bayesdp.errors import BayesDPError, LedgerError, NoColumnError, QueryError, RecordsError, RefusedError
 from bayesdp.ledger import Ledger, default_ledger
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
@@ -111,6 +111,12 @@ CSV: dict[str, tuple[bdp.Model, bdp.Query, str, str]] = {
         "x,y\n1,2\n1,true\n",
     ),
     "missing": (bdp.Independent(), SUM, "x\n1\nNA\n3\n", "x\n1\nNA\nNA\n"),
+    "times of day": (
+        bdp.Independent(),
+        bdp.Count("x > 5", equals=True),
+        "x,y\n12:30:00,1\n12:30:01,2\n",
+        "x,y\n12:30:00,1\nhello,2\n",
+    ),
 }
 
 
@@ -123,6 +129,27 @@ def test_what_a_csv_file_was_found_to_hold_is_not_said(name: str, tmp_path: Path
         path.write_text(text)
         messages.add(refusal(path, model, query))
     assert messages == {f"RefusedError: {RefusedError()}"}
+
+
+def test_the_first_record_of_a_file_without_a_header_is_not_listed(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("Alice,42\nBob,43\n")
+    session = bdp.Session(path, bdp.Independent(), epsilon=1.0, dataset="d")
+    with session, pytest.raises(NoColumnError) as raised:
+        session.release(bdp.Sum("age", bounds=(0, 100)), epsilon=0.5)
+    assert "Alice" not in str(raised.value)
+    with pytest.raises(NoColumnError, match="Alice"):
+        bdp.check_table(path, bdp.Independent(), bdp.Sum("age", bounds=(0, 100)))
+
+
+def test_a_wrong_question_is_not_a_refusal(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("x\n1\n2\n3\n")
+    session = bdp.Session(path, bdp.Independent(), epsilon=1.0, dataset="d")
+    with session, pytest.raises(QueryError, match="is a condition"):
+        session.release(bdp.Sum("x > 1", bounds=(0, 1)), epsilon=0.5)
+    with Ledger(default_ledger()) as ledger:
+        assert ledger.entries() == ()
 
 
 def test_what_pandas_objects_were_found_to_hold_is_not_said() -> None:

@@ -332,6 +332,19 @@ def test_an_answer_that_would_be_no_number_is_refused_before_the_charge(
         assert session.leaked == 0
 
 
+@pytest.mark.parametrize(
+    "query", [bdp.Count("x", equals=1), bdp.Sum("x", bounds=(0, 1)), bdp.Histogram("x", cells=[1, 2])]
+)
+def test_a_question_that_no_record_can_answer_costs_nothing(tmp_path: Path, query: bdp.Query) -> None:
+    table = polars.DataFrame({"x": [None] * 3, "y": [1, 2, 3]}, schema={"x": polars.Float64, "y": polars.Int64})
+    with Session(
+        table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d", missing="drop"
+    ) as session:
+        with pytest.raises(RefusedError):
+            session.release(query, epsilon=1.0)
+        assert session.leaked == 0
+
+
 def test_wide_bounds_still_give_answers_with_finite_intervals(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [1.0] * 1000})
     with Session(table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
@@ -360,6 +373,7 @@ def test_a_longer_chain_than_the_model_allows_is_refused(activity: polars.DataFr
         (ACTIVE, {"alpha": 0.5}),
         (ACTIVE, {"alpha": 5.0, "beta": 0.0}),
         (ACTIVE, {"epsilon": 0.5, "beta": 5e-324}),
+        (ACTIVE, {"alpha": 5.0, "beta": 5e-324}),
         (bdp.Count("interval", equals=5), {"epsilon": 0.5}),
         (bdp.Count("steps > 0", equals="yes"), {"epsilon": 0.5}),
         (bdp.Count("steps > 0", equals=True, where="nothing > 3"), {"epsilon": 0.5}),

@@ -1,4 +1,4 @@
-"""A stranger adds a model, a theorem and two queries from outside; they appear wherever ours do."""
+"""A stranger adds a model, a theorem and three queries from outside; they appear wherever ours do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from twins import Cents, Share, Twins, TwinsTheorem  # type: ignore[import-not-found]
+from twins import Cents, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp.cli import run
@@ -27,7 +27,7 @@ SHARE, CENTS = Share("ill", equals=True), Cents("owes", bounds=(0, 5))
 HUGE = 1e6
 """An ε at which there is hardly any noise."""
 
-KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "cents")}
+KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "shares", "cents")}
 """Tests of other files list the kinds there are: these are known here only."""
 
 
@@ -77,7 +77,9 @@ def test_the_command_line_knows_both(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [each["epsilon"] for each in said["theorems"] if each["theorem"] == "twins"] == [2.0]
 
 
-@pytest.mark.parametrize("query", [SHARE, CENTS, Share("ill", isin=[True, False], size=9), Cents("owes", (0, 1))])
+@pytest.mark.parametrize(
+    "query", [SHARE, CENTS, Share("ill", isin=[True, False], size=9), Shares("s", cells=[1]), Cents("owes", (0, 1))]
+)
 def test_the_queries_are_read_back_from_json(query: bdp.Query) -> None:
     assert query_from_dict(json.loads(query.to_json())) == query
     assert query.to_dict()["query"] == query.kind
@@ -121,6 +123,22 @@ def test_the_queries_are_released_and_given_again(tmp_path: Path) -> None:
             session.release(Share("ill", equals=True, size=99), epsilon=1.0)
 
 
+def test_a_list_of_shares_is_released() -> None:
+    with bdp.Session(TABLE, Twins(pair="couple"), epsilon=4 * HUGE, dataset="couples") as session:
+        answer = session.release(Shares("owes", cells=[9.0, 1.5, 7.0]), epsilon=HUGE)
+        noisy = session.release(Shares("owes", cells=[9.0, 0.0]), alpha=0.1)
+    assert answer.value == answer.rounded == (0.25, 0.25, 0.0)
+    assert answer.shown() == "9.0: 0.25, 1.5: 0.25, 7.0: 0"
+    for each in (answer, noisy):
+        assert bdp.Answer.from_dict(json.loads(each.to_json())) == each
+    assert noisy.accuracy() == pytest.approx(0.1)
+    assert isinstance(noisy.rounded, tuple)
+    assert all(0 <= cell <= 1 for cell in noisy.rounded)
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=50)
+    reasons = {each.theorem: each.reason for each in bdp.leakage(chain, Shares(cells=[0, 1]), tau=1.0).assessments}
+    assert reasons["markov-count"] == "it is about counts and sums, not a shares"
+
+
 def test_the_experiments_know_the_queries() -> None:
     for query, answer in ((SHARE, 0.5), (CENTS, 21875.0)):
         spec = Experiment(name="q", model=Twins(pair="couple"), query=query, frame=TABLE, runs=5)
@@ -148,4 +166,4 @@ def test_the_command_line_releases_the_queries(tmp_path: Path, capsys: pytest.Ca
     assert run(["leakage", str(path), *share, "--bounds", "0", "1", "--tau", "1"]) == 2
     assert "--bounds goes with sum, mean and cents, not with share" in capsys.readouterr().err
     assert run(["leakage", str(path), "--query", "median", "--tau", "1"]) == 2
-    assert "--query must be one of count, sum, mean, histogram, share, cents" in capsys.readouterr().err
+    assert "--query must be one of count, sum, mean, histogram, share, shares, cents" in capsys.readouterr().err

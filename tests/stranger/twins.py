@@ -1,4 +1,4 @@
-"""A stranger's package in one file: a model of its own, a theorem about it, and two questions."""
+"""A stranger's package in one file: a model of its own, a theorem about it, and three questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
-from bayesdp import Count, Model, Query, Sum, Theorem
+from bayesdp import Count, Histogram, Model, Query, Sum, Theorem
 from bayesdp.errors import RecordsError
 from bayesdp.models.view import TableView
 from bayesdp.queries import Averaged
@@ -63,6 +63,15 @@ class Share(Averaged, Count):
     @property
     def description(self) -> str:
         return super().description.replace("the number", "the share", 1)
+
+
+@dataclass(frozen=True)
+class Shares(Averaged, Histogram):
+    """Which share of the records falls in each cell."""
+
+    size: int | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str] = "shares"
 
 
 @dataclass(frozen=True)

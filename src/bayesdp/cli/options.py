@@ -15,7 +15,7 @@ from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.spelling import spelled
 from bayesdp.cli.words import listed
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.queries import Query
+from bayesdp.queries import Query, query_from_dict
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -95,7 +95,7 @@ def query(
         entries |= kinds[kind].entries_for(values)
     if size is not None:
         entries["size"] = whole("--size", size)
-    return kinds[kind](**entries)
+    return query_from_dict({"query": kind, **entries})
 
 
 def _options(kind: type[Query]) -> set[str]:

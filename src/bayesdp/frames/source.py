@@ -94,7 +94,9 @@ class Table:
         """Refuse names of columns that the table does not have."""
         for column in columns:
             if column not in self.schema:
-                raise NoColumnError(f"{self.name} has no column {brief(column)}; it has {listed(list(self.schema))}")
+                said = f"{self.name} has no column {brief(column)}"
+                whole = f"{said}; it has {listed(list(self.schema))}"
+                raise NoColumnError(whole, said if self.guessed else whole)
 
     def types_from_values(self, columns: Iterable[str]) -> bool:
         """Whether what some of these columns hold was read off their values: in a CSV file, in pandas's objects."""

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Row, bindparam, select, update
 
 from bayesdp.errors import LedgerError
 from bayesdp.ledger.database import IS_CHANGE, SCHEMA, accounts, entries, index_changes, ledgers, totals
-from bayesdp.ledger.names import dataset_name, likeness, normalised
+from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
 from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State, canonical, fingerprint
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
@@ -30,8 +30,6 @@ _POSITION = select(ledgers).where(ledgers.c.id == 1)
 _LOCKED_POSITION = _POSITION.with_for_update()
 _NAMES = select(accounts.c.dataset)
 _ACCOUNT = select(accounts).where(accounts.c.dataset == bindparam("dataset"))
-_LIKE = select(accounts.c.dataset).where(accounts.c.model == bindparam("model"))
-_LIKE = _LIKE.where(accounts.c.description == bindparam("description")).order_by(accounts.c.dataset)
 _TOTALS = select(totals).where(totals.c.dataset == bindparam("dataset")).order_by(totals.c.since)
 _ENTRIES = select(entries).order_by(entries.c.number)
 _RECENT = select(entries).order_by(entries.c.number.desc()).limit(RECENT)
@@ -116,9 +114,12 @@ class Books:
         yield from (Entry.intact(vars(entry).values()) for entry in self.stored(dataset, kind))
 
     def answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
-        """Return the stored answers to a question, newest first."""
+        """Return the stored answers to a question, newest first; LedgerError if one was changed."""
         rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question})
-        return tuple(Entry.intact(row).content() for row in rows)
+        stored = [Entry.intact(row) for row in rows]
+        if not all(map(self._is_linked, stored)):
+            _damaged(f"an answer of {dataset!r} is not the one that was stored")
+        return tuple(entry.content() for entry in stored)
 
     def account(self, dataset: str) -> Standing | None:
         """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
@@ -166,7 +167,7 @@ class Books:
         marks = {"model": fingerprint(model), "description": fingerprint(description)}
         if account is None:
             if separate_because is None:
-                self._check_separate(dataset, marks)
+                self._check_separate(dataset, model, description)
             return False
         differing = [name for name, mark in marks.items() if mark != getattr(account, name)]
         if differing:
@@ -224,7 +225,7 @@ class Books:
             raise LedgerError(f"the ledger has no data set {dataset!r}")
         return account
 
-    def _check_separate(self, dataset: str, marks: Mapping[str, str]) -> None:
+    def _check_separate(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any]) -> None:
         """Refuse a new account that may be another one again, under another name."""
         alike = next((name for name in self.datasets() if likeness(name) == likeness(dataset)), None)
         if alike is not None:
@@ -232,12 +233,18 @@ class Books:
                 f"the ledger has no data set {dataset!r}, but it has {alike!r}. Use that name, or, if these really are "
                 f"other data, say why: {_SEPARATELY}"
             )
-        like = self.connection.execute(_LIKE, marks).scalars().first()
-        if like is not None:
+        mine = table_likeness(model, description)
+        openings = {entry.dataset: entry.content() for entry in self.read(kind="open")}
+        alike_tables = [
+            name
+            for name, opening in openings.items()
+            if table_likeness(opening.get("model"), opening.get("description")) == mine
+        ]
+        if alike_tables:
             raise LedgerError(
-                f"{dataset!r} looks like {like!r}, which has an account: same columns, size, rule for missing values "
-                "and model. What is released of one table under two names is not accounted for together. Use dataset="
-                f"{like!r}, or, if these really are other data, say why: {_SEPARATELY}"
+                f"{dataset!r} looks like {alike_tables[0]!r}, which has an account: same columns, size and model. What "
+                "is released of one table under two names is not accounted for together. Use dataset="
+                f"{alike_tables[0]!r}, or, if these really are other data, say why: {_SEPARATELY}"
             )
 
     def _unanswered(self, dataset: str, question: str) -> str | None:
@@ -276,10 +283,8 @@ class Books:
     def _sealed(self, dataset: str, account: Standing, row: Row[Any]) -> bool:
         """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
         change = Entry.intact(row)
-        if change.number <= self.entries - RECENT:
-            following = self.connection.execute(_ENTRY, {"number": change.number + 1}).one_or_none()
-            if following is None or Entry.intact(following).previous != change.hash:
-                return False
+        if not self._is_linked(change):
+            return False
         seal = change.content().get(SEAL)
         if seal is not None:
             return bool(account.seal() == seal)
@@ -288,6 +293,13 @@ class Books:
         if self._write:
             index_changes(self.connection)
         return not contradictions and replay.accounts.get(dataset) == account
+
+    def _is_linked(self, entry: Entry) -> bool:
+        """Tell whether the entry after this one follows on it; the most recent ones are checked all together."""
+        if entry.number > self.entries - RECENT:
+            return True
+        following = self.connection.execute(_ENTRY, {"number": entry.number + 1}).one_or_none()
+        return following is not None and Entry.intact(following).previous == entry.hash
 
     def _change(
         self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None

@@ -18,6 +18,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -265,7 +266,7 @@ def _sqlite_engine(path: Path) -> sa.Engine:
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(path.as_uri() + "?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
-        connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")  # for verify to see, not to stumble
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")  # for verify to see
         return connection
 
     return sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True)

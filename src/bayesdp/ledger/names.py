@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import brief, plain_number
 from bayesdp.errors import InvalidInputError
-from bayesdp.ledger.records import label
+from bayesdp.ledger.records import fingerprint, label
 
-__all__ = ["dataset_name", "likeness", "normalised"]
+__all__ = ["dataset_name", "likeness", "normalised", "table_likeness"]
 
 _INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 """What is not seen although Unicode does not call it a format character (Cf)."""
@@ -56,6 +58,29 @@ def likeness(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
     return " ".join("".join(character for character in folded if not _is_invisible(character)).split())
+
+
+_LABELS = frozenset({"record", "gaps", "length", "column", "missing", "diagnosis", "schema"})
+"""Entries of a model or a description that may differ although table and assumption are the same."""
+
+
+def table_likeness(model: object, description: object) -> str:
+    """Return what two accounts of one table under one model have in common, however these are written.
+
+    >>> one, other = {"type": "markov", "states": [0, 1]}, {"type": "markov", "states": ["0", "1"], "record": "day"}
+    >>> table_likeness(one, {"records": 9}) == table_likeness(other, {"records": 9, "missing": "drop"})
+    True
+    """
+    return fingerprint({"model": _plain(model), "description": _plain(description)})
+
+
+def _plain(value: object, name: str = "") -> Any:
+    """Return a JSON value without labels, and with the states of a chain as texts."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item, str(key)) for key, item in value.items() if key not in _LABELS}
+    if isinstance(value, list | tuple):
+        return [str(plain_number(item)) if name == "states" else _plain(item) for item in value]
+    return value
 
 
 def _is_invisible(character: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -256,7 +256,7 @@ class Query(Document):
 def query_from_dict(document: object) -> Query:
     """Read a query from its JSON object.
 
-    Raises QueryError for an unknown kind or entry, and for everything the query itself refuses.
+    Raises QueryError for an unknown kind or entry, one that is lacking, and everything the query itself refuses.
 
     >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
     Sum(column='height', where=None, public_filter=False, bounds=(0.0, 100.0), step=None)
@@ -272,4 +272,7 @@ def query_from_dict(document: object) -> Query:
     for key in entries:
         if key not in known:
             raise QueryError(f'a {kind} has no "{key}"; it knows {", ".join(sorted(known))}')
+    for item in fields(kinds[kind]):
+        if item.name not in entries and item.default is MISSING and item.default_factory is MISSING:
+            raise QueryError(f'a {kind} needs "{item.name}"')
     return kinds[kind](**entries)

@@ -169,7 +169,7 @@ class Answer(Document):
 
     @property
     def _cells(self) -> Sequence[int | float]:
-        return self.value if isinstance(self.value, tuple) else (self.value,)
+        return _cells(self.value)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -358,9 +358,15 @@ class Answer(Document):
     def shown(self, value: Value | None = None) -> str:
         """Return a value, by default that of the answer, as text; the cells of a histogram with their names."""
         value = self.value if value is None else value
+        texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in _cells(value)]
         if not isinstance(value, tuple):
-            return f"{value:.15g}" if isinstance(value, float) else str(value)
-        return ", ".join(f"{cell}: {count}" for cell, count in zip(self.query.values, value, strict=True))
+            return texts[0]
+        names = (" or ".join(map(str, cell)) for cell in self.query.cells_asked())
+        return ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+
+def _cells(value: Value) -> Sequence[int | float]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _capitalised(sentence: str) -> str:

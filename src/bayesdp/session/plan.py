@@ -229,6 +229,8 @@ def tau_for(asked: Asked, target: Target) -> float:
     high = max(float(Fraction(asked.sensitivity, units)), _SMALLEST_TAU)
     while not reached(high):
         high *= 2
+        if math.isinf(high):
+            raise InvalidInputError(f"no noise is small enough for beta = {target.beta:g}; give a larger beta")
     low = high / 2
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -11,7 +11,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
-from bayesdp.frames.aggregates import Tally, check_question, row_count, subject_of, tally
+from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
@@ -151,9 +151,8 @@ class Inquiry:
         return (query.column,) if query.column else self._spread
 
     def _columns_of(self, texts: Sequence[str]) -> frozenset[str]:
-        """Return the columns of the table that columns and conditions are made of."""
-        with reading(self.table):
-            return frozenset(name for text in texts for name in subject_of(self.table, text).columns)
+        """Return the columns that columns and conditions are made of: by their names alone."""
+        return frozenset(name for text in texts for name in ((text,) if text in self.table else parse(text).columns))
 
     def _columns_used(self, query: Query) -> frozenset[str]:
         filtered = frozenset() if query.where is None else parse(query.where).columns
@@ -161,6 +160,8 @@ class Inquiry:
 
     def _check_kinds(self, query: Query) -> None:
         """Refuse what the table cannot answer, by the kinds of its columns."""
+        if query.clipped is not None and query.column is not None and query.column not in self.table:
+            raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
         with _by_kinds(self.table, self._columns_used(query)):
             wide = self._about_all(query)
             table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
@@ -229,6 +230,8 @@ class Inquiry:
                 answers = self.read([asked[i].query for i in places], wide=wide)
                 found.update(zip(places, answers, strict=True))
         for i, each in enumerate(asked):
+            if found[i].present == 0:
+                raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
             if each.query.averaged and found[i].records != each.records:
                 raise RecordsError(f"{self.name} changed: a {each.query.kind} was over {each.records} records before")
         return [found[i] for i in range(len(asked))]

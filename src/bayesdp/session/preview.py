@@ -25,6 +25,7 @@ class Preview(Document):
     interval: how far the interval of level 1 − β would reach below and above the answer.
     records:  the public number of records.
     stored:   an answer that is as good is stored already, and would be returned at no cost.
+    denied:   the model's diagnosis says "violated": a release would need a reason, and would prove nothing.
     """
 
     query: Query
@@ -39,11 +40,13 @@ class Preview(Document):
     theorem: str
     records: int
     stored: bool = False
+    denied: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What would have to stand beside the number, in sentences."""
-        return warnings_about(self.query, self.records, self.alpha, self.epsilon_total)
+        denied = ["The data contradict the model; a release needs a reason, and proves nothing."] if self.denied else []
+        return (*warnings_about(self.query, self.records, self.alpha, self.epsilon_total), *denied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""
@@ -58,8 +61,8 @@ class Preview(Document):
             f"A preview of {self.query.description}. Nothing was charged.",
             f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
             f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
-            f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), to ε = "
-            f"{shown_above(self.epsilon_total)} in all, and leave {left}.",
+            f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), bringing the total to ε = "
+            f"{shown_above(self.epsilon_total)}, and leave {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
@@ -85,6 +88,7 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Previe
         epsilon_remaining=plan.cost.left,
         theorem=plan.cost.leakage.theorem,
         records=asked.records,
+        denied=_denied(model),
     )
 
 
@@ -105,4 +109,9 @@ def _stored(plan: Plan, target: Target, model: Model) -> Preview:
         theorem=answer.theorem,
         records=answer.records,
         stored=True,
+        denied=_denied(model),
     )
+
+
+def _denied(model: Model) -> bool:
+    return model.diagnosis is not None and bool(model.diagnosis.violated)

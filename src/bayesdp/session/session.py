@@ -17,7 +17,7 @@ from typing import Any, Self
 from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
-from bayesdp.errors import InvalidInputError, ModelError, RecordsError, RefusedError
+from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
@@ -31,7 +31,7 @@ from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
-from bayesdp.theorems.leakage import BETA, DROPPED
+from bayesdp.theorems.leakage import BETA, DROPPED, denial
 
 __all__ = ["Session"]
 
@@ -80,7 +80,7 @@ class Session:
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
-        self._accept = None if accept is None else validation.line("accept", accept)
+        self._accept = None if accept is None else _reason(accept)
         self._by = None if by is None else validation.line("by", by)
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
@@ -118,6 +118,8 @@ class Session:
             yield
         except RecordsError:
             refused = True
+        except NoColumnError as error:
+            raise NoColumnError(error.discreet) from None
         if refused:
             self._ledger.refused(self._dataset, OUTSIDE)
             raise RefusedError
@@ -127,7 +129,7 @@ class Session:
         diagnosis = self._model.diagnosis
         if diagnosis is None or not diagnosis.violated:
             return None
-        reason = self._accept if accept is None else validation.line("accept", accept)
+        reason = self._accept if accept is None else _reason(accept)
         if reason is None:
             date, denied = diagnosis.date or "an unknown date", ", ".join(diagnosis.violated)
             raise ModelError(
@@ -238,7 +240,8 @@ class Session:
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
-        answers = self._given_again(planned, receipts[0].state if receipts else planned.state, target.beta)
+        state = receipts[0].state if receipts else planned.state
+        answers = self._given_again(planned, state, target.beta, terms)
         for charged, receipt in zip(planned.fresh, receipts, strict=True):
             answer = self._drawn(charged, exact[charged.question], planned, receipt, target.beta, terms)
             self._account.answer(receipt, {**answer.to_dict(), "asked": request})
@@ -247,12 +250,20 @@ class Session:
 
     def _terms(self, accept: str | None) -> Mapping[str, Any]:
         """Return what the ledger and every answer keep of the circumstances of a release."""
+        return {"diagnosis": self._diagnosed(), "accepted": self._accepted(accept), "by": self._by}
+
+    def _diagnosed(self) -> Mapping[str, Any] | None:
+        """Return what was found about the model in short; what was found on another table does not count for this one.
+
+        "Violated" counts wherever it was found.
+        """
         diagnosis = self._model.diagnosis
-        return {
-            "diagnosis": None if diagnosis is None else diagnosis.brief,
-            "accepted": self._accepted(accept),
-            "by": self._by,
-        }
+        if diagnosis is None:
+            return None
+        if diagnosis.violated or diagnosis.is_about(self._inquiry.name, self._inquiry.rows):
+            return diagnosis.brief
+        elsewhere = f"{diagnosis.verdict} on another table ({diagnosis.table_name}), not diagnosed on this one"
+        return {**diagnosis.brief, "verdict": elsewhere}
 
     def preview(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
@@ -283,14 +294,14 @@ class Session:
         with self._discreet():
             return randomize(self._frame, self._inquiry, self._account, target, terms)
 
-    def _given_again(self, planned: Plan, state: State, beta: float) -> dict[str, Answer]:
-        """Return the stored answers as they are given again, with the account of now."""
+    def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
+        """Return the stored answers as they are given again, with the account and the diagnosis of now."""
         if not planned.stored:
             return {}
         total = leaked(self._model, spend_of(state.totals))
         left = remaining(state.budget, total)
         return {
-            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=beta, reused=True)
+            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=beta, reused=True, **terms)
             for question, answer in planned.stored.items()
         }
 
@@ -325,7 +336,7 @@ class Session:
             model_fingerprint=fingerprint(self._model.identity),
             entry=receipt.entry,
             head=receipt.head,
-            notes=self._notes(leakage.notes, len(planned.fresh)),
+            notes=self._notes([note for note in leakage.notes if note not in denial(self._model)], len(planned.fresh)),
             worst_case=leakage.worst_case,
             beta=beta,
             version=__version__,
@@ -336,22 +347,27 @@ class Session:
 
     def _notes(self, notes: Sequence[str], together: int) -> tuple[str, ...]:
         """Return what the reader of an answer must know beyond its numbers, each sentence once."""
-        diagnosis = self._model.diagnosis
         size, rows = self._model.group_size, self._inquiry.rows
         sentences = [
             *notes,
             *([DROPPED] if self._inquiry.missing == "drop" else []),
             *([self._model.unchecked] if self._model.unchecked else []),
-            *([_ELSEWHERE.format(diagnosis.table_name)] if diagnosis is not None and diagnosis.rows != rows else []),
+            *([self._model.half_diagnosed] if self._model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not self._model.about_values and size is not None and size >= rows > 1 else []),
             *([f"This ε is for {together} answers released together."] if together > 1 else []),
         ]
         return tuple(dict.fromkeys(sentences))
 
 
-_ELSEWHERE = "The diagnosis is one of {}, which has another number of rows than the table released from."
-
 _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
+
+
+def _reason(accept: object) -> str:
+    """Return a reason that says something: one line with a letter or a digit in it."""
+    reason = validation.line("accept", accept)
+    if not any(character.isalnum() for character in reason):
+        raise InvalidInputError("accept must say why, in words")
+    return reason

@@ -1,0 +1,77 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bayesdp.errors import CalibrationError
+from bayesdp.ledger import State
+from bayesdp.queries import Count
+from bayesdp.session import attempts
+from bayesdp.session.attempts import GRIDS, Attempt, InTheMakingError, persistently
+from bayesdp.session.plan import Asked, Plan, TooFineError
+
+
+def planned(charged: timedelta | None) -> Plan:
+    """Return a plan to charge for a question that was charged so long ago and has no answer."""
+    pending = {} if charged is None else {"q": (datetime.now(UTC) - charged).isoformat()}
+    state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending)
+    return Plan(state, 0.5, (Asked(Count("s", equals=1), "q", None, 1, 9),), {}, None)
+
+
+def test_the_finest_grid_whose_noise_fits_is_taken() -> None:
+    tried: list[int] = []
+
+    def attempt(attempt: Attempt) -> str:
+        tried.append(attempt.bits)
+        if attempt.bits > 24:
+            raise TooFineError
+        return "released"
+
+    assert persistently(attempt) == "released"
+    assert tried == [bits for bits in GRIDS if bits >= 24] == sorted(tried, reverse=True)
+
+
+def test_noise_that_fits_no_grid_is_refused() -> None:
+    def attempt(attempt: Attempt) -> str:
+        raise TooFineError
+
+    with pytest.raises(CalibrationError, match="64 bits"):
+        persistently(attempt)
+
+
+def test_another_process_is_waited_for_until_its_answer_is_there() -> None:
+    turns: list[Attempt] = []
+
+    def attempt(attempt: Attempt) -> int:
+        turns.append(attempt)
+        if len(turns) < 3:
+            raise InTheMakingError
+        return len(turns)
+
+    assert persistently(attempt) == 3
+    assert all(turn.waiting for turn in turns)
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "PATIENCE", 0.05)
+
+    def attempt(attempt: Attempt) -> bool:
+        if attempt.waiting:
+            raise InTheMakingError
+        return attempt.waiting
+
+    assert persistently(attempt) is False
+
+
+@pytest.mark.parametrize("charged", [timedelta(0), timedelta(hours=-1)])
+def test_a_plan_gives_way_to_an_answer_in_the_making_while_it_waits(charged: timedelta) -> None:
+    """Also if the clock of the other machine is ahead."""
+    plan = planned(charged)
+    with pytest.raises(InTheMakingError):
+        Attempt(8, waiting=True).unhurried(plan)
+    assert Attempt(8, waiting=False).unhurried(plan) is plan
+
+
+@pytest.mark.parametrize("charged", [None, timedelta(hours=1)])
+def test_a_plan_gives_way_to_nothing_else(charged: timedelta | None) -> None:
+    plan = planned(charged)
+    assert Attempt(8, waiting=True).unhurried(plan) is plan
