@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from bayesdp.errors import InvalidInputError, MissingDependencyError
-from bayesdp.experiments.data import FOLDER_VARIABLE, NAMES, Dataset, load
+from bayesdp.experiments.data import FOLDER_VARIABLE, NAMES, load
 
 FILES = Path(__file__).parents[3] / "shared/data"
 with_files = pytest.mark.skipif(not FILES.is_dir(), reason=f"the original files are not in {FILES}")
@@ -42,7 +42,6 @@ def test_the_names_of_the_data_sets() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_without_files_there_are_twins(name: str, tmp_path: Path) -> None:
     found = load(name)
-    assert isinstance(found, Dataset)
     assert (found.name, found.path) == (name, None)
     assert found.source == ("synthetic" if name == "syntheticiq" else "twin")
     assert ("built-in twin" in found.description) == (found.source == "twin")

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
@@ -18,6 +19,7 @@ from bayesdp import (
     Model,
     Query,
     Sum,
+    Theorem,
     calibrate,
     leakage,
 )
@@ -111,12 +113,7 @@ def test_extreme_sizes_are_bounded_or_refused(model: Model, query: Query, size: 
 
 
 @pytest.mark.parametrize("theorem", theorems(), ids=lambda theorem: theorem.name)
-def test_every_theorem_points_to_a_proof_that_exists(theorem: object) -> None:
-    from pathlib import Path
-
-    from bayesdp import Theorem
-
-    assert isinstance(theorem, Theorem)
+def test_every_theorem_points_to_a_proof_that_exists(theorem: Theorem) -> None:
     page = Path(__file__).parents[2] / theorem.proof
     headings = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
     assert headings[:3] == ["## Statement", "## Hypotheses", "## Proof"]
