@@ -243,8 +243,8 @@ class Books:
         if alike_tables:
             raise LedgerError(
                 f"{dataset!r} looks like {alike_tables[0]!r}, which has an account: same columns, size and model. What "
-                "is released of one table under two names is not accounted for together. Use dataset="
-                f"{alike_tables[0]!r}, or, if these really are other data, say why: {_SEPARATELY}"
+                "is released of one table under two names is not accounted for together. Use that name, or, if these "
+                f"really are other data, say why: {_SEPARATELY}"
             )
 
     def _unanswered(self, dataset: str, question: str) -> str | None:
