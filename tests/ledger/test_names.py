@@ -104,7 +104,7 @@ def test_a_table_that_has_an_account_gets_no_second_one_by_accident(ledger: Ledg
         open_account(ledger, "other", at_once=at_once)
     message = str(refused.value)
     assert "'other' looks like 'steps'" in message
-    assert "Use dataset='steps'" in message
+    assert "Use that name" in message
     assert "separate_because" in message
     assert "another data set" not in message
     assert ledger.datasets() == ("steps",)

@@ -13,6 +13,7 @@ from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.spelling import spelled
 from bayesdp.cli.words import listed
+from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query
 
 if TYPE_CHECKING:
