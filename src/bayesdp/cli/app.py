@@ -13,7 +13,6 @@ from bayesdp._support.validation import escaped
 from bayesdp.cli import options
 from bayesdp.cli.spelling import spelled
 from bayesdp.cli.words import listed
-from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query
 
 if TYPE_CHECKING:
@@ -325,8 +324,6 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    if accept_violated is not None and not accept_violated.strip():
-        raise InvalidInputError("--accept-violated must say why, in words")
     told = {"missing": missing, "accept": accept_violated, "by": by, "separate_because": separate_because}
     with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:

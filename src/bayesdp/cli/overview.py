@@ -120,9 +120,7 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
         return "none stored"
     if details.get("randomized") is not None:
         return "not kept"
-    stored = Answer.stored(answer)
-    rounded, unrounded = stored.shown(stored.rounded), stored.shown()
-    return rounded if rounded == unrounded else f"{rounded} (unrounded {unrounded})"
+    return Answer.stored(answer).published
 
 
 def _page(account: Mapping[str, Any]) -> str:

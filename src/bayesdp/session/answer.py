@@ -239,7 +239,7 @@ class Answer(Document):
         )
         protected = "Were the model right, it would protect" if self.denied else "It protects"
         lines = [
-            f"{_capitalised(self.query.description)}: {_both(self.shown(self.rounded), self.shown())}",
+            f"{_capitalised(self.query.description)}: {self.published}",
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
             f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
@@ -247,6 +247,11 @@ class Answer(Document):
             f"Model: {self.verdict}. The statement says more.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+
+    @property
+    def published(self) -> str:
+        """The rounded answer as text, with the unrounded one in brackets if it is another."""
+        return _both(self.shown(self.rounded), self.shown())
 
     @property
     def off_by(self) -> str:

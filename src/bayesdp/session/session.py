@@ -31,7 +31,7 @@ from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
-from bayesdp.theorems.leakage import BETA, DROPPED, denial
+from bayesdp.theorems.leakage import BETA, DROPPED
 
 __all__ = ["Session"]
 
@@ -89,6 +89,7 @@ class Session:
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
+            self._fingerprint, self._parameters = fingerprint(self._model.identity), self._model.parameters
             self._account = self._ledger.account(
                 self._dataset,
                 model=self._model.identity,
@@ -333,15 +334,15 @@ class Session:
             assumption=leakage.assumption,
             timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             query_fingerprint=asked.question,
-            model_fingerprint=fingerprint(self._model.identity),
+            model_fingerprint=self._fingerprint,
             entry=receipt.entry,
             head=receipt.head,
-            notes=self._notes([note for note in leakage.notes if note not in denial(self._model)], len(planned.fresh)),
+            notes=self._notes(leakage.notes, len(planned.fresh)),
             worst_case=leakage.worst_case,
             beta=beta,
             version=__version__,
             ledger=self._ledger.name,
-            parameters=self._model.parameters,
+            parameters=self._parameters,
             **terms,
         )
 
@@ -367,7 +368,6 @@ _IMPOSSIBLE = (
 
 def _reason(accept: object) -> str:
     """Return a reason that says something: one line with a letter or a digit in it."""
-    reason = validation.line("accept", accept)
-    if not any(character.isalnum() for character in reason):
-        raise InvalidInputError("accept must say why, in words")
-    return reason
+    if isinstance(accept, str) and not any(character.isalnum() for character in accept):
+        raise InvalidInputError("accept= (--accept-violated) must say why, in words")
+    return validation.line("accept", accept)

@@ -98,7 +98,20 @@ class Leakage(Document):
             (ESTIMATED, self.model.estimated),
             (DROPPED, self.model.dropped),
         )
-        return (*(note for note, holds in every if holds), *denial(self.model))
+        return tuple(note for note, holds in every if holds)
+
+    @property
+    def denial(self) -> tuple[str, ...]:
+        """That a table has denied the model's assumption, as one sentence; none if no table has."""
+        diagnosis = self.model.diagnosis
+        if diagnosis is None or not diagnosis.violated:
+            return ()
+        names = ", ".join(diagnosis.violated)
+        when = f" of {diagnosis.date}" if diagnosis.date else ""
+        return (
+            f"The data contradict that assumption: the diagnosis{when} on {diagnosis.table_name} found it violated "
+            f"({names}), so nothing is proven for them.",
+        )
 
     def __str__(self) -> str:
         return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
@@ -129,7 +142,7 @@ class Leakage(Document):
             "unit": self.unit,
             "assumption": self.assumption,
             "proof": self.proof,
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.denial],
             "theorems": [
                 {"theorem": each.theorem, "applies": True, "epsilon": each.epsilon, "tau": self.tau, "alpha": alpha}
                 if each.applies
@@ -137,19 +150,6 @@ class Leakage(Document):
                 for each in self.assessments
             ],
         }
-
-
-def denial(model: Model) -> tuple[str, ...]:
-    """Return that a table has denied the model's assumption, as one sentence; none if no table has."""
-    diagnosis = model.diagnosis
-    if diagnosis is None or not diagnosis.violated:
-        return ()
-    names = ", ".join(diagnosis.violated)
-    when = f" of {diagnosis.date}" if diagnosis.date else ""
-    return (
-        f"The data contradict that assumption: the diagnosis{when} on {diagnosis.table_name} found it violated "
-        f"({names}), so nothing is proven for them.",
-    )
 
 
 def leakage(
@@ -259,15 +259,14 @@ def promised(leakage: Leakage, release: str, epsilon: float) -> str:
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
-        f"This {'would be' if denial(leakage.model) else 'is'} proven "
+        f"This {'would be' if leakage.denial else 'is'} proven "
         f"({_numbered(proofs) if leakage.parts else proofs[0]}) if {leakage.assumption}",
         f"It {'covers' if leakage.adversary is None else 'is about'} {leakage.scope}",
     ]
     if leakage.worst_case is not None:
         sentences.append(f"The worst case: {leakage.worst_case}")
-    warnings = [warning for warning in (*denial(leakage.model), hardly_a_promise(epsilon)) if warning is not None]
-    notes = [note for note in leakage.notes if note not in warnings]
-    paragraph = " ".join([sentence + "." for sentence in sentences] + notes)
+    warnings = [warning for warning in (*leakage.denial, hardly_a_promise(epsilon)) if warning is not None]
+    paragraph = " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
     return "\n".join([paragraph, *(f"Warning: {warning}" for warning in warnings)])
 
 
