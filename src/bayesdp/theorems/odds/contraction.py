@@ -1,0 +1,54 @@
+"""The contraction: how much of an oscillation passes through a dependence of bounded odds.
+
+    tanh(f/4) = tanh(c/4) · tanh(d/4)
+
+A function whose logarithm oscillates by c, averaged over a record whose law has odds ratio at most e^d, oscillates by
+at most f(c, d). Every theorem of this package is this step, repeated (docs/theory/contraction.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+
+from bayesdp.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["contraction"]
+
+_WIDENED = 1 + 2.0**-46
+"""What NumPy's tanh, arctanh, exp and log1p may be off together, by the argument of docs/theory/contraction.md."""
+
+_HALF = 0.5
+"""Up to here the product of hyperbolic tangents is well conditioned; from here on, the logarithms are."""
+
+
+@overload
+def contraction(oscillation: float, log_odds: float) -> float: ...
+@overload
+def contraction(oscillation: NDArray[np.float64], log_odds: float | NDArray[np.float64]) -> NDArray[np.float64]: ...
+@overload
+def contraction(oscillation: float, log_odds: NDArray[np.float64]) -> NDArray[np.float64]: ...
+def contraction(
+    oscillation: float | NDArray[np.float64], log_odds: float | NDArray[np.float64]
+) -> float | NDArray[np.float64]:
+    """Return f(c, d), rounded up and at most min(c, d), for numbers or arrays that fit together.
+
+    It is symmetric; f(c, 0) = 0 and f(c, ∞) = c exactly. Raises InvalidInputError for what is negative or not a number.
+
+    >>> round(contraction(1.0, np.log(9.0)), 6), contraction(1.0, np.inf), contraction(1.0, 0.0)
+    (0.492308, 1.0, 0.0)
+    """
+    smaller, larger = np.minimum(oscillation, log_odds), np.maximum(oscillation, log_odds)
+    if not np.all(smaller >= 0):
+        raise InvalidInputError("an oscillation and the logarithm of odds are at least 0")
+    passed = np.tanh(smaller / 4) * np.tanh(larger / 4)
+    gap = np.where(np.isinf(larger), np.inf, larger - np.where(np.isinf(smaller), 0.0, smaller))
+    steep = smaller + 2 * np.log1p(np.exp(-(smaller + larger) / 2)) - 2 * np.log1p(np.exp(-gap / 2))
+    flat = 4 * np.arctanh(np.minimum(passed, _HALF))
+    above = np.nextafter(np.where(passed <= _HALF, flat, steep) * _WIDENED, np.inf)
+    result = np.minimum(above, smaller)
+    return float(result) if result.ndim == 0 else np.asarray(result)
