@@ -40,7 +40,7 @@ def test_models_survive_json_and_hashing(model: Model) -> None:
     assert hash(Model.from_json(model.to_json())) == hash(model)
     assert model.to_dict()["schema"] == 1
     assert model.assumption
-    assert "not the person" in model.unit
+    assert "not the person" in model.protects
 
 
 @given(every_case())

@@ -62,8 +62,8 @@ class Model(Document):
             raise ModelError(f"diagnosis must be a Diagnosis, as diagnose returns it, not {brief(self.diagnosis)}")
 
     @property
-    def unit(self) -> str:
-        """What the guarantee protects."""
+    def protects(self) -> str:
+        """What a guarantee under this model protects, in words."""
         return f"one {self.record}, not the person behind several"
 
     @property

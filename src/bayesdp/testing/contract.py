@@ -106,7 +106,6 @@ class TheoremContract:
         case = data.draw(self.cases)
         self._covered(case)
         assert self.theorem.scope(case.model, (case.query,)).strip()
-        assert self.theorem.unit(case.model).strip()
 
     def test_has_a_name_and_a_proof(self) -> None:
         assert self.theorem.name.strip()

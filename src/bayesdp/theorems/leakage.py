@@ -217,7 +217,7 @@ def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Ad
     return replace(
         worst,
         model=model,
-        unit=model.unit,
+        unit=model.protects,
         scope=worst.scope if len(scopes) == 1 else _numbered(part.scope for part in parts),
         assessments=(*together, Assessment(ANY_OF, worst.epsilon)),
         parts=parts,
@@ -239,7 +239,7 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
         epsilon=best.value,
         theorem=theorem.name,
         scope=scope if adversary is None else f"no adversary but {adversary.within(model)}; {scope}",
-        unit=theorem.unit(model),
+        unit=model.protects,
         proof=theorem.proof,
         worst_case=theorem.worst_case(model, spend) if adversary is None else None,
         assessments=tuple(Assessment(reply.theorem.name, reply.value, reply.reason) for reply in replies),

@@ -97,10 +97,6 @@ class Theorem(ABC):
         """Return in words the case in which the bound is reached, if the theorem knows it."""
         return None
 
-    def unit(self, model: Model) -> str:
-        """Return what is protected."""
-        return model.unit
-
     def epsilon(self, model: Model, spend: Spend) -> float:
         """Return the proven ε of `spend`.
 
