@@ -310,7 +310,7 @@ def largest_taus(
     """
 
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.refusal(model, (*queries_of(spent), *queries))
+    reason = theorem.objection(model, (*queries_of(spent), *queries))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
 
@@ -347,7 +347,7 @@ def _options(
 
 
 def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
-    if spent and theorem.refusal(model, queries_of(spent)) is None:
+    if spent and theorem.objection(model, queries_of(spent)) is None:
         before = theorem.epsilon(model, spent)
         if before >= epsilon:
             return (
@@ -448,7 +448,7 @@ def _quick(found: Leakage) -> Theorem:
 def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
     """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
     others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
-    return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+    return next((each for each in (theorem, *others) if each.objection(model, queries) is None), None)
 
 
 def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:

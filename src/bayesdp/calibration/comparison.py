@@ -141,7 +141,9 @@ def _published(
 ) -> list[PublishedResult]:
     """Return what the method reaches under the worst of the models that may hold, nothing where it does not apply."""
     several = model.members
-    if any(method.refusal(member, query) is not None for member in several) or (method.one_model and len(several) > 1):
+    if any(method.objection(member, query) is not None for member in several) or (
+        method.one_model and len(several) > 1
+    ):
         return []
     results = [method.results(member, query, epsilons, beta) for member in several]
     return [max(at_one, key=lambda result: result.alpha) for at_one in zip(*results, strict=True)]

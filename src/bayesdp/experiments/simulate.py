@@ -260,7 +260,7 @@ def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[st
         method.name: [min(method.tau(member, epsilon) for member in model.members) for epsilon in epsilons]
         for method in PRIOR_ART
         if isinstance(method, LaplaceMethod) and method.proven
-        if all(method.refusal(member, query) is None for member in model.members)
+        if all(method.objection(member, query) is None for member in model.members)
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
@@ -53,15 +53,27 @@ class AnyOf(Model):
         records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
+        named = records.pop() if records else "record"
+        protected = dict.fromkeys(replace(member, record=named).protects for member in members)
+        if len(protected) > 1:
+            raise ModelError(f"the models of AnyOf protect different things: {'; '.join(protected)}")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
-        object.__setattr__(self, "record", records.pop() if records else "record")
+        object.__setattr__(self, "record", named)
         super().__post_init__()
 
     @property
     def members(self) -> tuple[Model, ...]:
         return tuple(self.models)
+
+    @property
+    def protects(self) -> str:
+        return replace(self.models[0], record=self.record).protects
+
+    @property
+    def protects_several(self) -> bool:
+        return any(model.protects_several for model in self.models)
 
     @property
     def columns(self) -> tuple[str, ...]:

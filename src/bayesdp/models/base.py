@@ -67,6 +67,11 @@ class Model(Document):
         return f"one {self.record}, not the person behind several"
 
     @property
+    def protects_several(self) -> bool:
+        """Whether several records together are the secret (`unit=`); most theorems are about one."""
+        return False
+
+    @property
     def subject(self) -> str | None:
         """The column or state expression the model speaks about."""
         return self.column
