@@ -10,6 +10,7 @@ from bayesdp.models.independent import Independent
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.odds_chain import OddsChain
 
 __all__ = [
     "CHAIN_OPTIONS",
@@ -28,4 +29,5 @@ __all__ = [
     "MarkovChain",
     "Model",
     "Moments",
+    "OddsChain",
 ]
