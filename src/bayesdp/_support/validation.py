@@ -17,10 +17,12 @@ __all__ = [
     "brief",
     "distinct",
     "escaped",
+    "every",
     "is_scalar",
     "items",
     "line",
     "natural",
+    "not_negative",
     "number",
     "plain_number",
     "positive",
@@ -78,6 +80,14 @@ def positive(name: str, value: object, refuse: Refuse = InvalidInputError) -> fl
     return as_float
 
 
+def not_negative(name: str, value: object, refuse: Refuse = InvalidInputError) -> float:
+    """Return `value` as a float of at least zero."""
+    as_float = number(name, value, refuse)
+    if as_float < 0:
+        raise refuse(f"{name} must be at least 0, not {as_float:g}")
+    return as_float
+
+
 def positives(name: str, values: object, refuse: Refuse = InvalidInputError) -> list[float]:
     """Return a non-empty list of floats above zero."""
     found = [positive(name, value, refuse) for value in items(name, values, refuse)]
@@ -111,6 +121,18 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     if not isinstance(value, str) or not value.strip():
         raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
     return value
+
+
+def every(check: Callable[[str, object], object], **values: object) -> None:
+    """Check several values at once, each by its name.
+
+    >>> every(positive, tau=0.5, scale=-1)
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: scale must be greater than 0, not -1
+    """
+    for name, value in values.items():
+        check(name, value)
 
 
 def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -129,6 +129,7 @@ class Plan:
 
     state: what the plan was made for; it holds as long as the ledger has that state's head.
     cost:  None if nothing is fresh.
+    mechanisms: the noise of each fresh question, by its fingerprint.
     """
 
     state: State
@@ -136,6 +137,7 @@ class Plan:
     fresh: tuple[Asked, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
+    mechanisms: Mapping[str, DiscreteLaplaceMechanism] = field(default_factory=dict)
 
     def charges(self, request: Mapping[str, Any], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -191,9 +193,10 @@ def _possible(made: Plan, beta: float) -> Plan:
     """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
     if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
         raise TooFineError
-    for each in made.fresh:
-        each.mechanism(made.tau).alpha(beta)
-    return made
+    mechanisms = {each.question: each.mechanism(made.tau) for each in made.fresh}
+    for mechanism in mechanisms.values():
+        mechanism.alpha(beta)
+    return replace(made, mechanisms=mechanisms)
 
 
 def _good_enough(
