@@ -31,7 +31,7 @@ from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
-from bayesdp.theorems.leakage import BETA, DROPPED
+from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
 
@@ -89,7 +89,7 @@ class Session:
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
-            self._fingerprint, self._parameters = fingerprint(self._model.identity), self._model.parameters
+            self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
                 self._dataset,
                 model=self._model.identity,
@@ -98,7 +98,7 @@ class Session:
                 at_once=False,
                 separate_because=separate_because,
             )
-            self._dataset = self._account.dataset
+            self._dataset, self._place = self._account.dataset, self._ledger.name
         except BaseException:
             self.close()
             raise
@@ -308,22 +308,37 @@ class Session:
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
         return {question: answer.given_again(**now, **terms) for question, answer in planned.stored.items()}
 
+    def _facts_of(self, model: Model) -> Mapping[str, Any]:
+        """Return what every answer says of the model: computed once, before anything is charged."""
+        size, rows = model.group_size, self._inquiry.rows
+        notes = [
+            *notes_about(model),
+            *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([model.unchecked] if model.unchecked else []),
+            *([model.half_diagnosed] if model.half_diagnosed else []),
+            *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
+        ]
+        return {
+            "assumption": model.assumption,
+            "model_fingerprint": fingerprint(model.identity),
+            "parameters": model.parameters,
+            "notes": tuple(dict.fromkeys(notes)),
+        }
+
     def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
         """Return what is proven about the answers that are released together."""
         assert planned.cost is not None
-        leakage = planned.cost.leakage
+        leakage, together = planned.cost.leakage, len(planned.fresh)
+        shared = [f"This ε is for {together} answers released together."] if together > 1 else []
         return Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
             scope=leakage.scope,
             protects=leakage.unit,
-            assumption=leakage.assumption,
-            model_fingerprint=self._fingerprint,
-            notes=self._notes(leakage.notes, len(planned.fresh)),
             worst_case=leakage.worst_case,
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
-            parameters=self._parameters,
+            **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
 
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
@@ -355,21 +370,8 @@ class Session:
             head=receipt.head,
             by=self._by,
             version=__version__,
-            ledger=self._ledger.name,
+            ledger=self._place,
         )
-
-    def _notes(self, notes: Sequence[str], together: int) -> tuple[str, ...]:
-        """Return what the reader of an answer must know beyond its numbers, each sentence once."""
-        size, rows = self._model.group_size, self._inquiry.rows
-        sentences = [
-            *notes,
-            *([DROPPED] if self._inquiry.missing == "drop" else []),
-            *([self._model.unchecked] if self._model.unchecked else []),
-            *([self._model.half_diagnosed] if self._model.half_diagnosed else []),
-            *([_IMPOSSIBLE] if not self._model.about_values and size is not None and size >= rows > 1 else []),
-            *([f"This ε is for {together} answers released together."] if together > 1 else []),
-        ]
-        return tuple(dict.fromkeys(sentences))
 
 
 _IMPOSSIBLE = (
