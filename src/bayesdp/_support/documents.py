@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from bayesdp._support.files import write_private
 from bayesdp._support.validation import Refuse, brief
 from bayesdp.errors import InvalidInputError
 
-__all__ = ["Document", "checked", "of_schema", "parse", "read", "write"]
+__all__ = ["Document", "canonical", "checked", "fingerprint", "of_schema", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
 
@@ -132,3 +133,36 @@ def read(path: str | Path) -> Mapping[str, Any]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InvalidInputError(f"cannot read {name}: {reason}") from None
     return parse(source, name)
+
+
+def canonical(name: str, document: Mapping[str, Any]) -> str:
+    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is none.
+
+    >>> canonical("the model", {"type": "arbitrary", "size": 3})
+    '{"size":3,"type":"arbitrary"}'
+    """
+
+    def plain(value: object) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+
+    if not isinstance(document, Mapping):
+        raise InvalidInputError(f"{name} must be a JSON object, not {type(document).__name__}")
+    try:
+        written = json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain
+        )
+        written.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
+    return written
+
+
+def fingerprint(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a JSON object: equal for equal objects, whatever the order of their keys.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(canonical("the document", document).encode()).hexdigest()

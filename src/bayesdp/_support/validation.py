@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -123,16 +123,17 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     return value
 
 
-def every(check: Callable[[str, object], object], **values: object) -> None:
-    """Check several values at once, each by its name.
+def every(*checks: tuple[Callable[[str, Any], object], Mapping[str, object]]) -> None:
+    """Check the entries of a document at once: pairs of a check and the values it is for, by their names.
 
-    >>> every(positive, tau=0.5, scale=-1)
+    >>> every((text, {"dataset": "steps"}), (positive, {"tau": 0.5, "scale": -1}))
     Traceback (most recent call last):
     ...
     bayesdp.errors.InvalidInputError: scale must be greater than 0, not -1
     """
-    for name, value in values.items():
-        check(name, value)
+    for check, values in checks:
+        for name, value in values.items():
+            check(name, value)
 
 
 def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from bayesdp.calibration.calibrate import largest_tau
@@ -28,6 +28,10 @@ __all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "s
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    total:   the leakage of everything, these releases included.
+    epsilon: by how much the releases raise the leakage, rounded up.
+    left:    what remains of the budget afterwards, rounded down.
+
     >>> from bayesdp import ArbitraryGroups, Count
     >>> affordable(ArbitraryGroups(4), (Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
     0.25
@@ -37,21 +41,15 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
+    total: float = field(init=False)
+    epsilon: float = field(init=False)
+    left: float = field(init=False)
 
-    @property
-    def total(self) -> float:
-        """The leakage of everything, these releases included."""
-        return self.leakage.epsilon
-
-    @property
-    def epsilon(self) -> float:
-        """By how much the releases raise the leakage, rounded up."""
-        return float_above(Fraction(self.total) - Fraction(self.before))
-
-    @property
-    def left(self) -> float:
-        """What remains of the budget afterwards, rounded down."""
-        return remaining(self.budget, self.total)
+    def __post_init__(self) -> None:
+        total = self.leakage.epsilon
+        object.__setattr__(self, "total", total)
+        object.__setattr__(self, "epsilon", float_above(Fraction(total) - Fraction(self.before)))
+        object.__setattr__(self, "left", remaining(self.budget, total))
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:
@@ -82,7 +80,8 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
     panel = _panel(model, _added(spent, standing, 1.0))
-    before = proven(panel, spent) if panel.queries == queries_of(spent) else leaked(model, spent)
+    same = panel.queries == tuple(release.query for release in spent)
+    before = proven(panel, spent) if same else leaked(model, spent)
     left = remaining(budget, before)
     if epsilon > left:
         raise BudgetError(epsilon, left)

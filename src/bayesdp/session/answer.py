@@ -48,17 +48,17 @@ class Promise:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
-        validation.every(
-            validation.text,
-            theorem=self.theorem,
-            proof=self.proof,
-            scope=self.scope,
-            protects=self.protects,
-            assumption=self.assumption,
-            model_fingerprint=self.model_fingerprint,
+        optional = {"worst_case": self.worst_case, "accepted": self.accepted, "parameters": self.parameters}
+        texts = {
+            "theorem": self.theorem,
+            "proof": self.proof,
+            "scope": self.scope,
+            "protects": self.protects,
+            "assumption": self.assumption,
+            "model_fingerprint": self.model_fingerprint,
             **{f"notes[{number}]": note for number, note in enumerate(self.notes)},
-            **_given(worst_case=self.worst_case, accepted=self.accepted, parameters=self.parameters),
-        )
+        }
+        validation.every((validation.text, texts | _given(optional)))
         if self.diagnosis is not None:
             object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
 
@@ -104,21 +104,19 @@ class Posting:
     ledger: str | None = None
 
     def __post_init__(self) -> None:
-        validation.every(validation.positive, tau=self.tau)
+        totals = {"epsilon_total": self.epsilon_total, "epsilon_remaining": self.epsilon_remaining}
+        texts = {
+            "dataset": self.dataset,
+            "timestamp": self.timestamp,
+            "query_fingerprint": self.query_fingerprint,
+            "head": self.head,
+        }
+        optional = {"by": self.by, "version": self.version, "ledger": self.ledger}
         validation.every(
-            validation.not_negative,
-            epsilon=self.epsilon,
-            epsilon_total=self.epsilon_total,
-            epsilon_remaining=self.epsilon_remaining,
-        )
-        validation.every(validation.natural, entry=self.entry)
-        validation.every(
-            validation.text,
-            dataset=self.dataset,
-            timestamp=self.timestamp,
-            query_fingerprint=self.query_fingerprint,
-            head=self.head,
-            **_given(by=self.by, version=self.version, ledger=self.ledger),
+            (validation.positive, {"tau": self.tau}),
+            (validation.not_negative, {"epsilon": self.epsilon, **totals}),
+            (validation.natural, {"entry": self.entry}),
+            (validation.text, texts | _given(optional)),
         )
         if self.epsilon_total < self.epsilon:
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
@@ -427,7 +425,7 @@ def _part(name: str, entries: Mapping[str, Any]) -> Any:
     return kind(**{item.name: entries[item.name] for item in fields(kind) if item.name in entries})
 
 
-def _given(**entries: object) -> dict[str, object]:
+def _given(entries: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in entries.items() if value is not None}
 
 

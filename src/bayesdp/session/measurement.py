@@ -42,10 +42,12 @@ class Measurement:
     beta: float = field(default=BETA, compare=False)
 
     def __post_init__(self) -> None:
-        validation.every(validation.positive, noise=self.noise, unit=self.unit)
-        validation.every(validation.not_negative, rounding=self.rounding)
-        validation.every(validation.natural, records=self.records)
-        validation.every(validation.probability, beta=self.beta)
+        validation.every(
+            (validation.positive, {"noise": self.noise, "unit": self.unit}),
+            (validation.not_negative, {"rounding": self.rounding}),
+            (validation.natural, {"records": self.records}),
+            (validation.probability, {"beta": self.beta}),
+        )
         object.__setattr__(self, "value", self.query.checked_value(self.value))
 
     @property
@@ -60,11 +62,11 @@ class Measurement:
 
     def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
-        return float_above(Fraction(self._units(beta)) * Fraction(self.unit) + self._slack)
+        return self._own_accuracy if beta is None else self._beyond(Fraction(self._alpha(beta)))
 
     def reach(self, beta: float | None = None) -> float:
         """Return how far the interval of level 1 − β reaches to either side."""
-        return float_above(Fraction(self._units(beta) - 1) * Fraction(self.unit) + self._slack)
+        return self._own_reach if beta is None else self._beyond(Fraction(self._alpha(beta) - 1))
 
     def interval(self, level: float | None = None) -> Interval | tuple[Interval, ...]:
         """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once."""
@@ -103,16 +105,25 @@ class Measurement:
         names = (" or ".join(map(str, cell)) for cell in self.query.cells_asked())
         return ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
 
-    def _units(self, beta: float | None) -> float:
-        """Return the α of the noise, in units."""
-        return self._own_units if beta is None else self._alpha(validation.probability("beta", beta))
+    @cached_property
+    def _own_accuracy(self) -> float:
+        return self._beyond(Fraction(self._own_alpha))
 
     @cached_property
-    def _own_units(self) -> float:
+    def _own_reach(self) -> float:
+        return self._beyond(Fraction(self._own_alpha - 1))
+
+    @cached_property
+    def _own_alpha(self) -> float:
         return self._alpha(self.beta)
 
     def _alpha(self, beta: float) -> float:
+        """Return the α of the noise, in units."""
         return DiscreteLaplace(self.noise).alpha(beta, cells=self.query.dimension)
+
+    def _beyond(self, units: Fraction) -> float:
+        """Return what so many units of noise are worth, and what else the number may be off by."""
+        return float_above(units * Fraction(self.unit) + self._slack)
 
     @cached_property
     def _slack(self) -> Fraction:

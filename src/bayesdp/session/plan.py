@@ -7,13 +7,15 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.frames.grid import Grid
-from bayesdp.ledger import Charge, State, fingerprint
+from bayesdp.ledger import Charge, State
 from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.queries import Query
@@ -86,6 +88,11 @@ class Asked:
     sensitivity: int
     records: int
 
+    @cached_property
+    def dimension(self) -> int:
+        """How many numbers the answer has."""
+        return self.query.dimension
+
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
         return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
@@ -111,14 +118,14 @@ class Asked:
                 "once noise is added; give narrower bounds"
             ) from None
         parts = 1 if self.grid is not None else len(self.query.cells_asked())
-        if parts != self.query.dimension or self.worth(self.records) <= 0:
+        if parts != self.dimension or self.worth(self.records) <= 0:
             raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
         self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
         return self
 
     def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
         """Return the noise that makes the answer τ-DP."""
-        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.query.dimension)
+        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
         require_private(mechanism)
         return mechanism
 
@@ -225,7 +232,7 @@ def tau_for(asked: Asked, target: Target) -> float:
     def reached(tau: float) -> bool:
         try:
             scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
-            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.query.dimension) <= units
+            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.dimension) <= units
         except InvalidInputError:
             return False
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from bayesdp._support import documents
-from bayesdp._support.documents import Document
+from bayesdp._support.documents import Document, fingerprint
 from bayesdp.errors import FrameError, InvalidInputError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
-from bayesdp.ledger import Account, Charge, State, fingerprint
+from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.models import MarkovChain
 from bayesdp.queries import Count

@@ -15,11 +15,12 @@ from typing import Any, Self
 
 from bayesdp import __version__
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.source import Missing
-from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
