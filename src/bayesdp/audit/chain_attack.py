@@ -72,7 +72,7 @@ def chain_leakage(
         for record in outwards:
             told = factor @ (evidence[record] * likelihood[record] * told)
             mass = factor @ (evidence[record] * mass)
-            told, mass = told / mass.max(), mass / mass.max()
+            told, mass = told / told.max(), mass / mass.max()
         given = told / mass
         leaked += math.log(given[own] / given[1 - own])
     return leaked
@@ -94,7 +94,7 @@ def _side(factor: NDArray[np.float64], tau: float, reports: NDArray[np.intp]) ->
         wanted = np.ones(2)
         wanted[report] = unlikely[1 - report] / (unlikely[report] * root * math.sqrt(gain[report] / gain[1 - report]))
         evidence.append(wanted / mass / (wanted / mass).max())
-        told, mass = factor @ (wanted * gain), factor @ wanted
+        told, mass = factor @ (wanted * gain / gain.max()), factor @ wanted
     return evidence[::-1]
 
 
