@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model, OddsChain
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
@@ -50,6 +50,7 @@ __all__ = [
     "MarkovChain",
     "Mean",
     "Model",
+    "OddsChain",
     "Query",
     "Session",
     "Sum",
@@ -79,6 +80,7 @@ _HOMES = {
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "OddsChain": "models",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

@@ -221,7 +221,7 @@ def calibrate(
     draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
-    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
     CalibrationError if theorems apply but none reaches ε.
 
     >>> from bayesdp import ArbitraryGroups, Sum
@@ -310,7 +310,7 @@ def largest_taus(
     """
 
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.refusal(model, (*queries_of(spent), *queries))
+    reason = theorem.objection(model, (*queries_of(spent), *queries))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
 
@@ -347,7 +347,7 @@ def _options(
 
 
 def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
-    if spent and theorem.refusal(model, queries_of(spent)) is None:
+    if spent and theorem.objection(model, queries_of(spent)) is None:
         before = theorem.epsilon(model, spent)
         if before >= epsilon:
             return (
@@ -402,7 +402,7 @@ def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int
 
 
 def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
-    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
+    """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
     number, found = draws_needed(credibility, draws), plain.leakage
     several = found.model.members
     parts = zip(several, found.parts or (found,), strict=True)
@@ -448,7 +448,7 @@ def _quick(found: Leakage) -> Theorem:
 def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
     """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
     others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
-    return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+    return next((each for each in (theorem, *others) if each.objection(model, queries) is None), None)
 
 
 def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:

@@ -18,6 +18,7 @@ _OWN = (
     "bayesdp.theorems.gaussian.tight:GaussianTight",
     "bayesdp.theorems.gaussian.paper:GaussianPaper",
     "bayesdp.theorems.markov.mixing:MarkovMixing",
+    "bayesdp.theorems.odds.chain:OddsChainTheorem",
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
     "bayesdp.theorems.markov.paper:MarkovPaper",
@@ -32,7 +33,7 @@ def theorems() -> tuple[Theorem, ...]:
 
     >>> [theorem.name for theorem in theorems()]
     ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
-'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+'markov-mixing', 'odds-chain', 'markov-count', 'markov-quilt', 'markov-paper']
     """
     return (*_own(), *_others.values())
 
