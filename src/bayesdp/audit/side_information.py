@@ -34,6 +34,9 @@ _LARGEST_PROGRAM = 3**5
 _ROUNDS = 25
 """So often, at most, the output and the side information are improved in turn."""
 
+_SWEEPS = 40
+"""So often, at most, the side information about every vertex is improved for one output."""
+
 _GAIN = 1e-11
 """Less than this is no improvement."""
 
@@ -226,18 +229,23 @@ class _Search:
         return best
 
     def sharpened(self, attack: Attack) -> Likelihoods:
-        """Improve the side information about one vertex after the other, for the attack's output."""
+        """Improve the side information for the attack's output, vertex after vertex, until nothing is gained."""
         output = np.exp(attack.log_likelihood - attack.log_likelihood.max())
         for vertex in self.hidden:
             output = np.expand_dims(output, vertex)
-        likelihoods = list(attack.evidence)
+        likelihoods, reached = list(attack.evidence), 0.0
         more, less = attack.values
-        for vertex in range(self.law.ndim):
-            if vertex != self.target:
-                held, likelihoods[vertex] = likelihoods[vertex], np.ones_like(likelihoods[vertex])
-                weighted = self.law * _product(likelihoods)
-                mass, told = (_over_the_rest(table, self.target, vertex) for table in (weighted, weighted * output))
-                likelihoods[vertex] = _best_weights(told[more], mass[less], mass[more], told[less], held)
+        for _ in range(_SWEEPS):
+            before = reached
+            for vertex in range(self.law.ndim):
+                if vertex != self.target:
+                    held, likelihoods[vertex] = likelihoods[vertex], np.ones_like(likelihoods[vertex])
+                    weighted = self.law * _product(likelihoods)
+                    mass, told = (_over_the_rest(table, self.target, vertex) for table in (weighted, weighted * output))
+                    choice = _best_weights(told[more], mass[less], mass[more], told[less], held)
+                    likelihoods[vertex], reached = choice
+            if reached <= before * (1 + _GAIN):
+                break
         return tuple(likelihoods)
 
 
@@ -247,7 +255,7 @@ def _best_weights(
     c: NDArray[np.float64],
     d: NDArray[np.float64],
     held: NDArray[np.float64],
-) -> NDArray[np.float64]:
+) -> tuple[NDArray[np.float64], float]:
     """Return the weights m ≥ 0, two of them positive at most, with the largest (m·a)(m·b) / ((m·c)(m·d)); or `held`."""
     candidates = [held]
     for pair in itertools.combinations(range(len(held)), 2):
@@ -256,12 +264,11 @@ def _best_weights(
             weights = np.zeros(len(held))
             weights[two] = 1 - share, share
             candidates.append(weights)
-
-    def gain(m: NDArray[np.float64]) -> float:
-        divisor = float((m @ c) * (m @ d))
-        return float((m @ a) * (m @ b)) / divisor if divisor > 0 and m @ b > 0 else 0.0
-
-    return max(candidates, key=gain)
+    weights = np.array(candidates)
+    above, below = (weights @ a) * (weights @ b), (weights @ c) * (weights @ d)
+    gains = np.divide(above, below, out=np.zeros_like(above), where=(below > 0) & (above > 0))
+    best = int(gains.argmax())
+    return weights[best], float(gains[best])
 
 
 def _turning_points(
@@ -269,11 +276,15 @@ def _turning_points(
 ) -> list[float]:
     """Return the shares of the second value at which (m·a)(m·b) / ((m·c)(m·d)) may be largest: roots of a quadratic."""
     above, below = np.convolve(a, b), np.convolve(c, d)
-    constant = above[1] * below[0] - above[0] * below[1]
-    linear = 2 * (above[2] * below[0] - above[0] * below[2])
-    square = above[2] * below[1] - above[1] * below[2]
-    roots = [complex(root) for root in np.roots([square, linear, constant])]
-    return [root.real / (1 + root.real) for root in roots if abs(root.imag) <= 1e-9 * abs(root) and root.real > 0]
+    constant = float(above[1] * below[0] - above[0] * below[1])
+    half = float(above[2] * below[0] - above[0] * below[2])
+    square = float(above[2] * below[1] - above[1] * below[2])
+    inside = half * half - square * constant
+    if inside < 0:
+        return []
+    stable = -(half + math.copysign(math.sqrt(inside), half))
+    pairs = ((stable, square), (constant, stable))
+    return [abs(over) / (abs(over) + abs(under)) for over, under in pairs if over * under > 0]
 
 
 def _product(likelihoods: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

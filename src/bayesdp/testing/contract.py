@@ -35,7 +35,7 @@ _inherited = settings(
 )
 """Every subclass runs the same test functions; drawing models and passing over some of them takes time."""
 
-_few = settings(_inherited, max_examples=max(settings().max_examples // 4, 1))
+_few = settings(_inherited, max_examples=max(settings().max_examples // 2, 1))
 """For what takes a second each."""
 
 _TAUS = st.floats(0.01, 6, allow_nan=False)

@@ -41,8 +41,8 @@ FromEmissions = Callable[["NDArray[np.float64]", "NDArray[np.float64]", int], Mo
 FromMemory = Callable[["NDArray[np.float64]", int, bool], Model]
 """From a table [before][now][next], the number of records, and whether the chain is stationary."""
 
-_STRENGTHS = (0.03, 0.1, 0.3, 1.0)
-"""How strongly vertices depend on one another, as a factor on the logarithms of their odds."""
+_STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0)
+"""The logarithms of the largest odds ratio of two neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +88,13 @@ def network_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> L
     kind = draw(st.sampled_from(["loop", "complete", "random", "any"]))
     if kind == "any":
         states, vertices = draw(st.sampled_from([(2, 3), (2, 4), (3, 3)]))
-        table = draw(_logarithms((states,) * vertices, draw(st.sampled_from(_STRENGTHS))))
-        return _law(draw, model_of, np.exp(table) / np.exp(table).sum(), hidden)
+        scale = draw(st.sampled_from(_STRENGTHS)) / 4
+        weights = np.exp(scale * draw(_generators()).uniform(-1, 1, size=(states,) * vertices))
+        return _law(draw, model_of, weights / weights.sum(), hidden)
     states, vertices = draw(_sizes(least=3))
     pairs = [(first, second) for second in range(vertices) for first in range(second)]
     if kind == "loop":
-        pairs = [(vertex, (vertex + 1) % vertices) for vertex in range(vertices)]
+        pairs = [(vertex, vertex + 1) for vertex in range(vertices - 1)] + [(0, vertices - 1)]
     elif kind == "random":
         pairs = [pair for pair in pairs if draw(st.booleans())]
     return _law(draw, model_of, draw(_pairwise(states, vertices, pairs)), hidden)
@@ -105,8 +106,10 @@ def hidden_chain_laws(draw: st.DrawFn, model_of: FromEmissions) -> Law:
     states, symbols, records = draw(
         st.sampled_from([(2, 2, 1), (2, 2, 2), (2, 2, 3), (2, 2, 4), (2, 3, 3), (3, 2, 3), (3, 3, 2)])
     )
-    transition, emission = draw(_kernel((states, states))), draw(_kernel((states, symbols)))
-    joint = draw(_kernel((states,)))
+    generator = draw(_generators())
+    transition = _normalised(_factor(generator, (states, states), draw(st.sampled_from(_STRENGTHS))))
+    emission = _normalised(_factor(generator, (states, symbols), draw(st.sampled_from(_STRENGTHS))))
+    joint = _normalised(generator.uniform(-1.5, 1.5, size=states))
     for _ in range(records - 1):
         joint = joint[..., None] * transition
     for moment in range(records):
@@ -119,10 +122,13 @@ def hidden_chain_laws(draw: st.DrawFn, model_of: FromEmissions) -> Law:
 def memory_chain_laws(draw: st.DrawFn, model_of: FromMemory, stationary: bool | None = None) -> Law:
     """Draw a chain of one to six records in which the next depends on the last two; stationary, or from any start."""
     states, records = draw(_sizes(least=1))
-    table = draw(_kernel((states, states, states)))
     settled = draw(st.booleans()) if stationary is None else stationary
-    start = _stationary_pair(table) if settled else draw(_kernel((states * states,))).reshape(states, states)
-    joint = start if records > 1 else start.sum(axis=1)
+    generator, spread = draw(_generators()), draw(st.sampled_from([0.3, 1.0, 2.0]))
+    table = _normalised(generator.uniform(-spread, spread, size=(states,) * 3))
+    start = np.exp(generator.uniform(-spread, spread, size=(states, states)))
+    if settled:
+        start = _stationary_pair(table)
+    joint = start / start.sum() if records > 1 else start.sum(axis=1) / start.sum()
     for _ in range(records - 2):
         joint = joint[..., None] * table
     return Law(model_of(table, records, settled), joint / joint.sum())
@@ -139,16 +145,17 @@ def release_cases(draw: st.DrawFn, laws: st.SearchStrategy[Law]) -> Case:
 @st.composite
 def side_information(draw: st.DrawFn, shape: tuple[int, ...]) -> list[NDArray[np.float64]]:
     """Draw a likelihood for each vertex: of some nothing is known, of some the value, of some a little."""
+    generator, spread = draw(_generators()), draw(st.sampled_from([1.0, 3.0]))
     evidence = []
     for states in shape:
-        kind = draw(st.sampled_from(["nothing", "value", "little", "little"]))
-        likelihood = np.ones(states)
-        if kind == "value":
-            likelihood = (np.arange(states) == draw(st.integers(0, states - 1))).astype(np.float64)
-        elif kind == "little":
-            likelihood = np.exp(draw(_logarithms((states,), 3.0)))
-            if draw(st.booleans()):
-                likelihood[draw(st.integers(0, states - 1))] = 0.0
+        kind = draw(st.sampled_from(["nothing", "value", "little", "little", "not one"]))
+        likelihood = np.exp(generator.uniform(-spread, 0, size=states))
+        if kind == "nothing":
+            likelihood = np.ones(states)
+        elif kind == "value":
+            likelihood = (np.arange(states) == generator.integers(states)).astype(np.float64)
+        elif kind == "not one":
+            likelihood[generator.integers(states)] = 0.0
         evidence.append(likelihood)
     return evidence
 
@@ -167,34 +174,39 @@ def _sizes(draw: st.DrawFn, least: int = 2) -> tuple[int, int]:
     return states, draw(st.integers(least, 6 if states == 2 else 4))
 
 
-@st.composite
-def _logarithms(draw: st.DrawFn, shape: tuple[int, ...], strength: float) -> NDArray[np.float64]:
-    size = int(np.prod(shape))
-    entries = draw(st.lists(st.floats(-2, 2, allow_nan=False), min_size=size, max_size=size))
-    return strength * np.array(entries).reshape(shape)
+def _generators() -> st.SearchStrategy[np.random.Generator]:
+    """Draw where random numbers come from: what Hypothesis itself prefers, zeros and ones, makes no strong laws."""
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
-@st.composite
-def _kernel(draw: st.DrawFn, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Draw positive probabilities that sum to 1 over the last axis."""
-    weights = np.exp(draw(_logarithms(shape, draw(st.sampled_from([0.3, 1.0, 1.5])))))
+def _factor(generator: np.random.Generator, shape: tuple[int, int], strength: float) -> NDArray[np.float64]:
+    """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`."""
+    table = generator.uniform(-1, 1, size=shape)
+    steps = table[:, None] - table[None, :]
+    return np.asarray(strength * table / np.ptp(steps, axis=2).max())
+
+
+def _normalised(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(logarithms)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 @st.composite
 def _pairwise(draw: st.DrawFn, states: int, vertices: int, edges: list[tuple[int, int]]) -> NDArray[np.float64]:
-    """Draw a law that is a product of one factor for each vertex and each edge; now and then a value is impossible."""
-    strength = draw(st.sampled_from(_STRENGTHS))
+    """Draw a law that is a product of one factor for each vertex and each edge (the lower vertex first).
+
+    In half of them all edges have the same odds ratio. Now and then a value is impossible at one vertex.
+    """
+    generator, strength, equal = draw(_generators()), draw(st.sampled_from(_STRENGTHS)), draw(st.booleans())
     table = np.zeros((states,) * vertices)
     for vertex in range(vertices):
-        own = draw(_logarithms((states,), 1.5))
-        if states > 2 and draw(st.integers(0, 9)) == 9:
-            own[draw(st.integers(0, states - 1))] = -np.inf
+        own = generator.uniform(-1.5, 1.5, size=states)
+        if states > 2 and generator.random() < 0.1:
+            own[generator.integers(states)] = -np.inf
         table = table + own.reshape([states if axis == vertex else 1 for axis in range(vertices)])
-    for first, second in edges:
-        factor = draw(_logarithms((states, states), strength))
-        low, high = (factor, (first, second)) if first < second else (factor.T, (second, first))
-        table = table + low.reshape([states if axis in high else 1 for axis in range(vertices)])
+    for edge in edges:
+        factor = _factor(generator, (states, states), strength * (1.0 if equal else generator.random()))
+        table = table + factor.reshape([states if axis in edge else 1 for axis in range(vertices)])
     weights = np.exp(table)
     return np.asarray(weights / weights.sum())
 
