@@ -64,6 +64,10 @@ class AnyOf(Model):
         return tuple(self.models)
 
     @property
+    def metric(self) -> bool:
+        return any(model.metric for model in self.models)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that any of the models describes."""
         described = (column for model in self.models for column in model.columns)

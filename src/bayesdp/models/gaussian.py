@@ -231,6 +231,10 @@ class GaussianGroups(Model):
         return self.size if self.size is not None else max(len(kind) for kind in self.kinds)
 
     @property
+    def metric(self) -> bool:
+        return True
+
+    @property
     def largest_correlation(self) -> float:
         """The largest |correlation| between two records."""
         if self.correlation is not None:

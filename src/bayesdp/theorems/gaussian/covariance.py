@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -16,7 +16,7 @@ from bayesdp._support.validation import Matrix
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above
+from bayesdp.rounding import float_above, up
 from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.gaussian.metric import MetricTheorem, on_grid, reach_of
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
@@ -25,7 +25,15 @@ from bayesdp.theorems.spend import Spend, queries_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GaussianCovariance", "Worst", "covariance_factor", "factor_for", "find_signs"]
+__all__ = [
+    "GaussianCovariance",
+    "Worst",
+    "covariance_factor",
+    "factor_for",
+    "find_signs",
+    "undominated",
+    "worst_adversaries",
+]
 
 LARGEST_ENUMERATED = 20
 _ALWAYS_ENUMERATED = 10
@@ -33,15 +41,23 @@ _LARGEST_MARGIN = 1e-4
 _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
+_ALIKE = 1e-12
+"""Adversaries of several sums whose factors differ by less are one; this much is added to the factors in return."""
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst adversary of a group: the factor on τ it attains, its target, and the records it knows."""
+    """An adversary of a group: the factors on the τ's of sums, its target, and the records it knows."""
 
-    factor: float
+    factors: tuple[float, ...]
     target: int
     known: tuple[int, ...]
+
+    @property
+    def factor(self) -> float:
+        """The factor of the only sum."""
+        (factor,) = self.factors
+        return factor
 
 
 class GaussianCovariance(MetricTheorem):
@@ -71,18 +87,29 @@ class GaussianCovariance(MetricTheorem):
             worst = max(worst, leaks)
         return float_above(worst)
 
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        if reach is None:
-            return Fraction(model.group_size)
-        return max(Fraction(covariance_factor(kind, float_above(reach)).factor) for kind in model.kinds)
+    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        learned = (worst.factors for kind in model.kinds for worst in worst_adversaries(kind, _floats(reaches)))
+        return [tuple(map(Fraction, factors)) for factors in learned]
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, GaussianGroups)
         queries = queries_of(spend)
-        reach = next(reach for query in queries if (reach := reach_of(query, model, queries)) is not None)
-        worst = max((covariance_factor(kind, float_above(reach)) for kind in model.kinds), key=lambda one: one.factor)
+        taus: dict[Fraction, Fraction] = {}
+        for query, tau in spend:
+            reach = reach_of(query, model, queries)
+            if reach is not None:
+                taus[reach] = taus.get(reach, Fraction(0)) + Fraction(tau)
+        weights = list(map(float_above, taus.values()))
+        worst = max(
+            (worst for kind in model.kinds for worst in worst_adversaries(kind, _floats(tuple(taus)))),
+            key=lambda one: math.fsum(weight * factor for weight, factor in zip(weights, one.factors, strict=True)),
+        )
         knows = f"records {', '.join(map(str, worst.known))}" if worst.known else "no other record"
         return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
+
+
+def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
+    return tuple(map(float_above, reaches))
 
 
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
@@ -98,27 +125,39 @@ def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matr
     return refuse_all_jumps(queries)
 
 
-@lru_cache(maxsize=256)
 def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
     """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
-
-    covariance: symmetric and positive definite, as tuples. reach: D/M, how far apart target values may be in widths.
-    Call it only where `GaussianCovariance.refusal` has no objection.
 
     >>> covariance_factor(((1.0, 0.4), (0.4, 1.0))).known
     ()
     """
-    group = _Group.of(covariance)
-    margin = group.margin * max(reach, 1.0)
-    if len(covariance) > _ALWAYS_ENUMERATED:
-        signs = find_signs(covariance)
-        if signs is not None:
-            found = _nothing_known(group, reach)
-            return Worst(found.factor + group.summing + signs.margin * max(reach, 1.0), found.target, found.known)
-    if len(covariance) > LARGEST_ENUMERATED:
-        raise DoesNotApplyError(GaussianCovariance.name, f"groups of {len(covariance)} are too large to enumerate")
-    found = _enumerated(group, reach)
-    return Worst(found.factor + margin, found.target, found.known)
+    (worst,) = worst_adversaries(covariance, (reach,))
+    return worst
+
+
+@lru_cache(maxsize=256)
+def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[Worst, ...]:
+    """Return the adversaries of one group who may be the worst of several sums, with their factors rounded up.
+
+    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, how far apart target values may be
+    in widths. Every other adversary's factors are all at most those of one who is returned; of one sum that is the
+    worst. Call it only where `GaussianCovariance.refusal` has no objection.
+    """
+    group, size = _Group.of(covariance), len(covariance)
+    signs = find_signs(covariance) if size > _ALWAYS_ENUMERATED else None
+    if signs is None and size > LARGEST_ENUMERATED:
+        raise DoesNotApplyError(GaussianCovariance.name, f"groups of {size} are too large to enumerate")
+    worst = _enumerated(group, reaches) if signs is None else _nothing_known(group, reaches)
+    margins = [
+        (group.margin if signs is None else signs.margin) * max(reach, 1.0)
+        + (0.0 if signs is None else group.summing)
+        + (_ALIKE if len(reaches) > 1 else 0.0)
+        for reach in reaches
+    ]
+    return tuple(
+        replace(one, factors=tuple(up(f + margin) for f, margin in zip(one.factors, margins, strict=True)))
+        for one in worst
+    )
 
 
 @lru_cache(maxsize=256)
@@ -215,16 +254,15 @@ def _unreliable(covariance: Matrix) -> str | None:
     return None
 
 
-def _nothing_known(group: _Group, reach: float) -> Worst:
-    """Return the worst adversary among those who know nothing."""
+def _nothing_known(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+    """Return the worst adversaries among those who know nothing."""
     slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
-    sums = np.minimum(slopes * reach, 1.0).sum(axis=1)
-    target = int(np.argmax(sums))
-    return Worst(float(sums[target]), target, ())
+    learned = np.stack([np.minimum(slopes * reach, 1.0).sum(axis=1) for reach in reaches], axis=1)
+    return [Worst(tuple(learned[target].tolist()), int(target), ()) for target in undominated(learned)]
 
 
-def _enumerated(group: _Group, reach: float) -> Worst:
-    """Return the worst adversary of all, by eliminating known records one after the other.
+def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+    """Return the worst adversaries of all, by eliminating known records one after the other.
 
     Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
     are chosen one at a time, the last ones for all their subsets at once.
@@ -232,8 +270,8 @@ def _enumerated(group: _Group, reach: float) -> Worst:
     size = len(group.deviations)
     tail = min(size, _BATCH)
     order = np.arange(size)
-    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
-    worst = Worst(0.0, 0, ())
+    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations)
+    worst: list[Worst] = []
     stack: list[tuple[int, tuple[int, ...], NDArray[np.float64]]] = [(0, (), group.correlations)]
     while stack:
         depth, known, matrix = stack.pop()
@@ -245,13 +283,33 @@ def _enumerated(group: _Group, reach: float) -> Worst:
         batch = matrix[None]
         for record in range(size - tail, size):
             batch = np.concatenate([batch, _eliminate(batch, record)])
-        sums = _factors(batch, ratios)
-        best = int(np.argmax(sums))
-        subset, target = divmod(best, size)
-        if sums.flat[best] > worst.factor:
+        learned = np.stack([_factors(batch, ratios * reach).ravel() for reach in reaches], axis=1)
+        for place in undominated(learned, np.array([one.factors for one in worst])):
+            subset, target = divmod(int(place), size)
             added = tuple(int(record) for record in order[size - tail :] if subset >> (record - size + tail) & 1)
-            worst = Worst(float(sums.flat[best]), target, (*known, *added))
-    return worst
+            worst.append(Worst(tuple(learned[place].tolist()), target, (*known, *added)))
+    kept = undominated(np.array([one.factors for one in worst]))
+    return [worst[place] for place in kept]
+
+
+def undominated(learned: NDArray[np.float64], others: NDArray[np.float64] | None = None) -> list[int]:
+    """Return the rows that are somewhere above every other row, and above the rows of `others`.
+
+    Of one column that is its largest entry. Rows that are nowhere above another by more than 1e-12 count as below it.
+
+    >>> undominated(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.5]]))
+    [0, 1]
+    """
+    left = np.arange(len(learned))
+    slack = 0.0 if learned.shape[1] == 1 else _ALIKE
+    for row in () if others is None or not others.size else others:
+        left = left[(learned[left] > row + slack).any(axis=1)]
+    kept = []
+    while left.size:
+        best = left[int(np.argmax(learned[left].sum(axis=1)))]
+        kept.append(int(best))
+        left = left[(learned[left] > learned[best] + slack).any(axis=1)]
+    return kept
 
 
 def _eliminate(batch: NDArray[np.float64], record: int) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,22 +18,29 @@ __all__ = ["MetricTheorem", "covered_distance", "on_grid", "reach_of", "variance
 
 
 class MetricTheorem(Theorem):
-    """A theorem about clipped sums of normal groups: ε is a sum of factors times τ, one for each release."""
+    """A theorem about clipped sums of normal records: what an adversary learns is a sum of factors times τ.
+
+    The worst adversary of several sums is the worst of their total: one who gains most from a narrow sum need not gain
+    most from a wide one.
+    """
 
     @abstractmethod
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        """Return the factor on the τ of a sum whose targets are `reach` clipping widths apart.
+    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        """Return what each adversary who may be the worst learns from sums, as factors on their τ's.
 
-        None stands for a release that is not ℓ1-private.
+        reaches: how far apart target values may be, in clipping widths of each of the sums. An adversary who learns no
+                 more than another from any of them may be left out.
         """
 
     def bound(self, model: Model, spend: Spend) -> float:
-        return float_above(self._used(model, spend, queries_of(spend)))
+        return float_above(max(self._leakages(model, spend, queries_of(spend))))
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
         queries = (query, *queries_of(spent))
+        leaked = self._leakages(model, spent, queries)
+        slopes = self._leakages(model, (Release(query, 1.0),), queries)
         return float_below(
-            (Fraction(epsilon) - self._used(model, spent, queries)) / self._used(model, (Release(query, 1.0),), queries)
+            min((Fraction(epsilon) - before) / slope for before, slope in zip(leaked, slopes, strict=True))
         )
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
@@ -41,14 +49,27 @@ class MetricTheorem(Theorem):
             "Laplace noise on clipped sums and means"
         )
 
-    def _used(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> Fraction:
-        """Return the exact ε of `spend` at the distance that all of `queries` share."""
+    def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:
+        """Return the exact leakage of `spend` to each adversary, at the distance that all of `queries` share."""
         assert isinstance(model, GaussianGroups)
-        parts = (
-            on_grid(self.factor(model, reach_of(query, model, queries)), model.group_size, query) * Fraction(tau)
-            for query, tau in spend
-        )
-        return sum(parts, start=Fraction(0))
+        reaches = {query: reach_of(query, model, queries) for query in queries}
+        widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
+        taus: dict[tuple[Query, int | None], Fraction] = {}
+        for query, tau in spend:
+            reach = reaches[query]
+            key = (query, None if reach is None else widths.index(reach))
+            taus[key] = taus.get(key, Fraction(0)) + Fraction(tau)
+        size = model.group_size
+        return [
+            sum(
+                (
+                    on_grid(Fraction(size) if place is None else learned[place], size, query) * tau
+                    for (query, place), tau in taus.items()
+                ),
+                start=Fraction(0),
+            )
+            for learned in self.factors(model, widths)
+        ]
 
 
 def on_grid(factor: Fraction, records: int, query: Query) -> Fraction:

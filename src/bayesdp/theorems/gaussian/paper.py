@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
@@ -21,9 +22,9 @@ class GaussianPaper(MetricTheorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or _refuse_jumps(queries)
 
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        assert reach is not None
-        return reach * max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
+    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        factor = max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
+        return [tuple(reach * factor for reach in reaches)]
 
 
 def paper_factor(size: int, correlation: Fraction) -> Fraction:
