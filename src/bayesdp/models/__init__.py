@@ -8,6 +8,7 @@ from bayesdp.models.independent import Independent
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.series import GaussianSeries
 
 __all__ = [
     "SCHEMA",
@@ -16,6 +17,7 @@ __all__ = [
     "ArbitraryGroups",
     "ChainLayout",
     "GaussianGroups",
+    "GaussianSeries",
     "GroupLayout",
     "Independent",
     "MarkovChain",

@@ -28,6 +28,7 @@ from bayesdp.testing.cases import (  # noqa: E402
     group_cases,
     independent_cases,
     transition_matrices,
+    walk_cases,
 )
 from bayesdp.testing.contract import TheoremContract  # noqa: E402
 
@@ -40,4 +41,5 @@ __all__ = [
     "group_cases",
     "independent_cases",
     "transition_matrices",
+    "walk_cases",
 ]

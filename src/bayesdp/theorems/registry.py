@@ -16,6 +16,7 @@ _OWN = (
     "bayesdp.theorems.general:GeneralBound",
     "bayesdp.theorems.gaussian.covariance:GaussianCovariance",
     "bayesdp.theorems.gaussian.tight:GaussianTight",
+    "bayesdp.theorems.gaussian.walk:GaussianWalk",
     "bayesdp.theorems.gaussian.paper:GaussianPaper",
     "bayesdp.theorems.markov.mixing:MarkovMixing",
     "bayesdp.theorems.markov.count:MarkovCount",
@@ -31,8 +32,8 @@ def theorems() -> tuple[Theorem, ...]:
     """Return every theorem, our own first.
 
     >>> [theorem.name for theorem in theorems()]
-    ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
-'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+    ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-walk', \
+'gaussian-paper', 'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
     """
     return (*_own(), *_others.values())
 

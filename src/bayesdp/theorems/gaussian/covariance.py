@@ -18,7 +18,7 @@ from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, up
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.gaussian.metric import MetricTheorem, on_grid, reach_of
+from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 from bayesdp.theorems.spend import Spend, queries_of
 
@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "ALIKE",
     "GaussianCovariance",
     "Worst",
     "covariance_factor",
     "factor_for",
     "find_signs",
+    "inverse_within",
     "undominated",
     "worst_adversaries",
 ]
@@ -41,7 +43,7 @@ _LARGEST_MARGIN = 1e-4
 _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
-_ALIKE = 1e-12
+ALIKE = 1e-12
 """Adversaries of several sums whose factors differ by less are one; this much is added to the factors in return."""
 
 
@@ -71,6 +73,8 @@ class GaussianCovariance(MetricTheorem):
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
         """As for all adversaries, but groups may be of any size: there is nothing to enumerate."""
+        if isinstance(model, GaussianGroups) and model.precision is not None:
+            return "one adversary's records are positions in a group; give its covariance instead of a precision"
         return _refused(model, queries, _ill_conditioned)
 
     def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
@@ -87,7 +91,8 @@ class GaussianCovariance(MetricTheorem):
             worst = max(worst, leaks)
         return float_above(worst)
 
-    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        assert isinstance(model, GaussianGroups)
         learned = (worst.factors for kind in model.kinds for worst in worst_adversaries(kind, _floats(reaches)))
         return [tuple(map(Fraction, factors)) for factors in learned]
 
@@ -116,6 +121,8 @@ def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matr
     """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups (GaussianGroups)"
+    if model.precision is not None and not model.kinds:
+        return too_large(model)
     if not model.kinds:
         return "it needs the covariance itself, and the model has only a bound on the correlations"
     for index, kind in enumerate(model.kinds):
@@ -151,7 +158,7 @@ def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[W
     margins = [
         (group.margin if signs is None else signs.margin) * max(reach, 1.0)
         + (0.0 if signs is None else group.summing)
-        + (_ALIKE if len(reaches) > 1 else 0.0)
+        + (ALIKE if len(reaches) > 1 else 0.0)
         for reach in reaches
     ]
     return tuple(
@@ -301,7 +308,7 @@ def undominated(learned: NDArray[np.float64], others: NDArray[np.float64] | None
     [0, 1]
     """
     left = np.arange(len(learned))
-    slack = 0.0 if learned.shape[1] == 1 else _ALIKE
+    slack = 0.0 if learned.shape[1] == 1 else ALIKE
     for row in () if others is None or not others.size else others:
         left = left[(learned[left] > row + slack).any(axis=1)]
     kept = []
@@ -369,6 +376,24 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the computed inverse of a symmetric matrix, itself symmetric."""
     inverse = np.linalg.inv(matrix)
     return np.asarray((inverse + inverse.T) / 2)
+
+
+def inverse_within(
+    covariance: Matrix,
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
+    """Return the computed inverse of the correlations, by how much an entry may be off, and the standard deviations.
+
+    None if floats cannot tell. With X the computed inverse and R = X·(true correlations) − 1, the true inverse is
+    (1 + R)⁻¹X; scaling a covariance to correlations errs by at most 5·2⁻⁵³ in each entry.
+    """
+    group = _Group.of(covariance)
+    try:
+        inverse = _inverse(group.correlations)
+    except np.linalg.LinAlgError:
+        return None
+    norm = _norm_above(inverse)
+    off = _residual_norm(inverse, group.correlations) + 5 * len(covariance) * _UNIT * norm
+    return None if not off < 0.5 else (inverse, off / (1 - off) * norm * (1 + 8 * _UNIT), group.deviations)
 
 
 def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:

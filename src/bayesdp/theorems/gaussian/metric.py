@@ -8,13 +8,25 @@ from fractions import Fraction
 
 import numpy as np
 
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import GaussianGroups, GaussianSeries, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["MetricTheorem", "covered_distance", "on_grid", "reach_of", "variance_kinds"]
+__all__ = [
+    "MetricTheorem",
+    "Normal",
+    "covered_distance",
+    "on_grid",
+    "reach_of",
+    "too_large",
+    "variance_kinds",
+]
+
+
+Normal = GaussianGroups | GaussianSeries
+"""The models of normal records."""
 
 
 class MetricTheorem(Theorem):
@@ -25,7 +37,7 @@ class MetricTheorem(Theorem):
     """
 
     @abstractmethod
-    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
         """Return what each adversary who may be the worst learns from sums, as factors on their τ's.
 
         reaches: how far apart target values may be, in clipping widths of each of the sums. An adversary who learns no
@@ -46,12 +58,13 @@ class MetricTheorem(Theorem):
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return (
             f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
-            "Laplace noise on clipped sums and means"
+            "Laplace noise on clipped sums and means, and adversaries who know each other record exactly or not at all "
+            "(no other side information)"
         )
 
     def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:
         """Return the exact leakage of `spend` to each adversary, at the distance that all of `queries` share."""
-        assert isinstance(model, GaussianGroups)
+        assert isinstance(model, Normal)
         reaches = {query: reach_of(query, model, queries) for query in queries}
         widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
         taus: dict[tuple[Query, int | None], Fraction] = {}
@@ -59,17 +72,25 @@ class MetricTheorem(Theorem):
             reach = reaches[query]
             key = (query, None if reach is None else widths.index(reach))
             taus[key] = taus.get(key, Fraction(0)) + Fraction(tau)
-        size = model.group_size
         return [
             sum(
                 (
-                    on_grid(Fraction(size) if place is None else learned[place], size, query) * tau
+                    _factor(model, query, None if place is None else learned[place]) * tau
                     for (query, place), tau in taus.items()
                 ),
                 start=Fraction(0),
             )
             for learned in self.factors(model, widths)
         ]
+
+
+def _factor(model: Normal, query: Query, learned: Fraction | None) -> Fraction:
+    """Return the factor of one release; None stands for one that is not ℓ1-private, and costs τ for every record."""
+    if learned is None:
+        assert model.group_size is not None, "refusal sees to that"
+        return Fraction(model.group_size)
+    records = [number for number in (model.group_size, query.most_records) if number is not None]
+    return on_grid(learned, min(records), query) if records else learned
 
 
 def on_grid(factor: Fraction, records: int, query: Query) -> Fraction:
@@ -87,9 +108,17 @@ def reach_of(query: Query, model: Model, queries: tuple[Query, ...]) -> Fraction
 
 def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
     """Return how far apart target values may be: the model's distance, or the widest clipping width."""
-    assert isinstance(model, GaussianGroups)
+    assert isinstance(model, Normal)
     widths = [query.width for query in queries if query.width is not None]
     return Fraction(model.distance) if model.distance is not None else max(widths)
+
+
+def too_large(model: GaussianGroups) -> str:
+    """Return why nothing is known of a covariance of which only the precision is given."""
+    return (
+        f"it needs covariances, and the precision has groups of {model.group_size}, or too many kinds of them, to be "
+        "inverted exactly; gaussian-walk works on the precision itself"
+    )
 
 
 def variance_kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]]:

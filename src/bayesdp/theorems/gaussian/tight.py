@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.theorems.gaussian.metric import MetricTheorem, variance_kinds
+from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, variance_kinds
 from bayesdp.theorems.gaussian.paper import refuse_unlike
 
 __all__ = ["GaussianTight", "refuse_all_jumps", "tight_factor"]
@@ -27,7 +27,8 @@ class GaussianTight(MetricTheorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or refuse_all_jumps(queries)
 
-    def factors(self, model: GaussianGroups, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        assert isinstance(model, GaussianGroups)
         return [
             tuple(_factor(size, correlation, spread, reach, known) for reach in reaches)
             for size, correlation, spread in variance_kinds(model)
