@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model, OddsChain
+    from bayesdp.models import (
+        AnyOf,
+        ArbitraryGroups,
+        GaussianGroups,
+        GaussianSeries,
+        Independent,
+        MarkovChain,
+        Model,
+        OddsChain,
+    )
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
@@ -44,6 +53,7 @@ __all__ = [
     "Comparison",
     "Count",
     "GaussianGroups",
+    "GaussianSeries",
     "Histogram",
     "Independent",
     "Leakage",
@@ -74,6 +84,7 @@ _HOMES = {
     "Comparison": "calibration.comparison",
     "Count": "queries",
     "GaussianGroups": "models",
+    "GaussianSeries": "models",
     "Histogram": "queries",
     "Independent": "models",
     "Leakage": "theorems.leakage",

@@ -11,6 +11,7 @@ from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.odds_chain import OddsChain
+from bayesdp.models.series import GaussianSeries
 
 __all__ = [
     "CHAIN_OPTIONS",
@@ -24,6 +25,7 @@ __all__ = [
     "ChainLayout",
     "FitOption",
     "GaussianGroups",
+    "GaussianSeries",
     "GroupLayout",
     "Independent",
     "MarkovChain",

@@ -130,6 +130,14 @@ class Model(Document):
         return (self,)
 
     @property
+    def metric(self) -> bool:
+        """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
+
+        Each step of rounding costs as much as a move of that length.
+        """
+        return False
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns whose values the model describes; empty when it describes whatever is asked."""
         return () if self.subject is None else (self.subject,)

@@ -232,6 +232,11 @@ class Query(Document):
         """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
         return Fraction(0)
 
+    @property
+    def most_records(self) -> int | None:
+        """At most how many records it may be about; None if their number has no limit."""
+        return None
+
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
         """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.
 

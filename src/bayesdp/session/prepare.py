@@ -207,9 +207,10 @@ class Inquiry:
         return query.column is None and bool(self._spread)
 
     def _whole(self, query: Query) -> bool:
-        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
+        """Whether a sum is in steps of 1: by the type of its column, for the step must not depend on private values."""
         column = query.column
-        if self.table.guessed:
+        finer = self.model.metric and query.clipped is not None and query.clipped.step is None
+        if self.table.guessed or finer:
             return False
         with reading(self.table):
             return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"
