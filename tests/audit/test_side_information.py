@@ -9,9 +9,13 @@ from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.audit.oracle import bdpl, worst_mechanism
 from bayesdp.audit.side_information import Attack, climb, knowing, odds_ratios, worst_output
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import Independent
+from bayesdp.models import Independent, MarkovChain
+from bayesdp.queries import Count
 from bayesdp.testing import Law, network_laws, side_information, tree_laws
+from bayesdp.theorems.markov.mixing import MarkovMixing
+from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.spend import as_spend
 
 LAWS = tree_laws(lambda odds, hidden: Independent()) | network_laws(lambda odds, hidden: Independent())
 HIDDEN = tree_laws(lambda odds, hidden: Independent(), hidden=True)
@@ -153,6 +157,16 @@ def test_whoever_is_unsure_of_the_chain_is_not_covered() -> None:
     assert coins_by_counting(20, tau) == pytest.approx(1.90, abs=5e-3)
     sure = worst_output(coins(6), tau, target=1, hidden=[0], evidence=knowing((2,) * 7, {0: 1}))
     assert sure.epsilon == pytest.approx(tau, rel=1e-9)
+
+
+def test_markov_theorems_are_about_exact_knowledge() -> None:
+    """A chain that is rarely in one of its states: side information makes up for that, and passes the mixing bound."""
+    rare = [[0.99, 0.01], [0.9, 0.1]]
+    spend = as_spend(Count(equals=1), 1.0)
+    attained = chain_attack(rare, 1.0, records=801).epsilon
+    assert MarkovMixing().epsilon(MarkovChain(rare), spend) == pytest.approx(2.00, abs=5e-3)
+    assert attained == pytest.approx(3.05, abs=5e-3)
+    assert attained == pytest.approx(OddsChainTheorem().epsilon(MarkovChain(rare), spend), rel=1e-9)
 
 
 def test_an_attack_says_who_it_is() -> None:
