@@ -32,7 +32,7 @@ def by_the_definition(law: Law, attack: Attack) -> float:
     """The oracle's leakage of the attack's output to someone who knows no record, under the law given the evidence."""
     joint = weighted(law.joint, attack.evidence).sum(axis=law.hidden)
     kernel = np.exp(attack.log_likelihood - attack.log_likelihood.max())[..., None]
-    return bdpl(joint, kernel, adversary=(law.records.index(attack.target), ())).epsilon
+    return bdpl(joint, kernel, adversary=(law.records.index(*attack.target), ())).epsilon
 
 
 def chain(transition: np.ndarray, records: int) -> np.ndarray:
@@ -159,6 +159,26 @@ def test_whoever_is_unsure_of_the_chain_is_not_covered() -> None:
     assert sure.epsilon == pytest.approx(tau, rel=1e-9)
 
 
+def merged(joint: np.ndarray, first: int, unit: int) -> np.ndarray:
+    """The same law with several consecutive records made one."""
+    shape = joint.shape
+    return joint.reshape(*shape[:first], -1, *shape[first + unit :])
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(LAWS.filter(lambda law: law.joint.ndim > 2 and law.joint.size <= 16), st.floats(0.01, 2), st.data())
+def test_a_secret_of_several_records(law: Law, tau: float, data: st.DataObject) -> None:
+    """As one record of many values it leaks by the definition what is found; and more than any part of it."""
+    first = data.draw(st.integers(0, law.joint.ndim - 2))
+    attack = worst_output(law.joint, tau, target=(first, first + 1))
+    assert is_private(attack.log_likelihood, tau)
+    kernel = np.exp(attack.log_likelihood - attack.log_likelihood.max())
+    truth = bdpl(merged(law.joint, first, 2), merged(kernel, first, 2)[..., None], adversary=(first, ())).epsilon
+    assert truth == pytest.approx(attack.epsilon, rel=1e-10)
+    assert attack.epsilon >= worst_output(law.joint, tau, target=first).epsilon * (1 - 1e-12)
+    assert climb(law.joint, tau, target=(first, first + 1), restarts=0).epsilon >= attack.epsilon
+
+
 def test_markov_theorems_are_about_exact_knowledge() -> None:
     """A chain that is rarely in one of its states: side information makes up for that, and passes the mixing bound."""
     rare = [[0.99, 0.01], [0.9, 0.1]]
@@ -185,6 +205,8 @@ def test_wrong_input_is_refused() -> None:
         worst_output(joint, 1.0, target=3)
     with pytest.raises(InvalidInputError, match="target must be a record"):
         climb(joint, 1.0, target=0, hidden=[0])
+    with pytest.raises(InvalidInputError, match="target must be a record"):
+        climb(joint, 1.0, target=[])
     with pytest.raises(InvalidInputError, match="no vertex 7"):
         worst_output(joint, 1.0, target=0, hidden=[7])
     with pytest.raises(InvalidInputError, match="one likelihood for each vertex"):
