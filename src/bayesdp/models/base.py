@@ -282,12 +282,8 @@ class Model(Document):
         >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
         3
         """
-        if not isinstance(document, Mapping):
-            raise ModelError(f"a model must be a JSON object, not {brief(document)}")
-        entries = dict(document)
-        schema = entries.pop("schema", SCHEMA)
-        if isinstance(schema, bool) or schema != SCHEMA:
-            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {brief(schema)}')
+        entries = dict(documents.of_schema(document, "model", SCHEMA, ModelError))
+        entries.pop("schema", None)
         kind = entries.pop("type", None)
         known = ", ".join(f'"{name}"' for name in sorted(Model._types))
         if kind is None:

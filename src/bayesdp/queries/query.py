@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
@@ -248,9 +249,15 @@ class Query(Document):
         >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
         True
         """
-        from bayesdp.queries.sum import Sum
+        return _any_question(self.column)
 
-        return Sum(self.column, bounds=(0.0, 1.0), where="any question")
+
+@lru_cache(maxsize=1024)
+def _any_question(column: str | None) -> Query:
+    """Return what stands for any question about a column."""
+    from bayesdp.queries.sum import Sum
+
+    return Sum(column, bounds=(0.0, 1.0), where="any question")
 
 
 def query_from_dict(document: object) -> Query:

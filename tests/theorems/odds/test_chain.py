@@ -142,6 +142,7 @@ def test_memory_goes_by_blocks() -> None:
     for length in (1, 2, 3, 4, 7):
         assert epsilon(replace(blocks, length=length), 0.1) <= length * 0.1 * (1 + 1e-12)
     assert epsilon(replace(blocks, unit=2), 0.01) > epsilon(blocks, 0.01)
+    assert epsilon(replace(blocks, length=50, gaps=True), 0.1) == epsilon(blocks, 0.1)
 
 
 @settings(max_examples=30)

@@ -85,18 +85,20 @@ def _leakages(chain: Chain, taus: NDArray[np.float64], totals: Sequence[Fraction
     memory = memory_of(chain)
     whole_blocks = taus if memory == 1 else np.array([float_above(memory * total) for total in totals])
     met = blocks_met(chain)
-    if met == 1 and chain.length is None:
+    length = None if memory > 1 and chain.gaps else chain.length  # records may be spread over more blocks
+    if met == 1 and length is None:
         return leakage_of_any_length(whole_blocks, chain.log_odds)
     inside = np.array([float_above(met * memory * total) for total in totals])
-    if chain.length is None:
+    if length is None:
         both = 2 * side(whole_blocks, chain.log_odds, None)
     else:
-        others = max(-(-chain.length // memory) - met, 0)
+        others = max(-(-length // memory) - met, 0)
         both = np.nextafter(
             side(whole_blocks, chain.log_odds, others // 2) + side(whole_blocks, chain.log_odds, others - others // 2),
             np.inf,
         )
-    return np.nextafter(inside + both, np.inf)
+    with np.errstate(over="ignore"):
+        return np.nextafter(inside + both, np.inf)
 
 
 def _chain(model: Model) -> Chain:
