@@ -1,4 +1,4 @@
-"""A stranger's package in one file: a model of its own, a theorem about it, and three questions."""
+"""A stranger's package in one file: a model of its own, a theorem about it, and four questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from bayesdp import Count, Histogram, Model, Query, Sum, Theorem
-from bayesdp.errors import RecordsError
+from bayesdp.errors import QueryError, RecordsError
 from bayesdp.models.view import TableView
 from bayesdp.queries import Averaged
 from bayesdp.theorems.spend import Spend, total_tau
@@ -82,3 +82,21 @@ class Cents(Sum):
 
     def worth(self, amount: Fraction, records: int) -> Fraction:
         return 100 * amount
+
+
+@dataclass(frozen=True)
+class Exchanged(Sum):
+    """A sum of amounts in another currency."""
+
+    rate: float = field(default=1.0, kw_only=True)
+
+    kind: ClassVar[str] = "exchanged"
+    options: ClassVar[dict[str, str]] = {"rate": "what one unit is worth there."}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.rate, int | float) and self.rate > 0):
+            raise QueryError(f"rate must be a number above 0, not {self.rate!r}")
+
+    def worth(self, amount: Fraction, records: int) -> Fraction:
+        return Fraction(self.rate) * amount

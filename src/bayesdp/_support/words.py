@@ -1,4 +1,4 @@
-"""How the command line puts numbers into words."""
+"""Numbers and lists in words."""
 
 from __future__ import annotations
 
