@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Values
+from bayesdp._support.words import having
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.groups import check_named
@@ -36,10 +37,11 @@ class View:
     def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
         """Return the chains; refuses other states than these, ties, and records closer than the step."""
         known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
-        if known.counts[0] < known.records:
+        other = known.records - known.counts[0]
+        if other:
             raise RecordsError(
-                f"{known.records - known.counts[0]} records of {self.name} have a value of {subject!r} that is not a "
-                "state of the chain; fit it again"
+                f"{having(other, 'record', self.name)} a value of {subject!r} that is not a state of the chain; fit it "
+                "again"
             )
         if layout is None:
             return Chains(known.records, unbroken=False)
