@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         Model,
         OddsChain,
     )
-    from bayesdp.plotting.tradeoff import plot_tradeoff
+    from bayesdp.plotting.results import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
@@ -100,7 +100,7 @@ _HOMES = {
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
     "leakage": "theorems.leakage",
-    "plot_tradeoff": "plotting.tradeoff",
+    "plot_tradeoff": "plotting.results",
     "register": "theorems.registry",
     "theorems": "",
     "unregister": "theorems.registry",

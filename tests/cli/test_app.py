@@ -312,6 +312,25 @@ def test_a_mistyped_option_names_the_help_of_the_command(
     assert said.endswith(f"({' '.join(['bayesdp', *name])} --help shows how)\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("leakage --state a", "No such option: --state; did you mean --states? ("),
+        ("calibrate --epsilom 1", "No such option: --epsilom; did you mean --epsilon? ("),
+        ("release --eps 1", "No such option: --eps; did you mean --epsilon? ("),
+        ("leek", "No such command 'leek'. ("),
+        ("leak", "No such command 'leak'; did you mean leakage? ("),
+        ("budget shwo", "No such command 'shwo'; did you mean show? ("),
+        ("leakage --seed 3", "No such option: --seed ("),
+        ("fit --epsilon 1", "No such option: --epsilon ("),
+        ("reproduce --states a", "No such option: --states ("),
+        ("xyzzy", "No such command 'xyzzy'. ("),
+    ],
+)
+def test_only_a_close_word_is_suggested(line: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert meant in refused(capsys, *line.split())
+
+
 def commands(group: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, command in group.commands.items():
         if hasattr(command, "commands"):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 
 __all__ = [
@@ -204,7 +205,8 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
     for i, row in enumerate(rows):
         cells = items(f"{name}, row {i}", row, refuse)
         if len(cells) != len(rows):
-            raise refuse(f"{name} must be square: it has {len(rows)} rows, but row {i} has {len(cells)} entries")
+            entries = counted(len(cells), "entry", "entries")
+            raise refuse(f"{name} must be square: it has {counted(len(rows), 'row')}, but row {i} has {entries}")
         table.append(tuple(number(f"{name}, row {i}, column {j}", cell, refuse) for j, cell in enumerate(cells)))
     return tuple(table)
 

@@ -86,7 +86,7 @@ class Comparison(Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
-        drawn: Path = upstairs("bayesdp.plotting.tradeoff").plot_comparison(self, path)
+        drawn: Path = upstairs("bayesdp.plotting.results").plot_comparison(self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:

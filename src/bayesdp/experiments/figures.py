@@ -9,11 +9,10 @@ from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
-from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.charts import Chart, Line, Panel, coinciding, line
 
 __all__ = ["error_chart", "mape_chart"]
 
-_SAME = 1e-3
 _NOT_OURS = {"general", *(method.name for method in PRIOR_ART)}
 _TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
 
@@ -63,22 +62,7 @@ def mape_chart(study: Study, result: Result) -> Chart:
 
 def _distinct(result: Result) -> list[list[str]]:
     """Return the mechanisms, those that coincide at every ε together."""
-    groups: list[list[str]] = []
-    for name in result.mechanisms:
-        same = next((group for group in groups if _coincide(result.at(group[0]), result.at(name))), None)
-        if same is None:
-            groups.append([name])
-        else:
-            same.append(name)
-    return groups
-
-
-def _coincide(first: tuple[Row, ...], second: tuple[Row, ...]) -> bool:
-    return all(
-        (one.factor is None) == (other.factor is None)
-        and abs((one.factor or 0) - (other.factor or 0)) <= _SAME * (one.factor or 0)
-        for one, other in zip(first, second, strict=True)
-    )
+    return coinciding({name: _points(result, name, lambda row: row.factor) for name in result.mechanisms})
 
 
 def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None]) -> Line:

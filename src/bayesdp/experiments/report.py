@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from bayesdp.experiments.paper import TITLE
+from bayesdp.experiments.paper import FIGURES, TITLE
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
 from bayesdp.plotting.charts import Chart
@@ -103,7 +103,7 @@ def html(
     for chart in charts:
         data = base64.b64encode(pictures[chart.name]).decode("ascii")
         parts.append(
-            f'<h3 id="{chart.name}">{escape(chart.title)}</h3>\n'
+            f'<h3 id="{chart.name}">{escape(_titled(chart))}</h3>\n'
             f'<figure><img alt="{escape(chart.says)}" src="data:image/svg+xml;base64,{data}">\n'
             f"<figcaption>{escape(chart.note)}</figcaption></figure>"
         )
@@ -119,6 +119,11 @@ def html(
     )
 
 
+def _titled(chart: Chart) -> str:
+    """Return what the paper calls the figure."""
+    return FIGURES.get(chart.name, chart.name)
+
+
 def _failed(failures: Mapping[str, str]) -> Iterator[str]:
     if failures:
         listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in failures.items())
@@ -127,7 +132,7 @@ def _failed(failures: Mapping[str, str]) -> Iterator[str]:
 
 def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]:
     lists = {
-        "Figures": [(chart.name, chart.title) for chart in charts],
+        "Figures": [(chart.name, _titled(chart)) for chart in charts],
         "Tables": [(f"table-{table.name}", table.title) for table in tables],
     }
     shown = ""
@@ -166,7 +171,7 @@ def markdown(
         parts += ["## Failed", "\n".join(f"- {name}: {why}" for name, why in failures.items())]
     for chart in charts:
         parts += [
-            f"## {chart.title}",
+            f"## {_titled(chart)}",
             f"![{chart.says}]({folder}/{chart.name}.png)",
             *([chart.note] if chart.note else []),
         ]

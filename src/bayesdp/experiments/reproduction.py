@@ -141,7 +141,7 @@ def reproduce(
         tables += rows
         for chart in made:
             charts.append(chart)
-            pictures[chart.name], png = draw(chart)
+            pictures[chart.name], png = draw(chart, "svg", "png")
             writer.write(f"{_FIGURES}/{chart.name}.svg", pictures[chart.name])
             writer.write(f"{_FIGURES}/{chart.name}.png", png)
             writer.write(f"{_NUMBERS}/{chart.name}.csv", chart.csv())

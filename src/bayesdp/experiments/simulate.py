@@ -25,7 +25,7 @@ from bayesdp.calibration.prior_art import PRIOR_ART, LaplaceMethod, PlainDP
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 from bayesdp.models import Model
-from bayesdp.plotting.tradeoff import EPSILONS
+from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Query
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.leakage import ANY_OF

@@ -14,7 +14,7 @@ from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
 from bayesdp.experiments.simulate import Assumption, Experiment
 from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain
-from bayesdp.plotting.tradeoff import EPSILONS
+from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Count, Query, Sum
 
 if TYPE_CHECKING:

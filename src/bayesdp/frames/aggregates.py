@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
@@ -123,7 +124,7 @@ def tally(
         derived = {f"q{i}_{j}": each for i, plan in enumerate(plans) for j, each in enumerate(plan.numbers)}
         found = _totals(picked, derived)
         if found.rows != rows:
-            raise FrameError(f"{table.name} changed while it was read: {rows} rows, then {found.rows}")
+            raise FrameError(f"{table.name} changed while it was read: {counted(rows, 'row')}, then {found.rows}")
         _check_missing(picked, found, missing)
     return tuple(
         Tally(
@@ -280,7 +281,7 @@ def _check_missing(table: Table, found: _Totals, missing: Missing) -> None:
         infinite = found.present[column] - _totals(table, finite).sums["finite"]
         if infinite:
             raise RecordsError(
-                f"column {column!r} of {table.name} holds {infinite} infinite value{'s' if infinite > 1 else ''}; "
+                f"column {column!r} of {table.name} holds {counted(infinite, 'infinite value')}; "
                 "a sum, count or model needs finite ones: replace or remove them"
             )
     lacking = {column: found.rows - present for column, present in found.present.items() if present < found.rows}

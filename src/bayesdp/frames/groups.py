@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar
+from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
@@ -95,7 +96,9 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     assert role is not None
     found = _roles(table, value, role)
     if len(found) < 2:
-        raise RecordsError(f"column {role!r} of {table.name} names {len(found)} role; groups need at least two")
+        raise RecordsError(
+            f"column {role!r} of {table.name} names {counted(len(found), 'role')}; groups need at least two"
+        )
     if len(found) > _MOST_ROLES:
         raise RecordsError(
             f"column {role!r} of {table.name} names {len(found)} roles; at most {_MOST_ROLES} can be told apart: leave "
@@ -162,7 +165,7 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     fewest = min(sums[f"n{min(i, j)}_{max(i, j)}"] for i in range(size) for j in range(size))
     if fewest < 2:
         raise RecordsError(
-            f"some two roles of {table.name} occur together in {fewest} group{'' if fewest == 1 else 's'} only; their "
+            f"some two roles of {table.name} occur together in {counted(fewest, 'group')} only; their "
             "covariance needs at least two"
         )
     for i in range(size):
@@ -177,7 +180,7 @@ def check_roles(table: Table, twice: Mapping[str, int]) -> None:
     for role, groups in twice.items():
         if groups:
             raise RecordsError(
-                f"{groups} groups of {table.name} have more than one record in the role {role!r}; a role names one "
+                f"{having(groups, 'group', table.name)} more than one record in the role {role!r}; a role names one "
                 "member of a group: number them apart, or leave role= out to treat members as exchangeable"
             )
 

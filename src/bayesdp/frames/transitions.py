@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
@@ -159,8 +160,8 @@ class Sequences:
     def refuse_unplaced(self, records: int) -> NoReturn:
         """Refuse records that have no place in a chain."""
         raise RecordsError(
-            f"{records} records of {self.table.name} have no value in the columns that order them or tell entities "
-            "apart, so they have no place in a chain; fill these columns in or remove the records"
+            f"{having(records, 'record', self.table.name)} no value in the columns that order records or tell entities "
+            "apart, and so no place in a chain; fill these columns in or remove such records"
         )
 
     def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
@@ -215,15 +216,16 @@ class Sequences:
                 self.refuse_unplaced(unplaced)
         if tied:
             raise RecordsError(
-                f"{tied} records of {table.name} have the same {order} as the record before them"
+                f"{having(tied, 'record', table.name)} the same {order} as the previous record"
                 + (" of the same entity" if layout.entity else "")
                 + ", so which one comes first is not known; add a column that breaks the ties to order_by"
                 + ("" if layout.entity else ", or name the entities with entity=")
             )
         if close:
+            early = counted(close, f"record of {table.name} follows", f"records of {table.name} follow")
             raise RecordsError(
-                f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), "
-                f"or at the same {order}; give the spacing of {order}, or leave step= out"
+                f"{early} the one before by less than the step ({layout.step}), or at the same {order}; give the "
+                f"spacing of {order}, or leave step= out"
             )
 
 
@@ -249,7 +251,8 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
         lacking = sizes.lacking
         if lacking and missing == "error":
             raise RecordsError(
-                f"values are missing in {table.name}: {lacking} records have no {state!r}; fill them in, or say "
+                f"values are missing in {table.name}: {counted(lacking, 'record has', 'records have')} no {state!r}; "
+                "fill them in, or say "
                 'missing="drop" (--missing drop): each is then a gap in its chain, and the pattern of gaps is public'
             )
         if lacking == rows:
