@@ -12,11 +12,16 @@ from bayesdp.queries.placement import Placement
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
 
 _SUM_BITS = 62
+"""Sums must stay below 2^62 in a 64-bit integer, with one bit for the sign and one for the noise."""
+
 FINEST_BITS = 40
 """At most 2^40 steps between the bounds: placing a value is then exact to 2^-10 of a step (docs/frames.md)."""
 
 MOST_WHOLE_BITS = 50
+"""Whole numbers keep step 1 up to this width: places and bounds are then exact as floats, with room to subtract."""
+
 _EXACT_FLOAT = 2**53
+"""Up to here every whole number is a float of its own."""
 
 
 class Grid(Placement):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
+"""The correlations of so many members still fit on a screen, side by side."""
+
 _AGREEMENT = 0.005
 """Covariances this close to those of the moments, in standard deviations, still agree with them: they were rounded."""
 
@@ -283,11 +285,11 @@ class GaussianGroups(Model):
 
     def summary(self) -> str:
         """Return what is assumed, and the standard deviations and correlations of up to a dozen members."""
-        said = super().summary()
+        summary = super().summary()
         if isinstance(self.moments, AnovaMoments):
             basis = f"Estimated from {self.moments.records} records in {self.moments.groups} groups."
-            return f"{said} {self._exchangeable} {basis}"
-        return f"{said}\n\n{self._members}" if self._shows_members else said
+            return f"{summary} {self._exchangeable} {basis}"
+        return f"{summary}\n\n{self._members}" if self._shows_members else summary
 
     @property
     def _exchangeable(self) -> str:

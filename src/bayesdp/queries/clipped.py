@@ -16,6 +16,7 @@ from bayesdp.queries.query import Query
 __all__ = ["Clipped"]
 
 MOST_STEPS = 2**60
+"""Steps between the bounds: one record's whole number then fits into 64 bits, with room for noise."""
 
 ROUNDING_SLACK = Fraction(513, 512)
 """Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
