@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayesdp.errors import BayesDPError
     from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
     from bayesdp.plotting.tradeoff import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -50,6 +50,7 @@ __all__ = [
     "MarkovChain",
     "Mean",
     "Model",
+    "Proportion",
     "Query",
     "Session",
     "Sum",
@@ -79,6 +80,7 @@ _HOMES = {
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "Proportion": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
