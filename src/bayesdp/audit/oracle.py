@@ -41,8 +41,13 @@ __all__ = [
 ]
 
 _LARGEST_TABLE = 3**5
+"""Five records of three states: every adversary and all it may know are tried, and these grow exponentially."""
+
 _LARGEST_GROUP = 6
+"""Six normal records have 192 adversaries, each with its own conditional law."""
+
 _LARGEST_PROGRAM = 27
+"""Three records of three states: a linear program with a variable for each data set and one for each output."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,9 @@ def bdpl(joint: ArrayLike, kernel: ArrayLike, *, adversary: tuple[int, tuple[int
         for values in itertools.product(*(range(law.shape[record]) for record in known)):
             knowledge = dict(zip(known, values, strict=True))
             where = tuple(slice(None) if record == target else knowledge.get(record, 0) for record in range(records))
-            found = _worst_pair(mass[where], output[where])
-            if found is not None and (worst is None or found[0] > worst.epsilon):
-                epsilon, more, less, index = found
+            pair = _worst_pair(mass[where], output[where])
+            if pair is not None and (worst is None or pair[0] > worst.epsilon):
+                epsilon, more, less, index = pair
                 worst = Finding(epsilon, target, tuple(knowledge.items()), (more, less), index)
     if worst is None:
         return Finding(0.0, 0, (), (0, 0), 0)
@@ -119,7 +124,7 @@ def worst_mechanism(joint: ArrayLike, tau: float, *, adversary: tuple[int, tuple
         for values in itertools.product(*(range(law.shape[record]) for record in known)):
             fixed = dict(zip(known, values, strict=True))
             laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
-            for more, less in itertools.permutations([each for each in laws if each is not None], 2):
+            for more, less in itertools.permutations([law for law in laws if law is not None], 2):
                 worst = max(worst, log_ratio(more, less, most_telling(more, less, tau)))
     return worst
 

@@ -106,12 +106,12 @@ class LaplaceMethod(Published):
         """Return the τ the method uses for ε under a model it covers."""
 
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
-        found = []
+        results = []
         for epsilon in epsilons:
             tau = self.tau(model, epsilon)
             alpha = Laplace(laplace_scale(query, tau)).alpha(beta, query.dimension)
-            found.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
-        return found
+            results.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
+        return results
 
 
 class PlainDP(LaplaceMethod):

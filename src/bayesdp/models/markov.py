@@ -34,12 +34,22 @@ _AGREEMENT = 0.05
 """Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
 
 _UNDERFLOW = 1e-300
+"""Near the smallest normal float: a probability that was rounded to 0 still agrees with one below this."""
 
 _LARGEST_COUNT = 2.0**53
+"""Up to here every whole number is a float of its own."""
+
 _SMALLEST_WEIGHT = 1e-200
+"""A gamma variable that underflows is taken for this: no probability drawn from the posterior is 0."""
+
 _MOST_SHOWN = 12
+"""The transition probabilities of so many states still fit on a screen, side by side."""
+
 _MOST_COMPARED = 400
+"""For the odds ratio every two rows are compared, column by column: with 400 states, 64 million quotients."""
+
 _SMALLEST_SHOWN = 0.0005
+"""From here on four decimals show a digit that is not 0; what is smaller is written with two leading digits."""
 
 
 @dataclass(frozen=True)
@@ -187,16 +197,18 @@ class MarkovChain(Chain):
         """
         layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
         table = upstairs("bayesdp.frames.source").scan(frame)
-        found = upstairs("bayesdp.frames.transitions").transitions(table, column_name("state", state), layout, missing)
+        counted = upstairs("bayesdp.frames.transitions").transitions(
+            table, column_name("state", state), layout, missing
+        )
         chain = cls.from_counts(
-            found.counts,
-            states=found.states,
-            length=found.longest,
+            counted.counts,
+            states=counted.states,
+            length=counted.longest,
             start=start,
             smoothing=smoothing,
-            gaps=found.gaps,
-            column=None if found.condition else state,
-            state=state if found.condition else None,
+            gaps=counted.gaps,
+            column=None if counted.condition else state,
+            state=state if counted.condition else None,
             record=record,
             layout=layout,
         )
@@ -347,14 +359,14 @@ class MarkovChain(Chain):
     def parameters(self) -> str:
         """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
         if len(self.states) <= _MOST_SHOWN:
-            said = self._probabilities([""] * len(self.states))
+            text = self._probabilities([""] * len(self.states))
         else:
             possible = self.matrix[self.matrix > 0]
-            said = (
+            text = (
                 f"Transition probabilities between {len(self.states)} states: from {shown_below(possible.min(), 4)} to "
                 f"{shown_above(possible.max(), 4)}; {self.matrix.size - possible.size} of {self.matrix.size} are 0."
             )
-        return said if len(self.states) > _MOST_COMPARED else f"{said}\n{self._odds}"
+        return text if len(self.states) > _MOST_COMPARED else f"{text}\n{self._odds}"
 
     @property
     def _odds(self) -> str:
@@ -368,12 +380,12 @@ class MarkovChain(Chain):
 
     def summary(self) -> str:
         """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""
-        said = super().summary()
+        summary = super().summary()
         if len(self.states) > _MOST_SHOWN:
-            return said
+            return summary
         counts: Matrix = self.counts or [[]] * len(self.states)
         seen = ["of " + " + ".join(map(str, row)) if row else "" for row in counts]
-        return f"{said}\n\n{self._probabilities(seen)}"
+        return f"{summary}\n\n{self._probabilities(seen)}"
 
     def _probabilities(self, notes: Sequence[str]) -> str:
         """Return the transition probabilities as a table, with a note on each row."""
