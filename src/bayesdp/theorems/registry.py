@@ -21,6 +21,7 @@ _OWN = (
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
     "bayesdp.theorems.markov.paper:MarkovPaper",
+    "bayesdp.theorems.markov.memory:MarkovMemory",
 )
 """Our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
 
@@ -32,7 +33,7 @@ def theorems() -> tuple[Theorem, ...]:
 
     >>> [theorem.name for theorem in theorems()]
     ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
-'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper', 'markov-memory']
     """
     return (*_own(), *_others.values())
 
