@@ -253,7 +253,9 @@ class MarkovChain(Model):
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
         if self.memory > 1:
-            raise ModelError(f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds")
+            raise ModelError(
+                f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
+            )
         subject = self.subject if state is None else validation.text("state", state, ModelError)
         if self.subject not in (None, subject):
             raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
@@ -296,12 +298,14 @@ class MarkovChain(Model):
         Raises ModelError for a chain with memory, which has none: use `table`.
         """
         if self.memory > 1:
-            raise ModelError(f"a chain with memory={self.memory} has no transition matrix; what needs one does not apply")
+            raise ModelError(
+                f"a chain with memory={self.memory} has no transition matrix; what needs one does not apply"
+            )
         return self.table
 
     @cached_property
     def table(self) -> NDArray[np.float64]:
-        """The transition probabilities as a read-only array, an axis for each record remembered and one for the next."""
+        """The transition probabilities as a read-only array: an axis for each record remembered, one for the next."""
         table = np.array(self.transition, dtype=np.float64)
         table /= table.sum(axis=-1, keepdims=True)
         return readonly(table)
@@ -363,7 +367,7 @@ class MarkovChain(Model):
 
     def _remembered(self, index: int) -> str:
         """Return the states that are remembered in one row of the table, the oldest first."""
-        return ", ".join(str(self.states[each]) for each in np.unravel_index(index, self.table.shape[:-1]))
+        return ", ".join(str(self.states[int(each)]) for each in np.unravel_index(index, self.table.shape[:-1]))
 
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).

@@ -106,7 +106,7 @@ def joint_law(table: NDArray[np.float64], start: NDArray[np.float64], records: i
 
 
 def block_kernel(table: NDArray[np.float64], records: int) -> NDArray[np.float64]:
-    """Return the probabilities of the next block given the last two, for blocks of `records` of which two hold a memory.
+    """Return the probabilities of the next block given the last two, which together hold the memory.
 
     Blocks are numbered as their records are read, the last the fastest.
     """

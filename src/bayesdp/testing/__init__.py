@@ -27,6 +27,7 @@ from bayesdp.testing.cases import (  # noqa: E402
     gaussian_cases,
     group_cases,
     independent_cases,
+    memory_cases,
     transition_matrices,
 )
 from bayesdp.testing.contract import TheoremContract  # noqa: E402
@@ -39,5 +40,6 @@ __all__ = [
     "gaussian_cases",
     "group_cases",
     "independent_cases",
+    "memory_cases",
     "transition_matrices",
 ]

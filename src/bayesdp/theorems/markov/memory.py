@@ -1,4 +1,4 @@
-"""Markov chains with memory, any τ-DP mechanism and any record-wise side information. Proof: docs/theory/markov-memory.md.
+"""Markov chains with memory, any τ-DP mechanism, any record-wise side information. Proof: docs/theory/markov-memory.md.
 
 A chain with memory k is cut into blocks of ⌈k/2⌉ records. Blocks are symbols of a chain in which two neighbours tell
 all there is to know (`paired`); its sides are followed outwards for as many symbols as there are, or for ever.
@@ -6,7 +6,6 @@ all there is to know (`paired`); its sides are followed outwards for as many sym
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +25,7 @@ from bayesdp.theorems.theorem import Theorem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["MarkovMemory", "memory_epsilon", "paired_chain"]
+__all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 
 _SMALLEST_PROBABILITY = 1e-30
 _MOST_SYMBOLS = 9
@@ -35,6 +34,7 @@ _SHORT = 24
 _MOST_COUNTED = 1024
 _MOST_WORK = 4e7
 _CLOSE = 1e-9
+_SLACK = 1e-10
 
 
 class MarkovMemory(Theorem):
@@ -62,13 +62,14 @@ class MarkovMemory(Theorem):
         assert isinstance(model, MarkovChain)
         if len(model.states) == 1:
             return 0.0
-        records, tau = reach_of(model), total_tau(spend)
-        blocks = None if records is None else records // _block(model.memory) + 1
-        epsilon = memory_epsilon(paired_chain(model), tau, blocks, stationary=model.start == "stationary")
+        others = reach_of(model)
+        blocks = None if others is None else others // _block(model.memory) + 1
+        stationary = model.start == "stationary"
+        epsilon = memory_epsilon(paired_chain(model), total_tau(spend), blocks, stationary=stationary)
         if epsilon is None:
             raise DoesNotApplyError(self.name, "no certificate was found that bounds sides of any length")
-        if records is not None and (records + 1) * exact_total(spend) < epsilon:
-            return float_above((records + 1) * exact_total(spend))
+        if model.length is not None and model.length * exact_total(spend) < epsilon:
+            return float_above(model.length * exact_total(spend))
         return finite(epsilon)
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
@@ -91,10 +92,10 @@ def _block(memory: int) -> int:
 def paired_chain(model: MarkovChain) -> PairedChain:
     """Return the blocks of a chain with memory, of which the last two tell all there is to know."""
     start = stationary_law(model.table) if model.start == "stationary" else None
-    return _paired(model.table, start, 36 * UNIT * float(len(model.states)) ** (3 * model.memory))
+    return paired_from(model.table, start, 36 * UNIT * float(len(model.states)) ** (3 * model.memory))
 
 
-def _paired(table: NDArray[np.float64], start: NDArray[np.float64] | None, error: float = 0.0) -> PairedChain:
+def paired_from(table: NDArray[np.float64], start: NDArray[np.float64] | None, error: float = 0.0) -> PairedChain:
     """Return the blocks of a table with memory k, from a law of the first k records or from any (None).
 
     error: how far the logarithm of four probabilities of the law may be off.
@@ -114,13 +115,15 @@ def _paired(table: NDArray[np.float64], start: NDArray[np.float64] | None, error
 
 
 def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool) -> float | None:
-    """Return the leakage about any symbol of at most so many, rounded up; of any number (None), if there is a certificate.
+    """Return the leakage about any symbol of at most so many, rounded up, or of any number (None).
+
+    None if no certificate was found.
 
     stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
     """
     if tau > _LARGEST_TAU:
         return _saturated(chain, tau)
-    levels = _levels(chain, tau, blocks, stationary)
+    levels = _levels(chain, tau, blocks)
     if levels is None:
         return None
     last = len(levels.values) - 1
@@ -137,30 +140,36 @@ def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, statio
     return float(np.where(np.eye(chain.size, dtype=bool), 0.0, leaked).max())
 
 
-def _levels(chain: PairedChain, tau: float, blocks: int | None, stationary: bool) -> Level | None:
+def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
     """Return what sides of 0, 1, 2, … symbols can do, stacked; the last holds for all longer sides, too.
 
-    None if no certificate was found for the longer ones.
+    None if there are too many of them to be counted, and no certificate was found for the longer ones.
     """
-    begins = 0 if blocks is not None and blocks <= _SHORT else chain.settled[1]
-    work = chain.size**5 * (chain.size - 1) * 8
-    most = max(_SHORT, begins, min(_MOST_COUNTED, int(_MOST_WORK / work)))
-    wanted = begins if blocks is None or blocks >= 2 * most + 2 else min(blocks - 1, most)
     values = [chain.outermost().values]
+
+    def count_on() -> None:
+        values.append(chain.passed(Level(values[-1], chain.reach_after(len(values) - 1)), tau))
+
+    def reaches() -> list[NDArray[np.float64]]:
+        return [chain.reach_after(taken) for taken in range(len(values))]
+
     if blocks is not None and blocks <= _SHORT:
-        for taken in range(blocks - 1):
-            values.append(chain.passed(Level(values[-1], chain.reach_after(taken)), tau))
-        return Level(np.array(values), np.array([chain.reach_after(taken) for taken in range(blocks)]))
-    for taken in range(begins):
-        values.append(chain.passed(Level(values[-1], chain.reach_after(taken)), tau))
-    settled = chain.settled_values(tau, values[-1] if begins else np.zeros_like(values[-1]))
+        while len(values) < blocks:
+            count_on()
+        return Level(np.array(values), np.array(reaches()))
+    most = max(_SHORT, min(_MOST_COUNTED, int(_MOST_WORK / (8 * chain.size**6))))
+    worthwhile = 0 if blocks is None or blocks >= 2 * most + 2 else min(blocks - 1, most)
+    reach, begins = chain.settled
+    settled = chain.settled_values(tau, _SLACK if chain.start is None else 0.0)
     if settled is None:
         return None
-    while len(values) <= wanted and (values[-1] < settled * (1 - _CLOSE)).any():
-        values.append(chain.passed(Level(values[-1], chain.reach_after(len(values) - 1)), tau))
-    counted = len(values) - 1
-    reaches = [chain.reach_after(taken) for taken in range(counted)] + [chain.settled[0]]
-    return Level(np.array([*values[:counted], settled]), np.array(reaches))
+    while len(values) <= begins or (values[-1] > settled).any():
+        if len(values) > _MOST_COUNTED:
+            return None
+        count_on()
+    while len(values) <= worthwhile and (values[-1] < settled * (1 - _CLOSE)).any():
+        count_on()
+    return Level(np.array([*values[:-1], settled]), np.array([*reaches()[:-1], reach]))
 
 
 def _saturated(chain: PairedChain, tau: float) -> float:

@@ -28,6 +28,7 @@ Solver = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 
 _LOG_ROUNDING = 2.0**-46
 _SETTLED = 1e-14
+_NEARLY = 1e-10
 _MOST_ROUNDS = 120
 _BETWEEN_LEAPS = 4
 _LONGEST_LEAP = 1000.0
@@ -36,7 +37,7 @@ _MOST_NEWTON = 40
 _MARGINS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 _MOST_FROM_ABOVE = 200
 _RECOVERED = 64
-_LARGEST_DENSE = 600
+_LARGEST_DENSE = 200
 
 
 @dataclass(frozen=True)
@@ -188,10 +189,9 @@ class PairedChain:
         least, begins = self.outermost().reach, 0
         if self.start is None:
             behind = self.free
-            for begins in range(2, _RECOVERED):
-                behind, before = self.narrowed(behind), behind
-                if np.abs(behind - before).max() <= _SETTLED * (1 + behind.max()):
-                    break
+            before, begins = np.zeros_like(behind), 1
+            while begins < _RECOVERED and np.abs(behind - before).max() > _SETTLED * (1 + behind.max()):
+                before, behind, begins = behind, self.narrowed(behind), begins + 1
             least = np.stack([least[0], behind[1]])
         guess = _leaping(lambda reach: np.maximum(self.narrowed(reach), least), least, np.maximum(self.free, least))
         return self._certified_reach(guess, least), begins
@@ -208,25 +208,25 @@ class PairedChain:
                 break
         return result
 
-    def settled_values(self, tau: float, least: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return V ≥ least that holds for sides of any length, with its certificate Φ(V) ≤ V; None if none was found.
+    def settled_values(self, tau: float, least_margin: float = 0.0) -> NDArray[np.float64] | None:
+        """Return V that holds for sides of any length, with its certificate Φ(V) ≤ V; None if none was found.
 
-        least: what sides can do of the length from which `settled` holds.
+        least_margin: how far, relatively, V is above the fixed point at least.
         """
         reach, _ = self.settled
         values, solve = self._fixed_point(tau)
         size = np.maximum(values, tau)
         for margin in _MARGINS:
-            raised = np.where(self._same, 0.0, np.maximum(values + solve(margin * size), least) * (1 + margin))
-            if self._holds(raised, tau):
+            raised = np.where(self._same, 0.0, (values + solve(margin * size)) * (1 + margin))
+            if margin >= least_margin and self._holds(raised, tau):
                 return raised
         best = None
-        raised = np.where(self._same, 0.0, np.maximum(self._most(reach), least) * (1 + _MARGINS[-1]))
+        raised = np.where(self._same, 0.0, (self._most(reach) + tau * _MARGINS[0]) * (1 + _MARGINS[-1]))
         for _ in range(_MOST_FROM_ABOVE):
             if not self._holds(raised, tau):
                 break
             best = raised
-            raised = np.maximum(self.passed(Level(raised, reach), tau) * (1 + _STILL), least)
+            raised = self.passed(Level(raised, reach), tau) * (1 + _STILL)
         return best
 
     def _holds(self, values: NDArray[np.float64], tau: float) -> bool:
@@ -247,7 +247,7 @@ class PairedChain:
             solve = _solver(np.array(slopes), self._gained(worst))
             missing = passed - values
             values = np.clip(values + solve(missing), 0.0, most)
-            if np.abs(missing).max() <= _SETTLED * max(tau, float(values.max())):
+            if np.abs(missing).max() <= _NEARLY * max(tau, float(values.max())):
                 break
         return values, solve
 
@@ -268,7 +268,7 @@ class PairedChain:
         return float((self._most(reach).max(axis=(1, 2, 3, 4)) + np.maximum(reach, 0.0).max(axis=(1, 2, 3, 4))).sum())
 
     def _gained(self, worst: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of the entries of V whose gains the worst pairs of values meet, [gain, side, a, b, a′, b′]."""
+        """Return the numbers of the entries of V that the gains of the worst pairs hold, [gain, side, a, b, a′, b′]."""
         side, _, b, _, other = np.indices(worst.shape)
         symbols = [each[worst] for each in self._pairs]
         places = [(side, b, i, other, j) for i in symbols for j in symbols]

@@ -152,7 +152,7 @@ def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], 
 def _slopes(
     second: NDArray[np.float64], y: NDArray[np.float64], own: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return the derivatives of ln E_p h/E_q h′ by the four gains, y moving with them; the first axis is the choice of y.
+    """Return the derivatives of ln E_p h/E_q h′ by the four gains, y moving with them; y's choices are the first axis.
 
     second, y: the shares of h2·λ in the numerator and of κyλ in the denominator.
     own:       whether the function whose form does not change at y is bounded by the gain to the first value.
