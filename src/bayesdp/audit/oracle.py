@@ -19,6 +19,7 @@ from bayesdp._support import validation
 from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.audit.tables import array, enumerable_tau, joint_table
 from bayesdp.errors import InvalidInputError
+from bayesdp.models.memory import joint_law, stationary_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -171,11 +172,17 @@ def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], 
 
 
 def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return the joint table of the chain's first records, from its stationary law or from `start`."""
+    """Return the joint table of the chain's first records, from its stationary law or from `start`.
+
+    start: the law of the first record; with memory, the joint law of the first records, as many as are remembered.
+    """
     records = validation.natural("records", records)
     size = len(chain.transition)
     if size**records > _LARGEST_TABLE:
         raise InvalidInputError(f"{records} records of {size} states are too many to enumerate")
+    if chain.memory > 1:
+        first = stationary_law(chain.table) if start is None else np.asarray(start, dtype=np.float64)
+        return joint_law(chain.table, first, records)
     joint: NDArray[np.float64] = np.array(chain.stationary if start is None else start, dtype=np.float64)
     for _ in range(records - 1):
         joint = joint[..., None] * chain.matrix

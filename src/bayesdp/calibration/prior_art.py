@@ -154,7 +154,7 @@ class _Response(Published):
     """
 
     def refusal(self, model: Model, query: Query) -> str | None:
-        if not isinstance(model, MarkovChain) or len(model.transition) != 2:
+        if not isinstance(model, MarkovChain) or model.memory > 1 or len(model.transition) != 2:
             return "it is about Markov chains with two states"
         (stay, switch), (switch_back, stay_back) = model.transition
         if stay != stay_back or switch != switch_back:

@@ -23,6 +23,7 @@ _OWN = (
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
     "bayesdp.theorems.markov.paper:MarkovPaper",
+    "bayesdp.theorems.markov.memory:MarkovMemory",
 )
 """Our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
 
