@@ -15,6 +15,7 @@ __all__ = [
     "Scalar",
     "Values",
     "brief",
+    "check_probabilities",
     "distinct",
     "escaped",
     "is_scalar",
@@ -26,6 +27,7 @@ __all__ = [
     "positive",
     "positives",
     "probability",
+    "rows_of_probabilities",
     "scalar",
     "square",
     "text",
@@ -37,6 +39,9 @@ Scalar = str | int | float | bool
 Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
 """Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
+
+_ROW_SUM = 1e-9
+"""Probabilities that were written down to ten digits still count as summing to 1."""
 
 _LARGEST_NATURAL = 10**18
 _LONGEST_INTEGER = 10**300
@@ -179,6 +184,36 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
             raise refuse(f"{name} must be square: it has {len(rows)} rows, but row {i} has {len(cells)} entries")
         table.append(tuple(number(f"{name}, row {i}, column {j}", cell, refuse) for j, cell in enumerate(cells)))
     return tuple(table)
+
+
+def rows_of_probabilities(
+    name: str, value: object, refuse: Refuse = InvalidInputError
+) -> tuple[tuple[float, ...], ...]:
+    """Return `value` as rows of equally many probabilities, each row with the sum 1, naming what is wrong."""
+    rows = items(name, value, refuse)
+    if not rows:
+        raise refuse(f"{name} is empty; it needs at least one row")
+    table = [items(f"{name}, row {i}", row, refuse) for i, row in enumerate(rows)]
+    for i, row in enumerate(table):
+        if not row or len(row) != len(table[0]):
+            raise refuse(f"{name}: row {i} has {len(row)} entries, but row 0 has {len(table[0])}")
+    checked = tuple(
+        tuple(number(f"{name}, row {i}, column {j}", entry, refuse) for j, entry in enumerate(row))
+        for i, row in enumerate(table)
+    )
+    check_probabilities(name, checked, refuse)
+    return checked
+
+
+def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputError) -> None:
+    """Refuse a table of numbers unless each is a probability and each row has the sum 1."""
+    for i, row in enumerate(table):
+        for j, entry in enumerate(row):
+            if not 0 <= entry <= 1:
+                raise refuse(f"{name}, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
+        total = math.fsum(row)
+        if abs(total - 1) > _ROW_SUM:
+            raise refuse(f"{name}, row {i} must sum to 1, but sums to {total:.12g}")
 
 
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:

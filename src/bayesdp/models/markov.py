@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkovChain"]
 
-_ROW_SUM = 1e-9
 _AGREEMENT = 0.05
 """Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
 
@@ -523,13 +522,7 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:
     table = validation.square("transition", value, ModelError)
-    for i, row in enumerate(table):
-        for j, entry in enumerate(row):
-            if not 0 <= entry <= 1:
-                raise ModelError(f"transition, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
-        total = math.fsum(row)
-        if abs(total - 1) > _ROW_SUM:
-            raise ModelError(f"transition, row {i} must sum to 1, but sums to {total:.12g}")
+    validation.check_probabilities("transition", table, ModelError)
     return table
 
 
