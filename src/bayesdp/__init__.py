@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+    from bayesdp.models import (
+        AnyOf,
+        ArbitraryGroups,
+        GaussianGroups,
+        HiddenMarkov,
+        Independent,
+        MarkovChain,
+        Model,
+        Network,
+    )
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
@@ -44,12 +53,14 @@ __all__ = [
     "Comparison",
     "Count",
     "GaussianGroups",
+    "HiddenMarkov",
     "Histogram",
     "Independent",
     "Leakage",
     "MarkovChain",
     "Mean",
     "Model",
+    "Network",
     "Query",
     "Session",
     "Sum",
@@ -73,12 +84,14 @@ _HOMES = {
     "Comparison": "calibration.comparison",
     "Count": "queries",
     "GaussianGroups": "models",
+    "HiddenMarkov": "models",
     "Histogram": "queries",
     "Independent": "models",
     "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "Network": "models",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

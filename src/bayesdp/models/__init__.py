@@ -4,10 +4,12 @@ from bayesdp.models.any_of import AnyOf
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import SCHEMA, Model
 from bayesdp.models.gaussian import GaussianGroups
+from bayesdp.models.hidden_markov import HiddenMarkov
 from bayesdp.models.independent import Independent
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.network import Network
 
 __all__ = [
     "SCHEMA",
@@ -17,8 +19,10 @@ __all__ = [
     "ChainLayout",
     "GaussianGroups",
     "GroupLayout",
+    "HiddenMarkov",
     "Independent",
     "MarkovChain",
     "Model",
     "Moments",
+    "Network",
 ]

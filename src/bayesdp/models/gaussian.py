@@ -324,7 +324,7 @@ class GaussianGroups(Model):
                 "fit it again"
             )
         if layout.role is not None:
-            self._check_roles(table, table.roles(layout))
+            self._check_roles(table, table.roles(layout.group, layout.role, layout.value[0]))
         return self
 
     @property

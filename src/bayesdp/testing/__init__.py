@@ -30,6 +30,7 @@ from bayesdp.testing.cases import (  # noqa: E402
     transition_matrices,
 )
 from bayesdp.testing.contract import TheoremContract  # noqa: E402
+from bayesdp.testing.odds_cases import hidden_markov_cases, network_cases, tree_cases  # noqa: E402
 
 __all__ = [
     "Case",
@@ -38,6 +39,9 @@ __all__ = [
     "every_case",
     "gaussian_cases",
     "group_cases",
+    "hidden_markov_cases",
     "independent_cases",
+    "network_cases",
     "transition_matrices",
+    "tree_cases",
 ]

@@ -17,6 +17,8 @@ _OWN = (
     "bayesdp.theorems.gaussian.covariance:GaussianCovariance",
     "bayesdp.theorems.gaussian.tight:GaussianTight",
     "bayesdp.theorems.gaussian.paper:GaussianPaper",
+    "bayesdp.theorems.odds.tree:OddsTree",
+    "bayesdp.theorems.odds.network:OddsNetwork",
     "bayesdp.theorems.markov.mixing:MarkovMixing",
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
@@ -32,7 +34,7 @@ def theorems() -> tuple[Theorem, ...]:
 
     >>> [theorem.name for theorem in theorems()]
     ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
-'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+'odds-tree', 'odds-network', 'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
     """
     return (*_own(), *_others.values())
 
