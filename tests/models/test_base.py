@@ -218,7 +218,7 @@ def test_load_names_the_file(tmp_path: Any) -> None:
 
 
 def test_queries_about_something_else_are_refused() -> None:
-    with pytest.raises(QueryError, match="speaks about 's', the query about 'weight'"):
+    with pytest.raises(QueryError, match="describes 's', but the query is about 'weight'"):
         CHAIN.check_query(Count("weight", equals="idle"))
     with pytest.raises(QueryError, match="'gone' is not a state of the chain; its states are 'idle', 'active'"):
         CHAIN.check_query(Count("s", equals="gone"))

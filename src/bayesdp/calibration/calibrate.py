@@ -221,7 +221,7 @@ def calibrate(
     draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
-    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
     CalibrationError if theorems apply but none reaches ε.
 
     >>> from bayesdp import ArbitraryGroups, Sum
@@ -402,7 +402,7 @@ def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int
 
 
 def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
-    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
+    """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
     number, found = draws_needed(credibility, draws), plain.leakage
     several = found.model.members
     parts = zip(several, found.parts or (found,), strict=True)

@@ -3,6 +3,8 @@
 from bayesdp.models.any_of import AnyOf
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import SCHEMA, Model
+from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.gaussian import GaussianGroups
 from bayesdp.models.hidden_markov import HiddenMarkov
 from bayesdp.models.independent import Independent
@@ -12,11 +14,16 @@ from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.network import Network
 
 __all__ = [
+    "CHAIN_OPTIONS",
+    "MISSING",
+    "RECORD",
     "SCHEMA",
     "AnovaMoments",
     "AnyOf",
     "ArbitraryGroups",
+    "Chain",
     "ChainLayout",
+    "FitOption",
     "GaussianGroups",
     "GroupLayout",
     "HiddenMarkov",

@@ -33,7 +33,7 @@ Value = int | float | tuple[int, ...] | tuple[float, ...]
 class Query(Document):
     """A question about one column, perhaps only about the records that pass a filter.
 
-    column:        the column or state expression asked about; None stands for "whatever the model speaks about".
+    column:        the column or state expression asked about; None stands for "whatever the model describes".
     where:         a filter expression; None asks about every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
                    filter counts as private: it may depend on the very value that is protected.

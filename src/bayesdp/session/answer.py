@@ -184,7 +184,7 @@ class Answer(Document):
 
     @property
     def denied(self) -> bool:
-        """Whether a table speaks against the assumption, so that nothing is proven about it."""
+        """Whether a table contradicts the assumption, so that nothing is proven about it."""
         return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
 
     @property

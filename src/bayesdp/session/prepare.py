@@ -18,11 +18,11 @@ from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.ledger import fingerprint
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.session.plan import Asked
 
-__all__ = ["Inquiry", "check_table", "missing_rule", "spread"]
+__all__ = ["Inquiry", "check_table", "missing_rule"]
 
 
 def check_table(
@@ -41,7 +41,7 @@ def check_table(
     >>> check_table(polars.DataFrame({"on": [0, 1, 1, 0]}), chain)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model speaks of at most 3; ...
+    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model describes chains of at most 3; ...
     """
     inquiry = Inquiry.into(frame, model, missing)
     questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
@@ -90,7 +90,7 @@ class Inquiry:
         return {"records": self.rows, "columns": columns, "missing": self.missing}
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not speak about.
+        """Resolve columns, choose grids and refuse what the model does not describe.
 
         No value is read, except once for each column a model that names none is asked about, and for filtered means.
         """
@@ -124,7 +124,7 @@ class Inquiry:
         return tuple(found)
 
     def _check_filter(self, query: Query) -> None:
-        """Refuse a private filter on columns the model does not speak about, and a "public" one on what is protected.
+        """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
 
         The first would release columns nobody has accounted for. The second would release the protected values, since
         a record in or out of the answer tells its value.
@@ -142,7 +142,7 @@ class Inquiry:
             )
         if not query.public_filter and described and beyond:
             raise QueryError(
-                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
+                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
                 f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
             )
 
@@ -196,7 +196,7 @@ class Inquiry:
 
     @property
     def _spread(self) -> tuple[str, ...]:
-        return spread(self.model)
+        return self.model.spread
 
     def _about_all(self, query: Query) -> bool:
         """Whether a question without a column is about every value of a wide table."""
@@ -256,9 +256,3 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
 def missing_rule(model: Model, missing: Missing | None) -> Missing:
     """Return what is done with missing values: what is said, or what was done when the model was fitted."""
     return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
-
-
-def spread(model: Model) -> tuple[str, ...]:
-    """Return the columns over which the values of a wide table are spread; none for a long one."""
-    wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
-    return model.columns if wide else ()

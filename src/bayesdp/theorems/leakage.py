@@ -170,7 +170,7 @@ def leakage(
     known:    the positions of the records that adversary knows exactly; none unless given.
 
     Returns the smallest ε any theorem proves, with what every theorem says. Raises InvalidInputError for a τ that is
-    not positive and finite or a record that is not there, QueryError for a query the model does not speak about, and
+    not positive and finite or a record that is not there, QueryError for a query the model does not describe, and
     NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
@@ -190,7 +190,7 @@ def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Ad
     composing: use only theorems that cover any number of releases together, as a ledger must.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
-    Raises QueryError for queries the model does not speak about, InvalidInputError for records that are not in it,
+    Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
     NoTheoremAppliesError if nothing is proven.
     """
     if composing and adversary is not None:
@@ -248,7 +248,7 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
 
 
 def check_queries(model: object, spend: Spend) -> None:
-    """Refuse what is not a model, and queries that the model does not speak about."""
+    """Refuse what is not a model, and queries that the model does not describe."""
     if not isinstance(model, Model):
         raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
     model.check_queries(queries_of(spend))
