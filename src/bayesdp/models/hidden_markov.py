@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.tables import table as text_table
-from bayesdp._support.validation import Matrix, Values, brief
-from bayesdp.errors import ModelError, QueryError, RecordsError
-from bayesdp.models.base import Model
-from bayesdp.models.layout import ChainLayout
+from bayesdp._support.validation import Matrix
+from bayesdp.errors import ModelError
+from bayesdp.models.chain import Chain
 from bayesdp.models.odds import checked_odds, log_odds_above, log_odds_ratio, odds_above
-from bayesdp.models.view import TableView
-from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
 
 __all__ = ["HiddenMarkov"]
@@ -26,7 +22,7 @@ _MOST_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class HiddenMarkov(Model):
+class HiddenMarkov(Chain):
     """Records are emitted, each by itself, by the hidden states of a chain: a sensor's readings, a patient's symptoms.
 
     Of the chain and of what it emits either the probabilities are known —
@@ -39,10 +35,7 @@ class HiddenMarkov(Model):
     transition_odds: that of neighbouring hidden states,
     emission_odds:   that of a hidden state and its record.
 
-    states: the recorded values, in the order of the columns of `emission`; by default 0, 1, 2, …
-    length: an upper bound on the number of records in one chain; None means any length.
-    state:  the expression that defines the recorded values, if they are not a column as it stands ("steps > 0").
-    layout: the columns of the table.
+    states are the recorded values, in the order of the columns of `emission`; by default 0, 1, 2, …
 
     >>> walker = HiddenMarkov([[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]])
     >>> round(walker.transition_log_odds, 6), round(walker.emission_log_odds, 6)
@@ -53,11 +46,6 @@ class HiddenMarkov(Model):
     emission: Matrix | None = None
     transition_odds: float | None = field(default=None, kw_only=True)
     emission_odds: float | None = field(default=None, kw_only=True)
-    states: Values = field(default=(), kw_only=True)
-    length: int | None = field(default=None, kw_only=True)
-    unit: int = field(default=1, kw_only=True)
-    state: str | None = field(default=None, kw_only=True)
-    layout: ChainLayout | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "hidden-markov"
     _instead_of_diagnosis: ClassVar[str] = ": hidden states are not in the table"
@@ -75,9 +63,11 @@ class HiddenMarkov(Model):
                 f"transition and emission must have a row for each hidden state, but have {len(self.transition)} and "
                 f"{len(self.emission)}"
             )
-        object.__setattr__(self, "states", self._named_states())
-        if self.length is not None:
-            object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
+        if self.emission is not None:
+            size = len(self.emission[0])
+            if self.states and len(self.states) != size:
+                raise ModelError(f"states must name the {size} columns of emission, but names {len(self.states)}")
+            object.__setattr__(self, "states", self.states or tuple(range(size)))
 
     def _check_one(self, name: str) -> None:
         """Check the probabilities or their odds ratio, whichever is given."""
@@ -88,15 +78,6 @@ class HiddenMarkov(Model):
             object.__setattr__(self, name, validation.rows_of_probabilities(name, table, ModelError))
         else:
             object.__setattr__(self, f"{name}_odds", checked_odds(f"{name}_odds", odds))
-
-    def _named_states(self) -> tuple[validation.Scalar, ...]:
-        states = validation.distinct("states", self.states, ModelError)
-        if self.emission is None:
-            return states
-        size = len(self.emission[0])
-        if states and len(states) != size:
-            raise ModelError(f"states must name the {size} columns of emission, but names {len(states)}")
-        return states or tuple(range(size))
 
     @cached_property
     def transition_log_odds(self) -> float:
@@ -111,7 +92,7 @@ class HiddenMarkov(Model):
     @property
     def assumption(self) -> str:
         return (
-            f"the records are emitted, each by itself, by the hidden states of a chain {self.extent}, "
+            f"the records are emitted, each by itself, by the hidden states of a chain {self.extent} "
             + _told("neighbouring hidden states", self.transition, self.transition_odds, "transition")
             + " and "
             + _told("a hidden state and its record", self.emission, self.emission_odds, "emission")
@@ -140,57 +121,6 @@ class HiddenMarkov(Model):
             if getattr(self, name) is not None and max(hidden, len(columns)) <= _MOST_SHOWN
         ]
 
-    @property
-    def subject(self) -> str | None:
-        return self.column if self.column is not None else self.state
-
-    @property
-    def group_size(self) -> int | None:
-        return self.length
-
-    @property
-    def extent(self) -> str:
-        """How many records a chain has, in words."""
-        return "of any length" if self.length is None else f"of at most {self.length} records"
-
-    @property
-    def entities(self) -> str:
-        """That there are several chains, if there are, as the end of the assumption."""
-        if self.layout is None or not self.layout.entity:
-            return ""
-        return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
-
-    def check_query(self, query: Query) -> None:
-        """Refuse another column, and values that are never emitted."""
-        super().check_query(query)
-        for value in query.values if self.states else ():
-            if value not in self.states:
-                known = ", ".join(map(brief, self.states[:8])) + (", …" if len(self.states) > 8 else "")
-                raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}")
-
-    def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model; refuses other values than its states, a longer chain, ties, and records closer than a step.
-
-        Records may be missing inside a chain: a hidden state without a record passes on less, not more.
-        """
-        asked = self.subject if self.subject is not None else subject
-        if asked is not None:
-            longest = table.chains(asked, self.states, self.layout).longest
-            if self.length is not None and longest > self.length:
-                raise RecordsError(
-                    f"{table.name} has a chain of {longest} records, but the model describes at most {self.length}"
-                )
-        return self
-
-    @property
-    def unchecked(self) -> str | None:
-        if self.layout is not None:
-            return None
-        return (
-            "In which order records follow one another was not checked on the table, and all of it was taken for one "
-            "chain: the model does not name the columns."
-        )
-
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {}
         for name in ("transition", "emission"):
@@ -199,23 +129,11 @@ class HiddenMarkov(Model):
                 content[name] = [list(row) for row in table]
             else:
                 content[f"{name}_odds"] = getattr(self, f"{name}_odds")
-        if self.states:
-            content["states"] = list(self.states)
-        content["length"] = self.length
-        if self.state is not None:
-            content["state"] = self.state
-        if self.layout is not None:
-            content["layout"] = self.layout.to_dict()
-        return content
-
-    @classmethod
-    def _read(cls, entries: Mapping[str, Any]) -> Self:
-        layout = entries.get("layout")
-        return cls(**entries) if layout is None else cls(**{**entries, "layout": ChainLayout.from_dict(layout)})
+        return content | super()._content()
 
 
 def _log_odds(table: Matrix | None, odds: float | None) -> float:
-    return log_odds_ratio(table) if odds is None else float(log_odds_above(np.array(odds)))
+    return log_odds_ratio(np.array(table)) if odds is None else float(log_odds_above(np.array(odds)))
 
 
 def _told(of: str, table: Matrix | None, odds: float | None, name: str) -> str:

@@ -321,4 +321,3 @@ def _position(name: str, value: object, records: int) -> int:
     if position >= records:
         raise ModelError(f"{name} names the position {position}, but with records={records} the last is {records - 1}")
     return position
-

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bayesdp.models import HiddenMarkov, Network
 from bayesdp.models.odds import log_odds_ratio, odds_above
-from bayesdp.testing.cases import Case, _entries, finite_case, _laws, _values, transition_matrices
+from bayesdp.testing.cases import Case, _entries, _laws, _values, finite_case, transition_matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

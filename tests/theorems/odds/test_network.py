@@ -109,7 +109,8 @@ def test_large_networks_count_the_shortest_ways_back(monkeypatch: pytest.MonkeyP
     near = walk_sums._of_edges(network.ties)
     monkeypatch.setattr(walk_sums, "_MOST_PRODUCTS", 0)
     far = walk_sums._of_edges(network.ties)
-    assert isinstance(near, Walks) and isinstance(far, Walks)
+    assert isinstance(near, Walks)
+    assert isinstance(far, Walks)
     assert exact <= near.beyond < 1.001 * exact
     assert near.beyond < far.beyond < 1.03 * exact
 

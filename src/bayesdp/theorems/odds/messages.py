@@ -50,7 +50,7 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
         c = np.where(slope > 0, np.clip(c - (c - grown(c)) / np.where(slope > 0, slope, 1), taus, c), c)
     for trial in range(_TRIALS):
         c = np.where(grown(c) <= c, c, c * (1 + 2.0 ** (trial - _TRIALS)))
-    return np.minimum(np.where(grown(c) <= c, c, most), most)
+    return np.asarray(np.minimum(np.where(grown(c) <= c, c, most), most))
 
 
 def largest_in_forest(ties: Ties, taus: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -94,7 +94,7 @@ class _Inward:
 
     def totals(self, passed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what arrives at each position, its own τ included, rounded up."""
-        return (self.own + self.gather @ passed) * self.widened
+        return np.asarray((self.own + self.gather @ passed) * self.widened)
 
     def above(self) -> NDArray[np.float64]:
         """Return bounds to begin with: f(c, d) is at most d, and no tree of that degree and odds passes on more."""
@@ -107,4 +107,4 @@ class _Inward:
 
     def _without_return(self, passed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what arrives at the source of each message from everywhere but its target."""
-        return np.nextafter(self.totals(passed)[self.source] - passed[self.back], np.inf)
+        return np.asarray(np.nextafter(self.totals(passed)[self.source] - passed[self.back], np.inf))

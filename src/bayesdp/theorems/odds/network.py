@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from bayesdp.theorems.odds.walks import Walks, share_passed, walks
 from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["OddsNetwork"]
 
@@ -58,8 +61,8 @@ class OddsNetwork(Theorem):
         return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
 
 
-def _first_moves(taus: np.ndarray[tuple[int], np.dtype[np.float64]], strongest: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return s with f(τ, d) ≤ s·tanh(d/4) for all d up to the strongest: what a record moves the first time, per walk."""
+def _first_moves(taus: NDArray[np.float64], strongest: float) -> NDArray[np.float64]:
+    """Return s with f(τ, d) ≤ s·tanh(d/4) for all d up to the strongest: what counts of a record's own τ."""
     if strongest == 0:
         return taus
     below = float(share_passed(np.array(strongest))) * (1 - 2.0**-46)

@@ -54,10 +54,11 @@ def walks(network: Network) -> Walks | str:
 
 def _of_any_network(network: Network) -> Walks | str:
     """Return bounds for every network of these odds and degree: no one has more walks than the regular tree."""
-    assert network.odds is not None and network.degree is not None
-    strongest = float(log_odds_above(np.array(network.odds)))
-    share, degree = share_passed(np.array(strongest)), network.degree
-    total = float(degree * share) * _WIDENED
+    assert network.odds is not None
+    assert network.degree is not None
+    strongest, degree = float(log_odds_above(np.array(network.odds))), network.degree
+    share = float(share_passed(np.array(strongest)))
+    total = degree * share * _WIDENED
     if total >= 1:
         return (
             "the dependences are too strong for it: the degree times tanh(ln(odds)/4) must be below 1, and is "
@@ -65,7 +66,7 @@ def _of_any_network(network: Network) -> Walks | str:
         )
     back = 2 * share**2 / (1 + math.sqrt(max(1 - 4 * (degree - 1) * share**2, 0.0)))
     beyond = degree * (share - back) / (1 - total)
-    return Walks(float(beyond * (1 + 2.0**-44 / (1 - total))), strongest, degree * strongest * _WIDENED)
+    return Walks(beyond * (1 + 2.0**-44 / (1 - total)), strongest, degree * strongest * _WIDENED)
 
 
 def _of_edges(ties: Ties) -> Walks | str:
@@ -120,7 +121,7 @@ def _returning(step: Any, reached: NDArray[np.float64]) -> NDArray[np.float64]:
         inverse = np.linalg.inv(np.eye(size) - dense)
         residual = np.abs(np.eye(size) - inverse + dense @ inverse)
         residual += 2 * (size + 4) * _UNIT * (np.eye(size) + np.abs(inverse) + dense @ np.abs(inverse))
-        return np.maximum(np.diag(inverse) - residual.max(axis=0) * reached * _WIDENED, 1.0)
+        return np.asarray(np.maximum(np.diag(inverse) - residual.max(axis=0) * reached * _WIDENED, 1.0))
     first = twice = np.asarray(step.multiply(step).sum(axis=1)).ravel()
     if int((np.diff(step.indptr).astype(np.int64) ** 2).sum()) <= _MOST_PRODUCTS:
         pairs = step @ step
