@@ -43,13 +43,20 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
         return np.nextafter(taus + np.nextafter(branches * contraction(c, log_odds), np.inf), np.inf)
 
     most = np.nextafter(taus + np.nextafter(branches * log_odds, np.inf), np.inf)
-    c = most
+    c = np.minimum(most, np.finfo(np.float64).max)
     for _ in range(_NEWTON):  # c − grown(c) is convex: Newton's steps from above stay above its root
         through = np.tanh(c / 4) ** 2
         slope = 1 - branches * share * (1 - through) / (1 - share**2 * through)
-        c = np.where(slope > 0, np.clip(c - (c - grown(c)) / np.where(slope > 0, slope, 1), taus, c), c)
+        lower = np.maximum(c - (c - grown(c)) / np.where(slope > 0, slope, 1), taus)
+        falls = (slope > 0) & (lower < c * _SETTLED)
+        c = np.where(falls, lower, c)
+        if not falls.any():
+            break
     for trial in range(_TRIALS):
-        c = np.where(grown(c) <= c, c, c * (1 + 2.0 ** (trial - _TRIALS)))
+        certain = grown(c) <= c
+        if certain.all():
+            break
+        c = np.where(certain, c, c * (1 + 2.0 ** (trial - _TRIALS)))
     return np.asarray(np.minimum(np.where(grown(c) <= c, c, most), most))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bayesdp.models import Model, Network
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.walks import Walks, share_passed, walks
 from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
@@ -52,6 +52,9 @@ class OddsNetwork(Theorem):
         if size is not None:
             proven = np.minimum(proven, [float_above(size * exact_total(spend)) for spend in spends])
         return [finite(epsilon) for epsilon in proven.tolist()]
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
+        return epsilon * (1 - 2.0**-40) - float(exact_total(spent)) if epsilon > BEYOND_DEPENDENCE else None
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
         tau = epsilon / (1 + _sums(model).beyond) - float(exact_total(spent))

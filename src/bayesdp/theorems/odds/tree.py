@@ -12,7 +12,7 @@ from bayesdp.models import HiddenMarkov, Model, Network
 from bayesdp.models.odds import log_odds_above
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.messages import branching, largest_in_forest
 from bayesdp.theorems.odds.sides import side
 from bayesdp.theorems.odds.words import SIDE_INFORMATION
@@ -62,9 +62,12 @@ class OddsTree(Theorem):
         return [finite(epsilon) for epsilon in proven.tolist()]
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
+        before = float(exact_total(spent))
+        if epsilon > BEYOND_DEPENDENCE:
+            return epsilon * (1 - 2.0**-40) - before
         if not isinstance(model, Network) or model.edges is not None or model.records is not None:
             return None
-        return _tau_of_regular_tree(model, epsilon) - float(exact_total(spent))
+        return _tau_of_regular_tree(model, epsilon) - before
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
