@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         MarkovChain,
         Model,
         Network,
+        OddsChain,
     )
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
@@ -61,6 +62,7 @@ __all__ = [
     "Mean",
     "Model",
     "Network",
+    "OddsChain",
     "Query",
     "Session",
     "Sum",
@@ -92,6 +94,7 @@ _HOMES = {
     "Mean": "queries",
     "Model": "models",
     "Network": "models",
+    "OddsChain": "models",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

@@ -12,6 +12,7 @@ from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.network import Network
+from bayesdp.models.odds_chain import OddsChain
 
 __all__ = [
     "CHAIN_OPTIONS",
@@ -32,4 +33,5 @@ __all__ = [
     "Model",
     "Moments",
     "Network",
+    "OddsChain",
 ]

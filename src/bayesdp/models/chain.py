@@ -56,6 +56,7 @@ class Chain(Model):
     length: an upper bound on the number of records in one chain; None means any length.
     state:  the expression that defines the states, if they are not a column as it stands ("steps > 0").
     gaps:   whether records are missing inside the chain.
+    unit:   how many consecutive records together are the secret; 12 five-minute records protect any hour.
     layout: the columns of the table it was fitted on.
 
     A model of chains says what is assumed of neighbours. It inherits the rest: its place in a table and how a table
@@ -66,6 +67,7 @@ class Chain(Model):
     length: int | None = None
     state: str | None = None
     gaps: bool = False
+    unit: int = 1
     layout: ChainLayout | None = None
 
     def __post_init__(self) -> None:
@@ -79,8 +81,21 @@ class Chain(Model):
                 raise ModelError("give column= or state=, not both: the model describes one of them")
         if not isinstance(self.gaps, bool):
             raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
+        object.__setattr__(self, "unit", validation.natural("unit", self.unit, ModelError))
         if self.layout is not None and not isinstance(self.layout, ChainLayout):
             raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
+
+    @property
+    def protects(self) -> str:
+        if not self.protects_several:
+            return super().protects
+        time = None if self.layout is None else self.layout.span(self.unit)
+        together = f"any {self.unit} consecutive {self.record}s together{f' ({time})' if time else ''}"
+        return f"{together}, not the person behind more"
+
+    @property
+    def protects_several(self) -> bool:
+        return self.unit > 1
 
     @property
     def subject(self) -> str | None:
@@ -200,6 +215,8 @@ class Chain(Model):
             content["state"] = self.state
         if self.gaps:
             content["gaps"] = True
+        if self.unit > 1:
+            content["unit"] = self.unit
         if self.layout is not None:
             content["layout"] = self.layout.to_dict()
         return content

@@ -21,6 +21,7 @@ from bayesdp.models.chain import CHAIN_OPTIONS, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
+from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.rounding import shown_above, shown_below
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
 _MOST_SHOWN = 12
 _MOST_COMPARED = 400
-_LARGEST_LOG = 700.0
 _SMALLEST_SHOWN = 0.0005
 
 
@@ -312,6 +312,7 @@ class MarkovChain(Chain):
             start=self.start,
             state=self.state,
             gaps=self.gaps,
+            unit=self.unit,
             column=self.column,
             record=self.record,
             layout=self.layout,
@@ -333,6 +334,15 @@ class MarkovChain(Chain):
             + self.entities
         )
 
+    @cached_property
+    def log_odds(self) -> float:
+        """ln of the largest odds ratio of neighbouring records, rounded up; infinite if some states cannot follow some.
+
+        >>> round(MarkovChain([[0.9, 0.1], [0.4, 0.6]]).log_odds, 6)
+        2.60269
+        """
+        return log_odds_ratio(self.transition)
+
     @property
     def parameters(self) -> str:
         """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
@@ -349,14 +359,12 @@ class MarkovChain(Chain):
     @property
     def _odds(self) -> str:
         """How strongly neighbours are tied: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
-        possible = self.matrix > 0
-        logs = np.log(self.matrix[:, possible[0]]) if (possible == possible[0]).all() else None
-        largest = math.inf if logs is None else max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
-        if largest > _LARGEST_LOG:
+        odds = odds_above([self.log_odds])
+        if math.isinf(odds):
             return (
                 "Odds ratio of neighbouring records: without limit; some states can follow one state but not another."
             )
-        return f"Odds ratio of neighbouring records: at most {shown_above(math.exp(largest), 4)}."
+        return f"Odds ratio of neighbouring records: at most {shown_above(odds, 4)}."
 
     def summary(self) -> str:
         """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""

@@ -17,9 +17,10 @@ _OWN = (
     "bayesdp.theorems.gaussian.covariance:GaussianCovariance",
     "bayesdp.theorems.gaussian.tight:GaussianTight",
     "bayesdp.theorems.gaussian.paper:GaussianPaper",
+    "bayesdp.theorems.markov.mixing:MarkovMixing",
+    "bayesdp.theorems.odds.chain:OddsChainTheorem",
     "bayesdp.theorems.odds.tree:OddsTree",
     "bayesdp.theorems.odds.network:OddsNetwork",
-    "bayesdp.theorems.markov.mixing:MarkovMixing",
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
     "bayesdp.theorems.markov.paper:MarkovPaper",
@@ -34,7 +35,7 @@ def theorems() -> tuple[Theorem, ...]:
 
     >>> [theorem.name for theorem in theorems()]
     ['independent', 'general', 'gaussian-covariance', 'gaussian-tight', 'gaussian-paper', \
-'odds-tree', 'odds-network', 'markov-mixing', 'markov-count', 'markov-quilt', 'markov-paper']
+'markov-mixing', 'odds-chain', 'odds-tree', 'odds-network', 'markov-count', 'markov-quilt', 'markov-paper']
     """
     return (*_own(), *_others.values())
 
