@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bayesdp import Count, Independent, Network
 from bayesdp.audit.oracle import bdpl, laplace_sum, worst_mechanism
-from bayesdp.testing import TheoremContract, network_cases
+from bayesdp.testing import SideInformationContract, TheoremContract, network_laws, release_cases
 from bayesdp.theorems.general import GeneralBound
 from bayesdp.theorems.odds import walks as walk_sums
 from bayesdp.theorems.odds.network import OddsNetwork
@@ -33,9 +34,32 @@ def proven(model: Network, tau: float) -> float:
     return OddsNetwork().epsilon(model, as_spend(COUNT, tau))
 
 
+Floats = NDArray[np.float64]
+
+
+def network_of(odds: Floats, hidden: tuple[int, ...]) -> Network:
+    """Return the network that a law with these odds ratios is, up to what their computation was off."""
+    pairs = itertools.combinations(range(len(odds)), 2)
+    edges = [(i, j, odds[i, j] * (1 + 1e-12)) for i, j in pairs if odds[i, j] > 1 + 1e-9]
+    return Network(edges=edges, records=len(odds), hidden=hidden)
+
+
+def any_network_of(odds: Floats, hidden: tuple[int, ...]) -> Network:
+    """Return the same law described by its largest odds ratio and degree only."""
+    return Network(odds=odds.max() * (1 + 1e-12), degree=int((odds > 1 + 1e-9).sum(axis=1).max()))
+
+
+LAWS = network_laws(network_of, hidden=True) | network_laws(any_network_of, hidden=True)
+
+
+class TestUnderSideInformation(SideInformationContract):
+    theorem = OddsNetwork()
+    laws = LAWS
+
+
 class TestOddsNetwork(TheoremContract):
     theorem = OddsNetwork()
-    cases = network_cases()
+    cases = release_cases(LAWS)
     refused = (
         (Independent(), COUNT),
         (complete(6, 9), COUNT),

@@ -53,7 +53,7 @@ class OddsTree(Theorem):
         taus = np.array([total_tau(spend) for spend in spends])
         with np.errstate(over="ignore"):
             if isinstance(model, HiddenMarkov):
-                inside = np.array([float_above(exact_total(spend)) for spend in spends])
+                inside = np.array([float_above(model.unit * exact_total(spend)) for spend in spends])
                 proven = np.nextafter(inside + _from_hidden(model, taus), np.inf)
             else:
                 proven = _of_network(model, taus)
@@ -84,9 +84,9 @@ def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.f
     if model.length is None:
         both = 2 * side(held, transition, None)
     else:
-        others = model.length - 1
+        others = max(model.length - model.unit, 0)
         both = side(held, transition, others // 2) + side(held, transition, others - others // 2)
-    return contraction(np.nextafter(both, np.inf), emission)
+    return contraction(np.nextafter(both, np.inf), np.nextafter(model.unit * emission, np.inf))
 
 
 def _of_network(model: Model, taus: NDArray[np.float64]) -> NDArray[np.float64]:
