@@ -33,7 +33,7 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
     """Return for each τ a number c ≥ τ + branches·f(c, d), next to the smallest: no message of such a tree is larger.
 
     >>> branching(np.array([0.5661]), 2, np.log(2.0)).round(4).tolist()
-    [0.8554]
+    [0.8553]
     """
     if branches == 0 or log_odds == 0:
         return taus

@@ -53,8 +53,8 @@ class OddsTree(Theorem):
         taus = np.array([total_tau(spend) for spend in spends])
         with np.errstate(over="ignore"):
             if isinstance(model, HiddenMarkov):
-                inside = np.array([float_above(model.unit * exact_total(spend)) for spend in spends])
-                proven = np.nextafter(inside + _from_hidden(model, taus), np.inf)
+                several = [float_above(model.unit * exact_total(spend)) for spend in spends] if model.unit > 1 else taus
+                proven = np.nextafter(several + _from_hidden(model, taus), np.inf)
             else:
                 proven = _of_network(model, taus)
         if model.group_size is not None:
