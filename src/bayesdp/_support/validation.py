@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -18,10 +18,12 @@ __all__ = [
     "check_probabilities",
     "distinct",
     "escaped",
+    "every",
     "is_scalar",
     "items",
     "line",
     "natural",
+    "not_negative",
     "number",
     "plain_number",
     "positive",
@@ -83,6 +85,14 @@ def positive(name: str, value: object, refuse: Refuse = InvalidInputError) -> fl
     return as_float
 
 
+def not_negative(name: str, value: object, refuse: Refuse = InvalidInputError) -> float:
+    """Return `value` as a float of at least zero."""
+    as_float = number(name, value, refuse)
+    if as_float < 0:
+        raise refuse(f"{name} must be at least 0, not {as_float:g}")
+    return as_float
+
+
 def positives(name: str, values: object, refuse: Refuse = InvalidInputError) -> list[float]:
     """Return a non-empty list of floats above zero."""
     found = [positive(name, value, refuse) for value in items(name, values, refuse)]
@@ -116,6 +126,19 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     if not isinstance(value, str) or not value.strip():
         raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
     return value
+
+
+def every(*checks: tuple[Callable[[str, Any], object], Mapping[str, object]]) -> None:
+    """Check the entries of a document at once: pairs of a check and the values it is for, by their names.
+
+    >>> every((text, {"dataset": "steps"}), (positive, {"tau": 0.5, "scale": -1}))
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: scale must be greater than 0, not -1
+    """
+    for check, values in checks:
+        for name, value in values.items():
+            check(name, value)
 
 
 def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:

@@ -13,6 +13,7 @@ from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.network import Network
 from bayesdp.models.odds_chain import OddsChain
+from bayesdp.models.series import GaussianSeries
 
 __all__ = [
     "CHAIN_OPTIONS",
@@ -26,6 +27,7 @@ __all__ = [
     "ChainLayout",
     "FitOption",
     "GaussianGroups",
+    "GaussianSeries",
     "GroupLayout",
     "HiddenMarkov",
     "Independent",

@@ -74,6 +74,10 @@ class AnyOf(Model):
         return any(model.protects_several for model in self.models)
 
     @property
+    def metric(self) -> bool:
+        return any(model.metric for model in self.models)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that any of the models describes."""
         described = (column for model in self.models for column in model.columns)

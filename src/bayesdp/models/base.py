@@ -130,6 +130,14 @@ class Model(Document):
         return (self,)
 
     @property
+    def metric(self) -> bool:
+        """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
+
+        Each step of rounding costs as much as a move of that length.
+        """
+        return False
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns whose values the model describes; empty when it describes whatever is asked."""
         return () if self.subject is None else (self.subject,)
@@ -282,12 +290,8 @@ class Model(Document):
         >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
         3
         """
-        if not isinstance(document, Mapping):
-            raise ModelError(f"a model must be a JSON object, not {brief(document)}")
-        entries = dict(document)
-        schema = entries.pop("schema", SCHEMA)
-        if isinstance(schema, bool) or schema != SCHEMA:
-            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {brief(schema)}')
+        entries = dict(documents.of_schema(document, "model", SCHEMA, ModelError))
+        entries.pop("schema", None)
         kind = entries.pop("type", None)
         known = ", ".join(f'"{name}"' for name in sorted(Model._types))
         if kind is None:

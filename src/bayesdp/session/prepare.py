@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
@@ -17,7 +18,6 @@ from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
-from bayesdp.ledger import fingerprint
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.session.plan import Asked
@@ -101,17 +101,18 @@ class Inquiry:
                 raise QueryError(
                     f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
                 )
-        everything = [replace(query, column=query.column or self.model.subject) for query in queries]
+        everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
         found = []
         for query, named in zip(queries, everything, strict=True):
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
             self.table.check_names(sorted(self._columns_used(named)))
-            grid = None
-            if named.clipped is not None:
-                grid = grid_for(named.clipped, records, whole=self._whole(named), bits=bits)
-                named = replace(named.clipped, step=grid.step)
+            grid, clipped = None, named.clipped
+            if clipped is not None:
+                self._check_added(clipped)
+                grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
+                named = replace(clipped, step=grid.step)
             self._check_kinds(named)
             self._check_within(named)
             sensitivity = grid.span if grid is not None else math.ceil(named.parts_sensitivity)
@@ -158,10 +159,13 @@ class Inquiry:
         filtered = frozenset() if query.where is None else parse(query.where).columns
         return self._columns_of(self._subjects(query)) | filtered
 
+    def _check_added(self, query: Query) -> None:
+        """Refuse to add up what is no column."""
+        if query.column is not None and query.column not in self.table:
+            raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
+
     def _check_kinds(self, query: Query) -> None:
         """Refuse what the table cannot answer, by the kinds of its columns."""
-        if query.clipped is not None and query.column is not None and query.column not in self.table:
-            raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
         with _by_kinds(self.table, self._columns_used(query)):
             wide = self._about_all(query)
             table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
@@ -169,7 +173,7 @@ class Inquiry:
 
     def _check_within(self, query: Query) -> None:
         """Look whether the column asked about is within a model that names no column of its own."""
-        if query.column is None or self.model.subject is not None or query.column in self._within:
+        if query.column is None or query.column in self._within or self.model.subject is not None:
             return
         with _by_kinds(self.table, self._columns_used(query)):
             self.model.check_table(View(self.table, self.missing), query.column)
@@ -203,9 +207,10 @@ class Inquiry:
         return query.column is None and bool(self._spread)
 
     def _whole(self, query: Query) -> bool:
-        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
+        """Whether a sum is in steps of 1: by the type of its column, for the step must not depend on private values."""
         column = query.column
-        if self.table.guessed:
+        finer = self.model.metric and query.clipped is not None and query.clipped.step is None
+        if self.table.guessed or finer:
             return False
         with reading(self.table):
             return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"

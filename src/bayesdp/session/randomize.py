@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from bayesdp.errors import FrameError, QueryError, RecordsError
+from bayesdp._support import documents
+from bayesdp._support.documents import Document, fingerprint
+from bayesdp.errors import FrameError, InvalidInputError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
-from bayesdp.ledger import Account, Charge, State, fingerprint
+from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.session.accounting import affordable, spend_of
@@ -18,9 +20,11 @@ from bayesdp.session.prepare import Inquiry
 
 __all__ = ["Randomized", "randomize"]
 
+KIND, SCHEMA = "randomized", 1
+
 
 @dataclass(frozen=True)
-class Randomized:
+class Randomized(Document):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
@@ -39,9 +43,23 @@ class Randomized:
 
     @classmethod
     def stored(cls, body: object) -> Randomized | None:
-        """Read what a ledger stored of a randomized column; None if that is not what it is."""
+        """Read what a ledger stored of a randomized column; None if that is not what it is.
+
+        The first version did not write its kind: then it is known by its entries.
+        """
         known = {item.name for item in fields(cls)} - {"column"}
-        return cls(**body) if isinstance(body, dict) and set(body) == known else None
+        if not isinstance(body, Mapping) or body.get("kind", KIND) != KIND or not known <= set(body):
+            return None
+        try:
+            read = documents.checked(body, KIND, SCHEMA)
+        except InvalidInputError as error:
+            raise LedgerError(f"the ledger is damaged, or newer: {error}") from None
+        return cls(**{name: read[name] for name in known})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the ledger keeps: all but the column."""
+        entries = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "column"}
+        return {"kind": KIND, "schema": SCHEMA, **entries}
 
 
 def randomize(
@@ -90,5 +108,5 @@ def randomize(
         head=receipt.head,
         column=mechanism.release_column(truths, TRUTH),
     )
-    account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
+    account.answer(receipt, released.to_dict())
     return released

@@ -29,6 +29,7 @@ from bayesdp.testing.cases import (  # noqa: E402
     group_cases,
     independent_cases,
     transition_matrices,
+    walk_cases,
 )
 from bayesdp.testing.contract import SideInformationContract, TheoremContract  # noqa: E402
 from bayesdp.testing.laws import (  # noqa: E402
@@ -60,4 +61,5 @@ __all__ = [
     "side_information",
     "transition_matrices",
     "tree_laws",
+    "walk_cases",
 ]

@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 
 from bayesdp import Count, calibrate, leakage
 from bayesdp.audit import oracle
+from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.errors import NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, MarkovChain, OddsChain
-from bayesdp.testing import Case, TheoremContract, chain_cases, transition_matrices
+from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.testing import (
+    Case,
+    SideInformationContract,
+    TheoremContract,
+    chain_cases,
+    chain_laws,
+    memory_chain_laws,
+    transition_matrices,
+)
 from bayesdp.testing.cases import finite_case
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
@@ -45,6 +55,43 @@ class TestContract(TheoremContract):
         (ArbitraryGroups(3), COUNT),
         (MarkovChain([[0.5, 0.5], [1, 0]]), COUNT),
     )
+
+
+def chain_of(odds: np.ndarray, hidden: tuple[int, ...]) -> OddsChain:
+    return OddsChain(float(odds.max()), length=len(odds))
+
+
+def blocks_of(table: np.ndarray, records: int, stationary: bool) -> OddsChain:
+    """The chain of blocks of two records, by the odds ratio of (before, now) and (next, the one after it)."""
+    states = len(table)
+    blocks = np.einsum("abc,bcd->abcd", table, table).reshape(states**2, states**2)
+    return OddsChain(odds_above([log_odds_ratio(blocks)]), memory=2, length=records)
+
+
+class TestSideInformation(SideInformationContract):
+    """Chains that change at every step; moments without a record are hidden."""
+
+    theorem = OddsChainTheorem()
+    laws = chain_laws(chain_of) | chain_laws(chain_of, hidden=True)
+
+
+class TestSideInformationOnMemory(SideInformationContract):
+    """Chains with a memory of two records, in blocks of two."""
+
+    theorem = OddsChainTheorem()
+    laws = memory_chain_laws(blocks_of)
+
+
+@pytest.mark.parametrize("matrix", [[[0.75, 0.25], [0.25, 0.75]], [[0.9, 0.1], [0.5, 0.5]], [[0.1, 0.9], [0.5, 0.5]]])
+def test_side_information_attains_the_bound(matrix: list[list[float]]) -> None:
+    """Every two-state chain whose odds ratio is 9: at any length, and nearly so for 801 records."""
+    for records in (1, 2, 3, 10, 801):
+        attained = chain_attack(matrix, 1.0, records).epsilon
+        proven = epsilon(OddsChain(9, length=records), 1.0)
+        assert attained == pytest.approx(proven, rel=1e-11)
+        assert attained <= proven
+    assert attained == pytest.approx(2.797619808, abs=1e-9)
+    assert attained == pytest.approx(epsilon(OddsChain(9), 1.0), rel=1e-11)
 
 
 def epsilon(model: OddsChain | MarkovChain, tau: float) -> float:
