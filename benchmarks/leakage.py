@@ -14,19 +14,21 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from bayesdp import Count, MarkovChain, Network, Theorem
+from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, Sum, Theorem
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
+from bayesdp.theorems.gaussian.walk import GaussianWalk
 from bayesdp.theorems.markov.count import MarkovCount
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.network import OddsNetwork
 from bayesdp.theorems.odds.tree import OddsTree
-from bayesdp.theorems.odds.walks import walks
+from bayesdp.theorems.odds.walks import walks as walks_of
 from bayesdp.theorems.spend import as_spend
 
 COUNT = Count(equals=1)
@@ -199,17 +201,17 @@ def row(name: str, limit: float, ours: float, reference: float | None = None, no
 
 def networks() -> None:
     """All targets of 10⁵ records: the model, the theorem, one τ."""
-    walks_of, tree_of = four_neighbours(2000), random_tree(2000)
+    small_network, small_tree = four_neighbours(2000), random_tree(2000)
     for theorem, edges, reference in (
-        (OddsNetwork(), four_neighbours(10**5), lambda: plain_walks(walks_of, 2000)),
-        (OddsTree(), random_tree(10**5), lambda: plain_tree(tree_of, 2000, 1.0)),
+        (OddsNetwork(), four_neighbours(10**5), lambda: plain_walks(small_network, 2000)),
+        (OddsTree(), random_tree(10**5), lambda: plain_tree(small_tree, 2000, 1.0)),
     ):
 
         def all_targets(theorem: Theorem = theorem, edges: NDArray[np.float64] = edges) -> float:
             return theorem.epsilon(Network(edges=edges, records=10**5), as_spend(COUNT, 1.0))
 
         note = f"2,000 records; {peak(all_targets)}"
-        walks.cache_clear()
+        walks_of.cache_clear()
         row(f"{theorem.name}, 10⁵ records, all targets", 2, timed(all_targets), timed(reference), note)
 
 
@@ -302,8 +304,38 @@ def main() -> None:
     known = Fraction(1, 10**6 + 5)
     reference = timed(lambda: plain_tight(10**4, known))
     row("gaussian-tight, groups of 10⁹", 0.01, timed(lambda: tight_factor(10**9, known / 1000)), reference, "m = 10⁴")
-
+    walks()
     networks()
+
+
+def series_precision(coefficients: tuple[float, ...], size: int) -> sp.csr_array:
+    """The precision of an autoregressive series, as a sparse matrix."""
+    filtered = np.concatenate([[1.0], -np.array(coefficients)])
+    order = len(coefficients)
+    lags = [float(filtered[: order + 1 - lag] @ filtered[lag:]) for lag in range(order + 1)]
+    offsets = list(range(-order, order + 1))
+    return sp.diags_array([lags[abs(lag)] for lag in offsets], offsets=offsets, shape=(size, size), dtype=float).tocsr()
+
+
+def plain_walk(precision: sp.csr_array) -> float:
+    """Every column of the inverse of the comparison matrix, dense."""
+    dense = -np.abs(precision.toarray())
+    np.fill_diagonal(dense, precision.diagonal())
+    inverse = np.linalg.inv(dense)
+    return float((inverse / np.diag(inverse)).sum(axis=0).max())
+
+
+def walks() -> None:
+    """A series of order 3 with a million records: by its coefficients, and by its precision."""
+    coefficients, query = (0.3, 0.2, 0.1), Sum(bounds=(0, 100))
+    timed(lambda: plain_walk(series_precision(coefficients, 100)))
+    reference = timed(lambda: plain_walk(series_precision(coefficients, 1000)))
+    series = GaussianSeries(coefficients, length=10**6)
+    ours = timed(lambda: GaussianWalk().epsilon(series, as_spend(query, 1.0)))
+    row("gaussian-walk, AR(3), 10⁶ records", 2, ours, reference, "dense, 10³ records")
+    million = series_precision(coefficients, 10**6)
+    ours = timed(lambda: GaussianWalk().epsilon(GaussianGroups(precision=million), as_spend(query, 1.0)))
+    row("gaussian-walk, sparse precision, 10⁶ records", 10, ours, reference, "dense, 10³ records")
 
 
 if __name__ == "__main__":

@@ -9,9 +9,13 @@ from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.audit.oracle import bdpl, worst_mechanism
 from bayesdp.audit.side_information import Attack, climb, knowing, odds_ratios, worst_output
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import Independent
+from bayesdp.models import Independent, MarkovChain
+from bayesdp.queries import Count
 from bayesdp.testing import Law, network_laws, side_information, tree_laws
+from bayesdp.theorems.markov.mixing import MarkovMixing
+from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.spend import as_spend
 
 LAWS = tree_laws(lambda odds, hidden: Independent()) | network_laws(lambda odds, hidden: Independent())
 HIDDEN = tree_laws(lambda odds, hidden: Independent(), hidden=True)
@@ -28,7 +32,7 @@ def by_the_definition(law: Law, attack: Attack) -> float:
     """The oracle's leakage of the attack's output to someone who knows no record, under the law given the evidence."""
     joint = weighted(law.joint, attack.evidence).sum(axis=law.hidden)
     kernel = np.exp(attack.log_likelihood - attack.log_likelihood.max())[..., None]
-    return bdpl(joint, kernel, adversary=(law.records.index(attack.target), ())).epsilon
+    return bdpl(joint, kernel, adversary=(law.records.index(*attack.target), ())).epsilon
 
 
 def chain(transition: np.ndarray, records: int) -> np.ndarray:
@@ -155,6 +159,36 @@ def test_whoever_is_unsure_of_the_chain_is_not_covered() -> None:
     assert sure.epsilon == pytest.approx(tau, rel=1e-9)
 
 
+def merged(joint: np.ndarray, first: int, unit: int) -> np.ndarray:
+    """The same law with several consecutive records made one."""
+    shape = joint.shape
+    return joint.reshape(*shape[:first], -1, *shape[first + unit :])
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(LAWS.filter(lambda law: law.joint.ndim > 2 and law.joint.size <= 16), st.floats(0.01, 2), st.data())
+def test_a_secret_of_several_records(law: Law, tau: float, data: st.DataObject) -> None:
+    """As one record of many values it leaks by the definition what is found; and more than any part of it."""
+    first = data.draw(st.integers(0, law.joint.ndim - 2))
+    attack = worst_output(law.joint, tau, target=(first, first + 1))
+    assert is_private(attack.log_likelihood, tau)
+    kernel = np.exp(attack.log_likelihood - attack.log_likelihood.max())
+    truth = bdpl(merged(law.joint, first, 2), merged(kernel, first, 2)[..., None], adversary=(first, ())).epsilon
+    assert truth == pytest.approx(attack.epsilon, rel=1e-10)
+    assert attack.epsilon >= worst_output(law.joint, tau, target=first).epsilon * (1 - 1e-12)
+    assert climb(law.joint, tau, target=(first, first + 1), restarts=0).epsilon >= attack.epsilon
+
+
+def test_markov_theorems_are_about_exact_knowledge() -> None:
+    """A chain that is rarely in one of its states: side information makes up for that, and passes the mixing bound."""
+    rare = [[0.99, 0.01], [0.9, 0.1]]
+    spend = as_spend(Count(equals=1), 1.0)
+    attained = chain_attack(rare, 1.0, records=801).epsilon
+    assert MarkovMixing().epsilon(MarkovChain(rare), spend) == pytest.approx(2.00, abs=5e-3)
+    assert attained == pytest.approx(3.05, abs=5e-3)
+    assert attained == pytest.approx(OddsChainTheorem().epsilon(MarkovChain(rare), spend), rel=1e-9)
+
+
 def test_an_attack_says_who_it_is() -> None:
     text = str(climb(chain(LAZY, 2), 1.0, target=0))
     assert text.startswith("leaks 1.492308: an output is e^1.4923 times likelier if record 0 is")
@@ -171,6 +205,8 @@ def test_wrong_input_is_refused() -> None:
         worst_output(joint, 1.0, target=3)
     with pytest.raises(InvalidInputError, match="target must be a record"):
         climb(joint, 1.0, target=0, hidden=[0])
+    with pytest.raises(InvalidInputError, match="target must be a record"):
+        climb(joint, 1.0, target=[])
     with pytest.raises(InvalidInputError, match="no vertex 7"):
         worst_output(joint, 1.0, target=0, hidden=[7])
     with pytest.raises(InvalidInputError, match="one likelihood for each vertex"):

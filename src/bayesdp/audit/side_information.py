@@ -48,7 +48,7 @@ Likelihoods = tuple["NDArray[np.float64]", ...]
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Who learns most: what is leaked, about which record, telling which values apart, by which side information.
+    """Who learns most: what is leaked, about which records, telling which values apart, by which side information.
 
     evidence:       the likelihood of each value of each vertex, those of the target and of hidden vertices included.
     log_likelihood: ln of the probability of the output that gives it away, up to a constant, for each data set of the
@@ -56,20 +56,20 @@ class Attack:
     """
 
     epsilon: float
-    target: int
-    values: tuple[int, int]
+    target: tuple[int, ...]
+    values: tuple[tuple[int, ...], tuple[int, ...]]
     evidence: Likelihoods
     log_likelihood: NDArray[np.float64]
 
     def __str__(self) -> str:
-        more, less = self.values
+        more, less = (", ".join(map(str, values)) for values in self.values)
         held = "; ".join(
             f"{index}: {', '.join(f'{value:.3g}' for value in likelihood)}"
             for index, likelihood in enumerate(self.evidence)
         )
         return (
-            f"leaks {self.epsilon:.6f}: an output is e^{self.epsilon:.4f} times likelier if record {self.target} is "
-            f"{more} than if it is {less}, to someone with the likelihoods {held}"
+            f"leaks {self.epsilon:.6f}: an output is e^{self.epsilon:.4f} times likelier if record "
+            f"{', '.join(map(str, self.target))} is {more} than if it is {less}, to someone with the likelihoods {held}"
         )
 
 
@@ -113,31 +113,39 @@ def worst_output(
     joint: ArrayLike,
     tau: float,
     *,
-    target: int,
+    target: int | Sequence[int],
     evidence: Sequence[ArrayLike] | None = None,
     hidden: Iterable[int] = (),
 ) -> Attack:
     """Return what the most telling output of any τ-DP mechanism leaks about one record, given side information.
 
     joint:    probabilities, one axis for each vertex.
+    target:   the record that is attacked, or several that are one secret together.
     evidence: one likelihood for each vertex; none unless given.
     hidden:   the vertices of which there is no record.
 
     The linear program of `any_mechanism` is solved for every two values of the target, over the other records only:
-    whatever they are, an output tells most if it is e^τ times likelier at one value of the target than at the other.
-    What is returned is attained by a mechanism that exists; it is 0 if only one value of the target is possible.
+    whatever they are, an output tells most if it is e^τ times likelier at one value of the target than at the other (in
+    several records: for each that differs). What is returned is attained by a mechanism that exists; it is 0 if only
+    one value of the target is possible.
 
     >>> round(worst_output([[0.4, 0.1], [0.1, 0.4]], tau=1.0, target=0).epsilon, 6)
     1.569445
     """
     search = _Search.checked(joint, tau, target, hidden)
-    return search.worst(_likelihoods(search.law.shape, evidence))
+    return search.worst(_likelihoods(search.shape, evidence))
 
 
 def climb(
-    joint: ArrayLike, tau: float, *, target: int, hidden: Iterable[int] = (), restarts: int = 4, seed: int = 0
+    joint: ArrayLike,
+    tau: float,
+    *,
+    target: int | Sequence[int],
+    hidden: Iterable[int] = (),
+    restarts: int = 4,
+    seed: int = 0,
 ) -> Attack:
-    """Look for the side information that makes any τ-DP mechanism leak most about one record; return the best found.
+    """Look for the side information that makes any τ-DP mechanism leak most about the target; return the best found.
 
     From no side information, and from `restarts` random ones, two steps alternate for every two values of the target:
     the worst output given the side information, by linear programming; and for each vertex the best likelihood given
@@ -149,15 +157,15 @@ def climb(
     """
     search = _Search.checked(joint, tau, target, hidden)
     generator = np.random.default_rng(seed)
-    nothing = _likelihoods(search.law.shape, None)
+    nothing = knowing(search.shape, {})
     starts = [nothing] + [
-        tuple(np.exp(generator.uniform(*_STARTS, size=states)) for states in search.law.shape)
+        tuple(np.exp(generator.uniform(*_STARTS, size=states)) for states in search.shape)
         for _ in range(validation.natural("restarts", restarts, least=0))
     ]
     best = search.worst(nothing)
     for likelihoods in starts:
-        for values in itertools.permutations(search.given(likelihoods), 2):
-            best = max(best, search.climbed(likelihoods, values), key=_leaked)
+        for pair in itertools.permutations(search.given(likelihoods), 2):
+            best = max(best, search.climbed(likelihoods, pair), key=_leaked)
     return best
 
 
@@ -167,83 +175,115 @@ def _leaked(attack: Attack) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Whose record is attacked, under which law, through which mechanisms."""
+    """Whose records are attacked, under which law, through which mechanisms.
 
+    law: the joint table with the target in front: first one axis for its values, then one for each other vertex.
+    """
+
+    shape: tuple[int, ...]
     law: NDArray[np.float64]
     tau: float
-    target: int
+    target: tuple[int, ...]
+    others: tuple[int, ...]
     hidden: tuple[int, ...]
 
     @classmethod
-    def checked(cls, joint: ArrayLike, tau: float, target: int, hidden: Iterable[int]) -> _Search:
+    def checked(cls, joint: ArrayLike, tau: float, target: int | Sequence[int], hidden: Iterable[int]) -> _Search:
         law = joint_table(joint, _LARGEST_TABLE)
         tau = enumerable_tau(tau, law.ndim)
-        target = validation.natural("target", target, least=0)
-        unrecorded = tuple(sorted({validation.natural("hidden", vertex, least=0) for vertex in hidden}))
+        targets = (target,) if isinstance(target, int) else tuple(target)
+        attacked, unrecorded = (
+            tuple(sorted({validation.natural(name, vertex, least=0) for vertex in vertices}))
+            for name, vertices in (("target", targets), ("hidden", hidden))
+        )
         if unrecorded and unrecorded[-1] >= law.ndim:
             raise InvalidInputError(f"there is no vertex {unrecorded[-1]}; they are numbered from 0")
-        if target >= law.ndim or target in unrecorded:
-            raise InvalidInputError(f"the target must be a record, and {target} is none")
-        size = math.prod(states for axis, states in enumerate(law.shape) if axis != target and axis not in unrecorded)
+        for vertex in attacked or (law.ndim,):
+            if vertex >= law.ndim or vertex in unrecorded:
+                raise InvalidInputError(f"the target must be a record, and {vertex} is none")
+        others = tuple(vertex for vertex in range(law.ndim) if vertex not in attacked)
+        size = math.prod(law.shape[vertex] for vertex in others if vertex not in unrecorded)
         if size > _LARGEST_PROGRAM:
             raise InvalidInputError(f"linear programs are solved for at most {_LARGEST_PROGRAM} data sets, not {size}")
-        return cls(law, tau, target, unrecorded)
+        front = law.transpose(*attacked, *others).reshape(-1, *(law.shape[vertex] for vertex in others))
+        return cls(law.shape, front, tau, attacked, others, unrecorded)
+
+    @property
+    def _hidden_axes(self) -> tuple[int, ...]:
+        """Where hidden vertices are among the axes of `law`."""
+        return tuple(1 + self.others.index(vertex) for vertex in self.hidden)
+
+    def _weighted(self, likelihoods: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+        own = _product([likelihoods[vertex] for vertex in self.target]).ravel()
+        return self.law * np.multiply.outer(own, _product([likelihoods[vertex] for vertex in self.others]))
 
     def given(self, likelihoods: Likelihoods) -> dict[int, NDArray[np.float64]]:
         """Return the law of the other records for each value the target can have."""
-        recorded = (self.law * _product(likelihoods)).sum(axis=self.hidden, keepdims=True)
-        laws = np.squeeze(np.moveaxis(recorded, self.target, 0), axis=self._hidden_behind_the_target)
+        laws = self._weighted(likelihoods).sum(axis=self._hidden_axes)
         return {value: law / law.sum() for value, law in enumerate(laws) if law.sum() > 0}
-
-    @property
-    def _hidden_behind_the_target(self) -> tuple[int, ...]:
-        return tuple(vertex + (vertex < self.target) for vertex in self.hidden)
 
     def worst(self, likelihoods: Likelihoods) -> Attack:
         """Return the worst output over all pairs of values."""
         given = self.given(likelihoods)
-        recorded = tuple(states for axis, states in enumerate(self.law.shape) if axis not in self.hidden)
-        attacks = [self.attack(given, values, likelihoods) for values in itertools.permutations(given, 2)]
-        return max(attacks, key=_leaked, default=Attack(0.0, self.target, (0, 0), likelihoods, np.zeros(recorded)))
+        attacks = [self.attack(given, pair, likelihoods) for pair in itertools.permutations(given, 2)]
+        certain = next(iter(given), 0)
+        nothing = self._attack(
+            0.0, (certain, certain), likelihoods, np.zeros(self.law.sum(axis=self._hidden_axes).shape)
+        )
+        return max(attacks, key=_leaked, default=nothing)
 
     def attack(
-        self, given: Mapping[int, NDArray[np.float64]], values: tuple[int, int], likelihoods: Likelihoods
+        self, given: Mapping[int, NDArray[np.float64]], pair: tuple[int, int], likelihoods: Likelihoods
     ) -> Attack:
         """Return the worst output for one pair of values."""
-        more, less = (given[value] for value in values)
+        more, less = (given[value] for value in pair)
         others = most_telling(more, less, self.tau)
-        own = self.tau * (np.arange(self.law.shape[self.target]) == values[0])
-        place = self.target - sum(vertex < self.target for vertex in self.hidden)
-        output = np.moveaxis(np.add.outer(own, others), 0, place)
-        return Attack(self.tau + log_ratio(more, less, others), self.target, values, likelihoods, output)
+        changed = self._changed(pair[0])
+        leaked = self.tau * float(changed[pair[1]]) + log_ratio(more, less, others)
+        return self._attack(leaked, pair, likelihoods, np.add.outer(-self.tau * changed, others))
 
-    def climbed(self, likelihoods: Likelihoods, values: tuple[int, int]) -> Attack:
+    def _changed(self, value: int) -> NDArray[np.intp]:
+        """Return in how many records each value of the target differs from one of them."""
+        values = np.indices([self.shape[vertex] for vertex in self.target]).reshape(len(self.target), -1)
+        return np.asarray((values != values[:, [value]]).sum(axis=0))
+
+    def _attack(
+        self, leaked: float, pair: tuple[int, int], likelihoods: Likelihoods, output: NDArray[np.float64]
+    ) -> Attack:
+        """Return an attack in the order of the records; `output` has the target in front."""
+        own = tuple(self.shape[vertex] for vertex in self.target)
+        first, second = (tuple(int(index) for index in np.unravel_index(value, own)) for value in pair)
+        order = np.argsort([*self.target, *(vertex for vertex in self.others if vertex not in self.hidden)])
+        log_likelihood = output.reshape(*own, *output.shape[1:]).transpose(order)
+        return Attack(leaked, self.target, (first, second), likelihoods, log_likelihood)
+
+    def climbed(self, likelihoods: Likelihoods, pair: tuple[int, int]) -> Attack:
         """Improve the output and the side information in turn, for one pair of values."""
-        best = self.attack(self.given(likelihoods), values, likelihoods)
+        best = self.attack(self.given(likelihoods), pair, likelihoods)
         for _ in range(_ROUNDS):
-            likelihoods = self.sharpened(best)
-            attack = self.attack(self.given(likelihoods), values, likelihoods)
+            likelihoods = self.sharpened(best, pair)
+            attack = self.attack(self.given(likelihoods), pair, likelihoods)
             if attack.epsilon <= best.epsilon + _GAIN:
                 break
             best = attack
         return best
 
-    def sharpened(self, attack: Attack) -> Likelihoods:
+    def sharpened(self, attack: Attack, pair: tuple[int, int]) -> Likelihoods:
         """Improve the side information for the attack's output, vertex after vertex, until nothing is gained."""
-        output = np.exp(attack.log_likelihood - attack.log_likelihood.max())
-        for vertex in self.hidden:
-            output = np.expand_dims(output, vertex)
+        recorded = [vertex for vertex in range(len(self.shape)) if vertex not in self.hidden]
+        order = [recorded.index(vertex) for vertex in (*self.target, *self.others) if vertex in recorded]
+        output = np.exp(attack.log_likelihood - attack.log_likelihood.max()).transpose(order)
+        visible = [1 if vertex in self.hidden else self.shape[vertex] for vertex in self.others]
+        output = output.reshape(-1, *visible)
         likelihoods, reached = list(attack.evidence), 0.0
-        more, less = attack.values
+        more, less = pair
         for _ in range(_SWEEPS):
             before = reached
-            for vertex in range(self.law.ndim):
-                if vertex != self.target:
-                    held, likelihoods[vertex] = likelihoods[vertex], np.ones_like(likelihoods[vertex])
-                    weighted = self.law * _product(likelihoods)
-                    mass, told = (_over_the_rest(table, self.target, vertex) for table in (weighted, weighted * output))
-                    choice = _best_weights(told[more], mass[less], mass[more], told[less], held)
-                    likelihoods[vertex], reached = choice
+            for axis, vertex in enumerate(self.others, start=1):
+                held, likelihoods[vertex] = likelihoods[vertex], np.ones_like(likelihoods[vertex])
+                weighted = self._weighted(likelihoods)
+                mass, told = (_over_the_rest(table, axis) for table in (weighted, weighted * output))
+                likelihoods[vertex], reached = _best_weights(told[more], mass[less], mass[more], told[less], held)
             if reached <= before * (1 + _GAIN):
                 break
         return tuple(likelihoods)
@@ -294,9 +334,9 @@ def _product(likelihoods: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return product
 
 
-def _over_the_rest(table: NDArray[np.float64], first: int, second: int) -> NDArray[np.float64]:
-    """Return the sums of a table over all but two of its axes."""
-    front = np.moveaxis(table, (first, second), (0, 1))
+def _over_the_rest(table: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Return the sums of a table over all axes but the first and one other."""
+    front = np.moveaxis(table, axis, 1)
     return np.asarray(front.reshape(*front.shape[:2], -1).sum(axis=2))
 
 

@@ -133,10 +133,10 @@ class SideInformationContract:
     laws:    a strategy of joint laws, each with the model under test (see bayesdp.testing.laws); those the theorem
              refuses are passed over.
 
-    For each law, a target, and likelihoods of every value of every vertex, a linear program finds the τ-DP mechanism
-    that leaks most. It must not leak more than the theorem proves. A theorem that is proven against the adversaries of
-    Bayesian differential privacy only, who know a record exactly or not at all, passes the first test and may fail the
-    others; its scope must say so.
+    For each law, a target (as many consecutive records as are one `unit` of the model), and likelihoods of every value
+    of every vertex, a linear program finds the τ-DP mechanism that leaks most. It must not leak more than the theorem
+    proves. A theorem that is proven against the adversaries of Bayesian differential privacy only, who know a record
+    exactly or not at all, passes the first test and may fail the others; its scope must say so.
     """
 
     theorem: ClassVar[Theorem]
@@ -154,11 +154,11 @@ class SideInformationContract:
     def test_never_below_someone_who_knows_records_exactly(self, data: st.DataObject, tau: float) -> None:
         law = data.draw(self.laws)
         proven = self._proven(law, tau)
-        target = data.draw(st.sampled_from(law.records))
+        target = data.draw(st.sampled_from(law.targets))
         known = {
             record: data.draw(st.integers(0, law.joint.shape[record] - 1))
             for record in law.records
-            if record != target and data.draw(st.booleans())
+            if record not in target and data.draw(st.booleans())
         }
         evidence = knowing(law.joint.shape, known)
         self._at_most(proven, worst_output(law.joint, tau, target=target, evidence=evidence, hidden=law.hidden))
@@ -168,7 +168,7 @@ class SideInformationContract:
     def test_never_below_someone_with_side_information(self, data: st.DataObject, tau: float) -> None:
         law = data.draw(self.laws)
         proven = self._proven(law, tau)
-        target = data.draw(st.sampled_from(law.records))
+        target = data.draw(st.sampled_from(law.targets))
         evidence = data.draw(side_information(law.joint.shape))
         self._at_most(proven, worst_output(law.joint, tau, target=target, evidence=evidence, hidden=law.hidden))
 
@@ -177,5 +177,5 @@ class SideInformationContract:
     def test_never_below_the_worst_side_information_found(self, data: st.DataObject, tau: float, seed: int) -> None:
         law = data.draw(self.laws)
         proven = self._proven(law, tau)
-        target = data.draw(st.sampled_from(law.records))
+        target = data.draw(st.sampled_from(law.targets))
         self._at_most(proven, climb(law.joint, tau, target=target, hidden=law.hidden, restarts=1, seed=seed))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bayesdp.audit.side_information import odds_ratios
 from bayesdp.models import Model
+from bayesdp.models.chain import Chain
 from bayesdp.queries import Count, Query
 from bayesdp.testing.cases import Case, finite_case
 
@@ -61,6 +62,12 @@ class Law:
     def records(self) -> tuple[int, ...]:
         """The vertices of which there are records."""
         return tuple(vertex for vertex in range(self.joint.ndim) if vertex not in self.hidden)
+
+    @property
+    def targets(self) -> list[tuple[int, ...]]:
+        """The secrets: every record, or every so many consecutive ones as are together one unit of a chain."""
+        unit = min(self.model.unit if isinstance(self.model, Chain) else 1, len(self.records))
+        return [self.records[first : first + unit] for first in range(len(self.records) - unit + 1)]
 
     def __repr__(self) -> str:
         return f"Law({self.model!r}, {self.joint.tolist()}, hidden={self.hidden})"

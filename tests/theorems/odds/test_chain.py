@@ -75,6 +75,15 @@ class TestSideInformation(SideInformationContract):
     laws = chain_laws(chain_of) | chain_laws(chain_of, hidden=True)
 
 
+class TestSideInformationOnWindows(SideInformationContract):
+    """Any two consecutive records are one secret."""
+
+    theorem = OddsChainTheorem()
+    laws = chain_laws(lambda odds, hidden: replace(chain_of(odds, hidden), unit=2)).filter(
+        lambda law: law.joint.shape[0] == 2
+    )
+
+
 class TestSideInformationOnMemory(SideInformationContract):
     """Chains with a memory of two records, in blocks of two."""
 

@@ -16,7 +16,7 @@ from bayesdp._support.validation import Matrix
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.rounding import float_above, up
+from bayesdp.rounding import float_above
 from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
@@ -162,8 +162,7 @@ def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[W
         for reach in reaches
     ]
     return tuple(
-        replace(one, factors=tuple(up(f + margin) for f, margin in zip(one.factors, margins, strict=True)))
-        for one in worst
+        replace(one, factors=tuple(f + margin for f, margin in zip(one.factors, margins, strict=True))) for one in worst
     )
 
 
