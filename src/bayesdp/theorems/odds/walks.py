@@ -46,7 +46,7 @@ class Walks(NamedTuple):
     around: float
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def walks(network: Network) -> Walks | str:
     """Return the sums of a network, or in words why walks do not add up."""
     return _of_any_network(network) if network.edges is None else _of_edges(network.ties)
