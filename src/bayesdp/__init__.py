@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         Network,
         OddsChain,
     )
-    from bayesdp.plotting.tradeoff import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.plotting.results import plot_tradeoff
+    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -65,6 +65,7 @@ __all__ = [
     "Model",
     "Network",
     "OddsChain",
+    "Proportion",
     "Query",
     "Session",
     "Sum",
@@ -98,6 +99,7 @@ _HOMES = {
     "Model": "models",
     "Network": "models",
     "OddsChain": "models",
+    "Proportion": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
@@ -106,7 +108,7 @@ _HOMES = {
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
     "leakage": "theorems.leakage",
-    "plot_tradeoff": "plotting.tradeoff",
+    "plot_tradeoff": "plotting.results",
     "register": "theorems.registry",
     "theorems": "",
     "unregister": "theorems.registry",
