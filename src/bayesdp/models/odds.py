@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 __all__ = ["log_odds_ratio", "odds_above"]
 
-_SHARE_OF_LOG = 2.0**-49
-"""Four logarithms and three differences are off by at most eight ulps of the largest logarithm together."""
+_SHARE_OF_LOG = 2.0**-47
+"""Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
+these 32 is for weights that are products of a few rounded probabilities."""
 
 
 def log_odds_ratio(table: ArrayLike) -> float:
