@@ -187,10 +187,7 @@ def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
 
 def _states(assumed: Model) -> list[Scalar]:
     """Return the states of a chain, or of the several chains it may be."""
-    from bayesdp.models import MarkovChain
-
-    chains = [member for member in assumed.members if isinstance(member, MarkovChain)]
-    return list({json.dumps(state): state for chain in chains for state in chain.states}.values())
+    return list(assumed.states)
 
 
 def _values(text: str, assumed: Model) -> list[Scalar]:

@@ -66,7 +66,7 @@ def fitted_models(context: typer.Context) -> Iterable[str]:
     """Name the types of models that can be fitted."""
     from bayesdp.models import Model
 
-    return [kind for kind, model in Model._types.items() if hasattr(model, "fit")]
+    return [kind for kind, model in Model.types().items() if model.fit_options]
 
 
 @_completing

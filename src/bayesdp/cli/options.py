@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,6 @@ __all__ = [
     "number",
     "numbers",
     "one_of",
-    "only_for",
     "positive",
     "split",
     "whole",
@@ -94,13 +93,6 @@ def numbers(option: str, text: str) -> list[float]:
 def columns(option: str, texts: Sequence[str] | None) -> list[str]:
     """Read column names: comma-separated, and the option may be given several times."""
     return [part for text in texts or () for part in split(option, text)]
-
-
-def only_for(kind: str, given: Mapping[str, object]) -> None:
-    """Refuse options that go with another kind of model."""
-    for option, value in given.items():
-        if value:
-            raise InvalidInputError(f"{option} does not go with --model {kind}")
 
 
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
