@@ -1,4 +1,4 @@
-"""One colour for one thing, in every picture: Okabe and Ito's palette, which colour-blind readers tell apart, and brown."""
+"""One colour for one thing in every picture: Okabe and Ito's palette, told apart by colour-blind readers, and brown."""
 
 from __future__ import annotations
 
