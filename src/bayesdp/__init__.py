@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -61,6 +61,7 @@ __all__ = [
     "Mean",
     "Model",
     "OddsChain",
+    "Proportion",
     "Query",
     "Session",
     "Sum",
@@ -92,6 +93,7 @@ _HOMES = {
     "Mean": "queries",
     "Model": "models",
     "OddsChain": "models",
+    "Proportion": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

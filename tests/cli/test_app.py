@@ -13,6 +13,7 @@ import typer
 from bayesdp import __version__
 from bayesdp.cli import run
 from bayesdp.cli.app import app
+from bayesdp.queries import Query
 
 MARKOV = {
     "type": "markov",
@@ -187,7 +188,7 @@ def test_states_are_found_whatever_their_type(
             "is a folder without .parquet files; name the files in it",
         ),
         ("fit nowhere.csv --model markov --state s --order-by t", "cannot read nowhere.csv: there is no such file"),
-        ("leakage {markov} --query median --tau 1", "--query must be one of count, sum, mean, histogram, not 'median'"),
+        ("leakage {markov} --query median --tau 1", f"--query must be one of {', '.join(Query.kinds())}, not 'median'"),
         ("leakage {markov} --query count --states run --tau 1", "'run' is not a state of the chain"),
         ("leakage {markov} --query count --states active,,idle --tau 1", "without empty entries"),
         ("leakage {markov} --query count --states active --tau one", "--tau must be a number, not 'one'"),

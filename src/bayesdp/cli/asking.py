@@ -174,7 +174,7 @@ def _options(kind: type[Query]) -> set[str]:
 
 def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
     """Return what is counted if nothing is said: all states of a chain in cells, else true if it is true or false."""
-    states = _states(assumed)
+    states = list(assumed.states)
     if states and kind.by_cell:
         return states
     if len(states) == 2 and all(isinstance(state, bool) for state in states):
@@ -183,11 +183,6 @@ def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
         f": some of {', '.join(json.dumps(state) for state in states[:8])}" if states else ", such as --states active"
     )
     raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
-
-
-def _states(assumed: Model) -> list[Scalar]:
-    """Return the states of a chain, or of the several chains it may be."""
-    return list(assumed.states)
 
 
 def _values(text: str, assumed: Model) -> list[Scalar]:
@@ -200,11 +195,13 @@ def _values(text: str, assumed: Model) -> list[Scalar]:
 
 def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
     """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
-    states = _states(assumed)
+    states = list(assumed.states)
     if any(type(state) is type(value) and state == value for state in states):
         return value
     reads = text if isinstance(value, str) else json.dumps(value)
-    alike = {json.dumps(state): state for state in states if reads in (str(state), json.dumps(state))}
+    alike: dict[str, Scalar] = {
+        json.dumps(state): state for state in states if reads in (str(state), json.dumps(state))
+    }
     if len(alike) > 1:
         raise QueryError(f"--states {reads} could be any of {', '.join(alike)}; write the one you mean as JSON")
     if alike:

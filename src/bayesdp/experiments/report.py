@@ -55,37 +55,37 @@ def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
 
 def _used(studies: Sequence[Study]) -> str:
     """Return which data were used; the only place that says what a twin is."""
-    kinds = {kind: [each for each in studies if each.data.source == kind] for kind in ("file", "synthetic", "twin")}
-    files = dict.fromkeys(each.data.path.name for each in kinds["file"] if each.data.path)
-    said = []
+    kinds = {kind: [study for study in studies if study.data.source == kind] for kind in ("file", "synthetic", "twin")}
+    files = dict.fromkeys(study.data.path.name for study in kinds["file"] if study.data.path)
+    parts = []
     if files:
-        said.append(f"original files {', '.join(files)} for {_names(kinds['file'])}")
+        parts.append(f"original files {', '.join(files)} for {_names(kinds['file'])}")
     if kinds["synthetic"]:
-        said.append(f"synthetic for {_names(kinds['synthetic'])}")
+        parts.append(f"synthetic for {_names(kinds['synthetic'])}")
     if kinds["twin"]:
-        said.append(
+        parts.append(
             f"a built-in twin, made-up data with exactly the statistics that the results depend on, for "
             f"{_names(kinds['twin'])}, marked “(twin)” below"
         )
-    return "; ".join(said) or "none, theory only"
+    return "; ".join(parts) or "none, theory only"
 
 
 def _judged(studies: Sequence[Study]) -> list[str]:
     """Return which data sets do not look as their models assume, and what the twins hide, if anything."""
-    against = [each for each in studies if each.diagnosis.verdict == "violated"]
-    said = []
+    against = [study for study in studies if study.diagnosis.verdict == "violated"]
+    sentences = []
     if against:
-        said.append(
+        sentences.append(
             f"The diagnosis finds the model violated for {_names(against)}: what is proven is proven for the model, "
             "and these data do not follow it, although the paper says that all its data sets meet the conditions."
         )
-    hidden = {each.data.name: each.data.original_is for each in studies if each.data.original_is}
-    said += hidden.values()
-    return [" ".join(said)] if said else []
+    hidden = {study.data.name: study.data.original_is for study in studies if study.data.original_is}
+    sentences += hidden.values()
+    return [" ".join(sentences)] if sentences else []
 
 
 def _names(studies: Sequence[Study]) -> str:
-    return ", ".join(each.name for each in studies)
+    return ", ".join(study.name for study in studies)
 
 
 def html(

@@ -26,6 +26,7 @@ LARGEST_CHAIN = 1000
 """The largest number of states a chain may have."""
 
 _MOST_ROWS = 4 * LARGEST_CHAIN**2
+"""Pairs of states, related in one of four ways: more rows than that mean more states than a chain may have."""
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
@@ -191,15 +192,15 @@ class Sequences:
             frame = frame.with_columns(**after) if after else frame
             return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
 
-        found: Counter[tuple[Any, ...]] = Counter()
+        counts: Counter[tuple[Any, ...]] = Counter()
         for part in self.table.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
                     f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}"
                 )
             for *key, count in part:
-                found[tuple(map(plain, key))] += whole(count)
-        return found
+                counts[tuple(map(plain, key))] += whole(count)
+        return counts
 
     def relations(self) -> Counter[Any]:
         """Return how many records relate in each way to the one before them."""
@@ -257,12 +258,14 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
             )
         if lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
-        found = chains.count({"p": chains.before("s"), "n": nw.col("s")})
-    relations = _relations(found)
+        by_relation = chains.count({"p": chains.before("s"), "n": nw.col("s")})
+    relations = _relations(by_relation)
     chains.check(relations, layout)
     _check_steps(table, relations, layout, sizes)
-    pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
-    states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
+    pairs = Counter(
+        {(before, now): count for (before, now, relation), count in by_relation.items() if relation == FOLLOWS}
+    )
+    states = (False, True) if chains.truth else _ordered({now for _, now, _ in by_relation if now is not None}, state)
     counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
     return Transitions(states, counts, rows - lacking, lacking, sizes.chains, sizes.longest, chains.truth)
 
@@ -328,10 +331,10 @@ def _period(step: object) -> datetime.timedelta:
     return length
 
 
-def _relations(found: Counter[tuple[Any, ...]]) -> Counter[Any]:
+def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     """Return how many records relate in each way to the one before, given counts whose keys end with the relation."""
     relations: Counter[Any] = Counter()
-    for (*_, relation), count in found.items():
+    for (*_, relation), count in counts.items():
         relations[relation] += count
     return relations
 

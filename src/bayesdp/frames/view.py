@@ -77,8 +77,8 @@ class View:
     def roles(self, layout: GroupLayout) -> Mapping[str, int]:
         """Return the roles, by their names, and the most records of one group that have each."""
         assert layout.role is not None
-        found = self._largest(layout.group, layout.value[0], (layout.role,))
-        return {str(role): most for (role,), most in found.items() if most}
+        largest = self._largest(layout.group, layout.value[0], (layout.role,))
+        return {str(role): most for (role,), most in largest.items() if most}
 
     def _largest(self, group: Sequence[str], value: str | None, by: Sequence[str]) -> Mapping[tuple[object, ...], int]:
         """Return the size of the largest group for each value of the columns `by`, none for all together."""
