@@ -114,9 +114,11 @@ def hidden_chain_laws(draw: st.DrawFn, model_of: FromEmissions) -> Law:
         st.sampled_from([(2, 2, 1), (2, 2, 2), (2, 2, 3), (2, 2, 4), (2, 3, 3), (3, 2, 3), (3, 3, 2)])
     )
     generator = draw(_generators())
-    transition = _normalised(_factor(generator, (states, states), draw(st.sampled_from(_STRENGTHS))))
-    emission = _normalised(_factor(generator, (states, symbols), draw(st.sampled_from(_STRENGTHS))))
-    joint = _normalised(generator.uniform(-1.5, 1.5, size=states))
+    transition, emission = (
+        _normalised(_factor(generator, (states, size), draw(st.sampled_from(_STRENGTHS))) + _heights(generator, size))
+        for size in (states, symbols)
+    )
+    joint = _normalised(_heights(generator, states))
     for _ in range(records - 1):
         joint = joint[..., None] * transition
     for moment in range(records):
@@ -186,9 +188,18 @@ def _generators() -> st.SearchStrategy[np.random.Generator]:
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
+def _heights(generator: np.random.Generator, states: int) -> NDArray[np.float64]:
+    """Return the logarithms of how likely each value of a vertex is by itself."""
+    return generator.uniform(-1.5, 1.5, size=states)
+
+
 def _factor(generator: np.random.Generator, shape: tuple[int, int], strength: float) -> NDArray[np.float64]:
-    """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`."""
+    """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`.
+
+    Rows and columns have mean 0: what is left is what the two vertices say about one another.
+    """
     table = generator.uniform(-1, 1, size=shape)
+    table = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
     steps = table[:, None] - table[None, :]
     return np.asarray(strength * table / np.ptp(steps, axis=2).max())
 
@@ -207,7 +218,7 @@ def _pairwise(draw: st.DrawFn, states: int, vertices: int, edges: list[tuple[int
     generator, strength, equal = draw(_generators()), draw(st.sampled_from(_STRENGTHS)), draw(st.booleans())
     table = np.zeros((states,) * vertices)
     for vertex in range(vertices):
-        own = generator.uniform(-1.5, 1.5, size=states)
+        own = _heights(generator, states)
         if states > 2 and generator.random() < 0.1:
             own[generator.integers(states)] = -np.inf
         table = table + own.reshape([states if axis == vertex else 1 for axis in range(vertices)])
