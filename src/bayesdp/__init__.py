@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, GaussianSeries, Independent, MarkovChain, Model
+    from bayesdp.models import (
+        AnyOf,
+        ArbitraryGroups,
+        GaussianGroups,
+        GaussianSeries,
+        Independent,
+        MarkovChain,
+        Model,
+        OddsChain,
+    )
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
@@ -51,6 +60,7 @@ __all__ = [
     "MarkovChain",
     "Mean",
     "Model",
+    "OddsChain",
     "Query",
     "Session",
     "Sum",
@@ -81,6 +91,7 @@ _HOMES = {
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "OddsChain": "models",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

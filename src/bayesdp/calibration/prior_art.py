@@ -69,7 +69,7 @@ class Published(ABC):
     proven:    whether it keeps the promise.
     standing:  the same in a few words, for tables and pictures.
     note:      the same in a sentence.
-    one_model: whether it speaks about one model only, not about the worst of several.
+    one_model: whether it is about one model only, not the worst of several.
     """
 
     name: ClassVar[str]
@@ -82,12 +82,16 @@ class Published(ABC):
     def refusal(self, model: Model, query: Query) -> str | None:
         """Return why the method does not cover the query under the model, or None."""
 
+    def objection(self, model: Model, query: Query) -> str | None:
+        """Return why the method cannot be used: its refusal, or that the model protects several records at once."""
+        return f"it protects one record, not {model.protects}" if model.protects_several else self.refusal(model, query)
+
     @abstractmethod
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]: ...
 
     def results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
         """Return what the method reaches at each ε; raises DoesNotApplyError where it does not apply."""
-        reason = self.refusal(model, query)
+        reason = self.objection(model, query)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         targets = validation.positives("epsilons", epsilons)

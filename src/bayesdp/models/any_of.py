@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
@@ -43,25 +43,35 @@ class AnyOf(Model):
         for index, model in enumerate(models):
             if not isinstance(model, Model):
                 raise ModelError(f"model {index} of AnyOf is not a model: {brief(model)}")
-        members = tuple(inner for model in models for inner in (model.models if isinstance(model, AnyOf) else (model,)))
+        members = tuple(member for model in models for member in model.members)
         subjects = {member.subject for member in members} | {column}
         subjects.discard(None)
         if len(subjects) > 1:
-            raise ModelError(
-                f"the models of AnyOf speak about different columns: {', '.join(sorted(map(str, subjects)))}"
-            )
+            raise ModelError(f"the models of AnyOf describe different columns: {', '.join(sorted(map(str, subjects)))}")
         records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
+        named = records.pop() if records else "record"
+        protected = dict.fromkeys(replace(member, record=named).protects for member in members)
+        if len(protected) > 1:
+            raise ModelError(f"the models of AnyOf protect different things: {'; '.join(protected)}")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
-        object.__setattr__(self, "record", records.pop() if records else "record")
+        object.__setattr__(self, "record", named)
         super().__post_init__()
 
     @property
     def members(self) -> tuple[Model, ...]:
         return tuple(self.models)
+
+    @property
+    def protects(self) -> str:
+        return replace(self.models[0], record=self.record).protects
+
+    @property
+    def protects_several(self) -> bool:
+        return any(model.protects_several for model in self.models)
 
     @property
     def metric(self) -> bool:
@@ -72,6 +82,11 @@ class AnyOf(Model):
         """The columns that any of the models describes."""
         described = (column for model in self.models for column in model.columns)
         return tuple(dict.fromkeys((*super().columns, *described)))
+
+    @property
+    def states(self) -> Values:
+        """The states of any of the models, each once; true is not 1, nor is 1.0."""
+        return tuple({(type(state), state): state for model in self.models for state in model.states}.values())
 
     @property
     def group_size(self) -> int | None:

@@ -13,9 +13,10 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
-from bayesdp.errors import ModelError, RecordsError
+from bayesdp.errors import InvalidInputError, ModelError, RecordsError
 from bayesdp.models.base import Model, readonly
 from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.precision import Precision, exact_inverse
@@ -66,6 +67,23 @@ class GaussianGroups(Model):
     layout: GroupLayout | None = None
 
     kind: ClassVar[str] = "gaussian"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        FitOption(
+            "value",
+            "the column; several: one row a group.",
+            "A,B",
+            reads="columns",
+            required=True,
+            example="height",
+            locates=True,
+        ),
+        FitOption(
+            "group", "the columns that tell groups apart.", "A,B", reads="columns", example="family", locates=True
+        ),
+        FitOption("role", "the column of roles.", locates=True),
+        MISSING,
+        RECORD,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -223,7 +241,7 @@ class GaussianGroups(Model):
                 )
             layout = GroupLayout(values, group or (), role)
         if self.column is not None and self.column not in layout.value:
-            raise ModelError(f"the model speaks about {self.column!r}, not about {', '.join(layout.value)}")
+            raise ModelError(f"the model describes {self.column!r}, not {', '.join(layout.value)}")
         if missing is not None:
             layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_groups_of(replace(self, layout=layout), frame)
@@ -352,8 +370,8 @@ class GaussianGroups(Model):
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
             raise RecordsError(
-                f"{table.name} has a group of {largest} records, but the model speaks of at most {self.group_size}; "
-                "fit it again"
+                f"{table.name} has a group of {largest} records, but the model describes groups of at most "
+                f"{self.group_size}; fit it again"
             )
         if layout.role is not None:
             self._check_roles(table, table.roles(layout))
@@ -438,8 +456,19 @@ class GaussianGroups(Model):
         return self.layout is not None and self.layout.dropped
 
     @property
+    def spread(self) -> tuple[str, ...]:
+        return tuple(self.layout.value) if self.layout is not None and self.layout.wide else ()
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.layout.value) if self.layout is not None and self.layout.wide else super().columns
+        return self.spread or super().columns
+
+    def check_position(self, position: int) -> None:
+        """Refuse a position that no group has."""
+        if position >= self.group_size:
+            raise InvalidInputError(
+                f"there is no record {position} in a group of {self.group_size}; they are numbered from 0"
+            )
 
 
 def _kinds(covariance: object) -> Any:

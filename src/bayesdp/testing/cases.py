@@ -22,6 +22,7 @@ __all__ = [
     "Case",
     "chain_cases",
     "every_case",
+    "finite_case",
     "gaussian_cases",
     "group_cases",
     "independent_cases",
@@ -65,7 +66,7 @@ def independent_cases(draw: st.DrawFn) -> Case:
     joint: NDArray[np.float64] = np.ones(())
     for _ in range(records):
         joint = np.multiply.outer(joint, draw(_laws(states, zeros=True)))
-    return _finite_case(draw, Independent(), joint, draw(_values(states)))
+    return finite_case(draw, Independent(), joint, draw(_values(states)))
 
 
 @st.composite
@@ -77,7 +78,7 @@ def group_cases(draw: st.DrawFn) -> Case:
     for size in sizes:
         group = draw(_laws(states**size, zeros=True)).reshape((states,) * size)
         joint = np.multiply.outer(joint, group)
-    return _finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
+    return finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
 
 
 @st.composite
@@ -100,7 +101,7 @@ def chain_cases(
         chain = MarkovChain(rows, states=values, length=length)
     else:
         start = draw(_laws(states, zeros=True))
-    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
+    return finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
 
 
 @st.composite
@@ -211,7 +212,7 @@ def _grids(draw: st.DrawFn, least: int, largest: int) -> tuple[tuple[float, floa
     return (float(low), float(high)), step
 
 
-def _finite_case(
+def finite_case(
     draw: st.DrawFn,
     model: Model,
     joint: NDArray[np.float64],

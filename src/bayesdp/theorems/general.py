@@ -19,6 +19,7 @@ class GeneralBound(Theorem):
 
     name: ClassVar[str] = "general"
     proof: ClassVar[str] = "docs/theory/general.md"
+    larger_units: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if model.group_size is None:
@@ -33,5 +34,6 @@ class GeneralBound(Theorem):
 
 
 def _size(model: Model) -> int:
-    assert model.group_size is not None
-    return model.group_size
+    size = model.group_size
+    assert size is not None
+    return size
