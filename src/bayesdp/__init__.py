@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         Model,
         OddsChain,
     )
-    from bayesdp.plotting.tradeoff import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.plotting.results import plot_tradeoff
+    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -61,6 +61,7 @@ __all__ = [
     "Mean",
     "Model",
     "OddsChain",
+    "Proportion",
     "Query",
     "Session",
     "Sum",
@@ -92,6 +93,7 @@ _HOMES = {
     "Mean": "queries",
     "Model": "models",
     "OddsChain": "models",
+    "Proportion": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
@@ -100,7 +102,7 @@ _HOMES = {
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
     "leakage": "theorems.leakage",
-    "plot_tradeoff": "plotting.tradeoff",
+    "plot_tradeoff": "plotting.results",
     "register": "theorems.registry",
     "theorems": "",
     "unregister": "theorems.registry",

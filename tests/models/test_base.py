@@ -145,7 +145,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: GaussianGroups(covariance=[[1, 1], [1, 1]]), "not positive definite.*ArbitraryGroups"),
         (lambda: GaussianGroups(covariance=[[1, 0], [0, 0]]), "variance in row 1"),
         (lambda: GaussianGroups(covariance=[[1, 0, 0], [0, 1, 0]]), "square"),
-        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entries"),
+        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entry"),
         (lambda: GaussianGroups(covariance=[]), "empty"),
         (lambda: GaussianGroups(covariance=[[1, float("inf")], [float("inf"), 1]]), "row 0, column 1"),
         (

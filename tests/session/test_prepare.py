@@ -93,7 +93,7 @@ def test_ties_and_records_closer_than_the_step_are_refused(times: list[float]) -
 
 
 def test_ties_are_refused_without_a_step_too() -> None:
-    with pytest.raises(RecordsError, match="the same t as the record before"):
+    with pytest.raises(RecordsError, match="the same t as the previous record"):
         held(UNBROKEN.with_columns(t=polars.lit(3)), chain(step=None))
 
 

@@ -1,4 +1,4 @@
-"""A stranger adds two models, a theorem and three queries from outside; they appear wherever ours do."""
+"""A stranger adds two models, a theorem and four queries from outside; they appear wherever ours do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars
 import pytest
-from twins import Cents, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
+from twins import Cents, Exchanged, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp.cli import run
@@ -31,7 +31,7 @@ SHARE, CENTS = Share("ill", equals=True), Cents("owes", bounds=(0, 5))
 HUGE = 1e6
 """An ε at which there is hardly any noise."""
 
-KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "shares", "cents")}
+KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "shares", "cents", "exchanged")}
 TYPES = {kind: bdp.Model._types.pop(kind) for kind in ("twins", "lingering")}
 """Tests of other files list the kinds there are: these are known here only."""
 
@@ -251,6 +251,42 @@ def test_the_command_line_releases_the_queries(tmp_path: Path, capsys: pytest.Ca
     assert run(["budget", "verify", "--ledger", ledger]) == 0
     capsys.readouterr()
     assert run(["leakage", str(path), *share, "--bounds", "0", "1", "--tau", "1"]) == 2
-    assert "--bounds goes with sum, mean and cents, not with share" in capsys.readouterr().err
+    assert "--bounds goes with sum, mean, cents and exchanged, not with share" in capsys.readouterr().err
     assert run(["leakage", str(path), "--query", "median", "--tau", "1"]) == 2
-    assert "--query must be one of count, sum, mean, histogram, share, shares, cents" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "--query must be one of count, sum, " in printed
+    assert "share, shares, cents, exchanged, not 'median'" in printed
+
+
+def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "twins.json"
+    path.write_text(json.dumps({"type": "twins", "pair": "couple"}))
+
+    def scale(*question: str) -> float:
+        assert (
+            run(["calibrate", str(path), "--query", *question, "--bounds", "0", "5", "--epsilon", "1", "--json"]) == 0
+        )
+        return float(json.loads(capsys.readouterr().out)["scale"])
+
+    assert scale("exchanged", "--rate", "2.5") == 2.5 * scale("exchanged") == 2.5 * scale("sum")
+    for command in ("leakage", "calibrate", "compare", "release"):
+        assert run([command, "--help"]) == 0
+        help_page = " ".join(capsys.readouterr().out.split())
+        assert "count, sum, mean, histogram, share, shares, cents or exchanged." in help_page
+        assert "--rate VALUE exchanged: what one unit is worth there." in help_page
+    wrong = ["leakage", str(path), "--query", "sum", "--bounds", "0", "5", "--tau", "1", "--rate", "2"]
+    assert run(wrong) == 2
+    assert "--rate goes with exchanged, not with sum" in capsys.readouterr().err
+    wrong[3] = "exchanged"
+    assert run([*wrong[:-1], "much"]) == 2
+    assert "--rate must be a number above 0, not 'much'" in capsys.readouterr().err
+
+
+def test_the_option_of_a_query_does_not_take_the_place_of_a_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "twins.json"
+    path.write_text(json.dumps({"type": "twins", "pair": "couple"}))
+    monkeypatch.setattr(Exchanged, "options", {"tau": "mine", "bounds": "mine", "json": "mine"})
+    assert run(["leakage", str(path), "--query", "sum", "--bounds", "0", "5", "--tau", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"] == 2.0

@@ -1,4 +1,4 @@
-"""A stranger's package in one file: a model of pairs, a theorem about it, a model of chains, and three questions."""
+"""A stranger's package in one file: a model of pairs, a theorem about it, a model of chains, and four questions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 from bayesdp import Count, Histogram, Model, Query, Sum, Theorem
-from bayesdp.errors import RecordsError
+from bayesdp.errors import QueryError, RecordsError
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import transitions
 from bayesdp.frames.view import View
@@ -152,3 +152,21 @@ class Cents(Sum):
 
     def worth(self, amount: Fraction, records: int) -> Fraction:
         return 100 * amount
+
+
+@dataclass(frozen=True)
+class Exchanged(Sum):
+    """A sum of amounts in another currency."""
+
+    rate: float = field(default=1.0, kw_only=True)
+
+    kind: ClassVar[str] = "exchanged"
+    options: ClassVar[dict[str, str]] = {"rate": "what one unit is worth there."}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.rate, int | float) and self.rate > 0):
+            raise QueryError(f"rate must be a number above 0, not {self.rate!r}")
+
+    def worth(self, amount: Fraction, records: int) -> Fraction:
+        return Fraction(self.rate) * amount

@@ -19,6 +19,7 @@ from bayesdp._support import validation
 from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.audit.tables import array, enumerable_tau, joint_table
 from bayesdp.errors import InvalidInputError
+from bayesdp.models.memory import joint_law, stationary_law
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,8 +42,13 @@ __all__ = [
 ]
 
 _LARGEST_TABLE = 3**5
+"""Five records of three states: every adversary and all it may know are tried, and these grow exponentially."""
+
 _LARGEST_GROUP = 6
+"""Six normal records have 192 adversaries, each with its own conditional law."""
+
 _LARGEST_PROGRAM = 27
+"""Three records of three states: a linear program with a variable for each data set and one for each output."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +97,9 @@ def bdpl(joint: ArrayLike, kernel: ArrayLike, *, adversary: tuple[int, tuple[int
         for values in itertools.product(*(range(law.shape[record]) for record in known)):
             knowledge = dict(zip(known, values, strict=True))
             where = tuple(slice(None) if record == target else knowledge.get(record, 0) for record in range(records))
-            found = _worst_pair(mass[where], output[where])
-            if found is not None and (worst is None or found[0] > worst.epsilon):
-                epsilon, more, less, index = found
+            pair = _worst_pair(mass[where], output[where])
+            if pair is not None and (worst is None or pair[0] > worst.epsilon):
+                epsilon, more, less, index = pair
                 worst = Finding(epsilon, target, tuple(knowledge.items()), (more, less), index)
     if worst is None:
         return Finding(0.0, 0, (), (0, 0), 0)
@@ -119,7 +125,7 @@ def worst_mechanism(joint: ArrayLike, tau: float, *, adversary: tuple[int, tuple
         for values in itertools.product(*(range(law.shape[record]) for record in known)):
             fixed = dict(zip(known, values, strict=True))
             laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
-            for more, less in itertools.permutations([each for each in laws if each is not None], 2):
+            for more, less in itertools.permutations([law for law in laws if law is not None], 2):
                 worst = max(worst, log_ratio(more, less, most_telling(more, less, tau)))
     return worst
 
@@ -166,11 +172,17 @@ def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], 
 
 
 def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return the joint table of the chain's first records, from its stationary law or from `start`."""
+    """Return the joint table of the chain's first records, from its stationary law or from `start`.
+
+    start: the law of the first record; with memory, the joint law of the first records, as many as are remembered.
+    """
     records = validation.natural("records", records)
     size = len(chain.transition)
     if size**records > _LARGEST_TABLE:
         raise InvalidInputError(f"{records} records of {size} states are too many to enumerate")
+    if chain.memory > 1:
+        first = stationary_law(chain.table) if start is None else np.asarray(start, dtype=np.float64)
+        return joint_law(chain.table, first, records)
     joint: NDArray[np.float64] = np.array(chain.stationary if start is None else start, dtype=np.float64)
     for _ in range(records - 1):
         joint = joint[..., None] * chain.matrix

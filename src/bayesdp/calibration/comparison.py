@@ -50,9 +50,9 @@ class Comparison(Document):
             proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
             lines += [[*row_of(row), row.reason or ""] for row in proven]
             lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
-        names = dict.fromkeys(each.method for each in self.published)
+        names = dict.fromkeys(result.method for result in self.published)
         notes = [f"({name}): {method_named(name).note}" for name in names]
-        if any(each.alpha == 0 for each in self.published):
+        if any(result.alpha == 0 for result in self.published):
             share = shown_below(100 * (1 - self.beta))
             notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
         notes += self._impossible()
@@ -70,7 +70,7 @@ class Comparison(Document):
             return []
         asked = [row.epsilon for row in self.rows]
         half = size * self.query.sensitivity / 2
-        if not any(impossible(each, alpha=half, beta=self.beta, spread=2 * half) for each in asked):
+        if not any(impossible(epsilon, alpha=half, beta=self.beta, spread=2 * half) for epsilon in asked):
             return []
         limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
         share = shown_below(100 * (1 - self.beta))
@@ -86,7 +86,7 @@ class Comparison(Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
-        drawn: Path = upstairs("bayesdp.plotting.tradeoff").plot_comparison(self, path)
+        drawn: Path = upstairs("bayesdp.plotting.results").plot_comparison(self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
 
 def method_named(name: str) -> Published:
     """Return one of the methods shown beside the theorems."""
-    return next(each for each in PRIOR_ART if each.name == name)
+    return next(method for method in PRIOR_ART if method.name == name)
 
 
 def _published(

@@ -106,12 +106,12 @@ class LaplaceMethod(Published):
         """Return the τ the method uses for ε under a model it covers."""
 
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
-        found = []
+        results = []
         for epsilon in epsilons:
             tau = self.tau(model, epsilon)
             alpha = Laplace(laplace_scale(query, tau)).alpha(beta, query.dimension)
-            found.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
-        return found
+            results.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
+        return results
 
 
 class PlainDP(LaplaceMethod):
@@ -154,7 +154,7 @@ class _Response(Published):
     """
 
     def refusal(self, model: Model, query: Query) -> str | None:
-        if not isinstance(model, MarkovChain) or len(model.transition) != 2:
+        if not isinstance(model, MarkovChain) or model.memory > 1 or len(model.transition) != 2:
             return "it is about Markov chains with two states"
         (stay, switch), (switch_back, stay_back) = model.transition
         if stay != stay_back or switch != switch_back:

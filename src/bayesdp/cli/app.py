@@ -11,10 +11,9 @@ import typer
 from bayesdp import __version__
 from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
-from bayesdp.cli import fitting, options
+from bayesdp.cli import completion, fitting, options
+from bayesdp.cli.asking import Asking, Question
 from bayesdp.cli.spelling import spelled
-from bayesdp.cli.words import listed
-from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
@@ -26,7 +25,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="bayesdp",
     help="Differential privacy that holds when records are correlated.",
-    add_completion=False,
+    suggest_commands=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -49,27 +48,19 @@ Separate = Annotated[
         "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
     ),
 ]
-Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
-SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
-NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help=f"{listed(Query.kinds(), 'or')}.")]
-States = Annotated[
+Dataset = Annotated[
+    str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
+]
+SomeDataset = Annotated[
     str | None,
-    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),
+    typer.Option("--dataset", metavar="NAME", help="Only this data set.", autocompletion=completion.datasets),
 ]
-Bounds = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="LOW HIGH", help="What the values of a sum or mean are clipped to.", callback=options.pair),
-]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column asked about; by default the model's.")]
-Where = Annotated[str | None, typer.Option(metavar="EXPRESSION", help="Ask only about records that pass this filter.")]
-PublicFilter = Annotated[bool, typer.Option("--public-filter", help="The filter uses public attributes only.")]
-Size = Annotated[str | None, typer.Option(metavar="N", help="The public number of records, for the noise on a mean.")]
+NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None)
+budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
 app.add_typer(budget_app, name="budget")
 
 
@@ -82,16 +73,11 @@ def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the v
 
 
 @app.command()
+@Asking
 def leakage(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")],
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     target: Annotated[
         str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
     ] = None,
@@ -102,24 +88,19 @@ def leakage(
     from bayesdp import leakage as leak
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     one = options.adversary(target, known)
     _print(leak(assumed, asked, tau=options.number("--tau", tau), **one), as_json)
 
 
 @app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
+@Asking
 def calibrate(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     credibility: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
     ] = None,
@@ -130,7 +111,7 @@ def calibrate(
     from bayesdp.calibration.calibrate import calibrate as choose
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
@@ -138,17 +119,12 @@ def calibrate(
 
 
 @app.command()
+@Asking
 def compare(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises to compare at; comma-separated.")],
     beta: Beta = "0.05",
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -158,7 +134,7 @@ def compare(
     if plot is not None:
         refuse_overwriting(plot, [model])
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
     found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
@@ -171,7 +147,12 @@ def compare(
 def fit(
     data: Data,
     model: Annotated[
-        str, typer.Option(metavar="KIND", help="The kind of model; options name the kinds that take them.")
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="The kind of model; options name the kinds that take them.",
+            autocompletion=completion.fitted_models,
+        ),
     ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
@@ -230,10 +211,11 @@ def diagnose(
 
 
 @app.command()
+@Asking
 def release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
-    query: QueryKind,
+    question: Question,
     dataset: Dataset,
     ledger: LedgerUrl = None,
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="By how much the leakage may rise.")] = None,
@@ -242,12 +224,6 @@ def release(
     budget: Annotated[
         str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
     ] = None,
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None, typer.Option(metavar="REASON", help="Why to release although the model's diagnosis says violated.")
@@ -261,7 +237,7 @@ def release(
     from bayesdp.cli import releasing
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
@@ -292,7 +268,10 @@ def statement(
 
 @app.command()
 def proof(
-    name: Annotated[str, typer.Argument(metavar="THEOREM", help="markov-mixing, for example.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="THEOREM", help="markov-mixing, for example.", autocompletion=completion.proofs),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print the page that proves a theorem."""
@@ -304,7 +283,10 @@ def proof(
 @app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Figures and data sets; all by default.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Figures and data sets; all by default.", autocompletion=completion.reproducible
+        ),
     ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
     data: Annotated[

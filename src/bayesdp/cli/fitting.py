@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesdp._support.validation import brief
+from bayesdp._support.words import listed
 from bayesdp.cli import options
-from bayesdp.cli.words import listed
 from bayesdp.errors import InvalidInputError
 
 if TYPE_CHECKING:

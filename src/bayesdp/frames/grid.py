@@ -16,7 +16,10 @@ FINEST_BITS = 40
 """At most 2^40 steps between the bounds: placing a value is then exact to 2^-10 of a step (docs/frames.md)."""
 
 MOST_WHOLE_BITS = 50
+"""Whole numbers keep step 1 up to this width: places and bounds are then exact as floats, with room to subtract."""
+
 _EXACT_FLOAT = 2**53
+"""Up to here every whole number is a float of its own."""
 
 
 class Grid(Placement):

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Values
+from bayesdp._support.words import having
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import present_records, row_count, subject_of, tally
 from bayesdp.frames.groups import check_named
@@ -49,10 +50,11 @@ class View:
     def _records_in(self, subject: str, states: Values) -> int:
         """Return how many records have a state; refuses a record in another."""
         known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
-        if known.counts[0] < known.records:
+        other = known.records - known.counts[0]
+        if other:
             raise RecordsError(
-                f"{known.records - known.counts[0]} records of {self.name} have a value of {subject!r} that is not a "
-                "state of the chain; fit it again"
+                f"{having(other, 'record', self.name)} a value of {subject!r} that is not a state of the chain; fit it "
+                "again"
             )
         return known.records
 
@@ -75,8 +77,8 @@ class View:
     def roles(self, layout: GroupLayout) -> Mapping[str, int]:
         """Return the roles, by their names, and the most records of one group that have each."""
         assert layout.role is not None
-        found = self._largest(layout.group, layout.value[0], (layout.role,))
-        return {str(role): most for (role,), most in found.items() if most}
+        largest = self._largest(layout.group, layout.value[0], (layout.role,))
+        return {str(role): most for (role,), most in largest.items() if most}
 
     def _largest(self, group: Sequence[str], value: str | None, by: Sequence[str]) -> Mapping[tuple[object, ...], int]:
         """Return the size of the largest group for each value of the columns `by`, none for all together."""

@@ -99,8 +99,8 @@ class AnyOf(Model):
 
     @property
     def parameters(self) -> str | None:
-        said = [(index, model.parameters) for index, model in enumerate(self.models, start=1)]
-        return "\n\n".join(f"Model {index}:\n{lines}" for index, lines in said if lines is not None) or None
+        numbered = [(index, model.parameters) for index, model in enumerate(self.models, start=1)]
+        return "\n\n".join(f"Model {index}:\n{lines}" for index, lines in numbered if lines is not None) or None
 
     @property
     def estimated(self) -> bool:
@@ -140,7 +140,10 @@ class AnyOf(Model):
         known = [_diagnosis_of(model, self.models) for model in self.models]
         if all(known) or not any(known):
             return None
-        verdicts = ("never diagnosed" if each is None else f"{each.verdict} on {each.table_name}" for each in known)
+        verdicts = (
+            "never diagnosed" if diagnosis is None else f"{diagnosis.verdict} on {diagnosis.table_name}"
+            for diagnosis in known
+        )
         numbered = "; ".join(f"model {number}: {verdict}" for number, verdict in enumerate(verdicts, 1))
         return f"Of the models of which one is assumed to hold, tables say: {numbered}."
 
@@ -174,4 +177,6 @@ class AnyOf(Model):
 
 def _diagnosis_of(model: Model, members: Sequence[Model]) -> Diagnosis | None:
     """Return a model's diagnosis; a copy of it without one is the same model, and was diagnosed with it."""
-    return model.diagnosis or next((each.diagnosis for each in members if each == model and each.diagnosis), None)
+    return model.diagnosis or next(
+        (member.diagnosis for member in members if member == model and member.diagnosis), None
+    )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
+"""The correlations of so many members still fit on a screen, side by side."""
+
 _LARGEST_INVERTED = 20
 _MOST_KINDS = 64
 """A precision of small groups is also known by their covariances, if they are not too many to look at one by one."""
@@ -326,11 +328,11 @@ class GaussianGroups(Model):
 
     def summary(self) -> str:
         """Return what is assumed, and the standard deviations and correlations of up to a dozen members."""
-        said = super().summary()
+        summary = super().summary()
         if isinstance(self.moments, AnovaMoments):
             basis = f"Estimated from {self.moments.records} records in {self.moments.groups} groups."
-            return f"{said} {self._exchangeable} {basis}"
-        return f"{said}\n\n{self._members}" if self._shows_members else said
+            return f"{summary} {self._exchangeable} {basis}"
+        return f"{summary}\n\n{self._members}" if self._shows_members else summary
 
     @property
     def _exchangeable(self) -> str:

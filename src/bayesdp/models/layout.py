@@ -197,7 +197,7 @@ def column_names(name: str, value: Any) -> tuple[str, ...]:
     listed = hasattr(value, "tolist") and not hasattr(value, "iloc") and not isinstance(value, type)
     given = value.tolist() if listed else () if value is None else value
     names = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
-    columns = tuple(column_name(name, each) for each in names)
+    columns = tuple(column_name(name, column) for column in names)
     if len(set(columns)) < len(columns):
         raise ModelError(f"{name} names a column twice: {', '.join(columns)}")
     return columns

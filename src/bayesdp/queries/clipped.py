@@ -16,6 +16,7 @@ from bayesdp.queries.query import Query
 __all__ = ["SUM_BITS", "Clipped"]
 
 MOST_STEPS = 2**60
+"""Steps between the bounds: one record's whole number then fits into 64 bits, with room for noise."""
 
 SUM_BITS = 62
 """Sums on a grid stay below 2^62 steps, with room for noise in 64 bits; grids are chosen so, from the public size."""

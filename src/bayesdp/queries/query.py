@@ -62,6 +62,10 @@ class Query(Document):
     averaged: ClassVar[bool] = False
     """Whether the answer is divided by the number of records it is about, which must then be public."""
 
+    options: ClassVar[Mapping[str, str]] = {}
+    """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
+    given is read as a JSON scalar, else as a text. Bounds, size and the values to count need not be named here."""
+
     _kinds: ClassVar[dict[str, type[Query]]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

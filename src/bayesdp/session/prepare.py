@@ -11,6 +11,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
+from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
@@ -192,7 +193,9 @@ class Inquiry:
         if query.where is None and self.missing == "error":
             size = query.public_size
             if size not in (None, records):
-                raise QueryError(f"the {query.kind} is over {records} records, not over size = {size}; leave size= out")
+                raise QueryError(
+                    f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave size= out"
+                )
             return records
         records = self.read([query], wide=self._about_all(query))[0].records
         query.of_size(records)
@@ -223,7 +226,7 @@ class Inquiry:
             found = tally(unpivoted(self.table, self._spread), queries, subject=VALUE, missing=self.missing)
         rows = found[0].rows // (len(self._spread) if wide else 1)
         if rows != self.rows:
-            raise FrameError(f"{self.name} has {rows} rows now, but had {self.rows} when the session began")
+            raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
         return found
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
@@ -238,7 +241,9 @@ class Inquiry:
             if found[i].present == 0:
                 raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
             if each.query.averaged and found[i].records != each.records:
-                raise RecordsError(f"{self.name} changed: a {each.query.kind} was over {each.records} records before")
+                raise RecordsError(
+                    f"{self.name} changed: a {each.query.kind} was over {counted(each.records, 'record')} before"
+                )
         return [found[i] for i in range(len(asked))]
 
 

@@ -28,6 +28,7 @@ from bayesdp.testing.cases import (  # noqa: E402
     gaussian_cases,
     group_cases,
     independent_cases,
+    memory_cases,
     transition_matrices,
     walk_cases,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "group_cases",
     "hidden_chain_laws",
     "independent_cases",
+    "memory_cases",
     "memory_chain_laws",
     "network_laws",
     "release_cases",

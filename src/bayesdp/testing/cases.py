@@ -26,6 +26,7 @@ __all__ = [
     "gaussian_cases",
     "group_cases",
     "independent_cases",
+    "memory_cases",
     "transition_matrices",
     "walk_cases",
 ]
@@ -56,7 +57,7 @@ class Case:
 
 def every_case() -> st.SearchStrategy[Case]:
     """Draw a case of any kind."""
-    return st.one_of(independent_cases(), group_cases(), chain_cases(), gaussian_cases(), walk_cases())
+    return st.one_of(independent_cases(), group_cases(), chain_cases(), memory_cases(), gaussian_cases(), walk_cases())
 
 
 @st.composite
@@ -101,6 +102,22 @@ def chain_cases(
         chain = MarkovChain(rows, states=values, length=length)
     else:
         start = draw(_laws(states, zeros=True))
+    return finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
+
+
+@st.composite
+def memory_cases(draw: st.DrawFn, unlimited: bool = True, mechanisms: Sequence[str] = MECHANISMS) -> Case:
+    """Draw a chain of two or three states that remembers two records, and up to six records of it; no zeros.
+
+    Starts and lengths as in `chain_cases`.
+    """
+    states = draw(st.integers(2, 3))
+    records = draw(st.integers(1, 6 if states == 2 else 4))
+    table = [[draw(_laws(states, zeros=False)).tolist() for _ in range(states)] for _ in range(states)]
+    length = draw(st.sampled_from([records, records + 3, *([None] if unlimited else [])]))
+    values, stationary = draw(_values(states)), draw(st.booleans())
+    chain = MarkovChain(table, memory=2, states=values, length=length, start="stationary" if stationary else "any")
+    start = None if stationary else draw(_laws(states**2, zeros=True)).reshape(states, states)
     return finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
 
 

@@ -114,10 +114,10 @@ class Leakage(Document):
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
         rows = [
-            [each.theorem, shown_above(each.epsilon), "best" if each.theorem == self.headline else ""]
-            if each.epsilon is not None
-            else [each.theorem, "–", each.reason or ""]
-            for each in self.assessments
+            [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
+            if assessment.epsilon is not None
+            else [assessment.theorem, "–", assessment.reason or ""]
+            for assessment in self.assessments
         ]
         return table(["theorem", "ε", ""], rows)
 
@@ -139,10 +139,16 @@ class Leakage(Document):
             "proof": self.proof,
             "notes": [*self.notes, *self.denial],
             "theorems": [
-                {"theorem": each.theorem, "applies": True, "epsilon": each.epsilon, "tau": self.tau, "alpha": alpha}
-                if each.applies
-                else {"theorem": each.theorem, "applies": False, "reason": each.reason}
-                for each in self.assessments
+                {
+                    "theorem": assessment.theorem,
+                    "applies": True,
+                    "epsilon": assessment.epsilon,
+                    "tau": self.tau,
+                    "alpha": alpha,
+                }
+                if assessment.applies
+                else {"theorem": assessment.theorem, "applies": False, "reason": assessment.reason}
+                for assessment in self.assessments
             ],
         }
 
@@ -169,8 +175,8 @@ def leakage(
     NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
-    >>> found = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
-    >>> found.epsilon, found.theorem
+    >>> leaked = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
+    >>> leaked.epsilon, leaked.theorem
     (3.0, 'general')
     >>> family = GaussianGroups(covariance=[[1, 0.5], [0.5, 1]])
     >>> round(leakage(family, Sum("height", bounds=(0, 100)), tau=1.0, target=0, known=[1]).epsilon, 6)
@@ -299,12 +305,12 @@ def noise_of(spend: Spend) -> tuple[float | None, float | None]:
         return None, None
 
 
-def _together(found: tuple[Assessment, ...]) -> Assessment:
+def _together(assessments: tuple[Assessment, ...]) -> Assessment:
     """Combine what one theorem says under each model that may hold: the largest ε, or the first reason."""
-    for index, each in enumerate(found):
-        if each.epsilon is None:
-            return Assessment(each.theorem, reason=f"under model {index + 1}: {each.reason}")
-    return max(found, key=lambda each: each.epsilon or 0.0)
+    for index, assessment in enumerate(assessments):
+        if assessment.epsilon is None:
+            return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")
+    return max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
 
 
 def _numbered(texts: Iterable[str]) -> str:

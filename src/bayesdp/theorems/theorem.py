@@ -122,10 +122,10 @@ class Theorem(ABC):
         reason = self.objection(model, tuple(release.query for release in spends[0]))
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
-        found = list(self.bounds(model, spends))
-        if len(found) != len(spends):
-            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
-        return [self._leakage(value, spend) for spend, value in zip(spends, found, strict=True)]
+        leakages = list(self.bounds(model, spends))
+        if len(leakages) != len(spends):
+            raise TheoremError(f"{self.name} returned {len(leakages)} leakages for {len(spends)} spends")
+        return [self._leakage(value, spend) for spend, value in zip(spends, leakages, strict=True)]
 
     def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
         """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
@@ -133,10 +133,10 @@ class Theorem(ABC):
             reason = self.objection(model, tuple(release.query for release in spend))
             if reason is not None:
                 raise DoesNotApplyError(self.name, reason)
-        found = list(self.bounds_under(models, spend))
-        if len(found) != len(models):
-            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(models)} models")
-        return [self._leakage(value, spend) for value in found]
+        leakages = list(self.bounds_under(models, spend))
+        if len(leakages) != len(models):
+            raise TheoremError(f"{self.name} returned {len(leakages)} leakages for {len(models)} models")
+        return [self._leakage(value, spend) for value in leakages]
 
     def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
         """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""

@@ -58,12 +58,12 @@ class OddsChainTheorem(Theorem):
         chain = _chain(model)
         if chain.length is not None or chain.unit > 1:
             return None
-        total = Fraction(tau_of_any_length(epsilon, chain.log_odds)) / memory_of(chain)
+        total = Fraction(tau_of_any_length(epsilon, chain.log_odds)) / chain.memory
         return float(total - exact_total(spent))
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
         chain = _chain(model)
-        least = tau_of_any_length(epsilon / blocks_met(chain), chain.log_odds) / memory_of(chain)
+        least = tau_of_any_length(epsilon / blocks_met(chain), chain.log_odds) / chain.memory
         return [max(least - float(exact_total(spent)), 0.0)]
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
@@ -72,17 +72,13 @@ class OddsChainTheorem(Theorem):
 
 def blocks_met(chain: Chain) -> int:
     """Return how many blocks of `memory` records a unit of consecutive records can meet at most."""
-    memory = memory_of(chain)
+    memory = chain.memory
     return -(-(chain.unit + memory - 1) // memory)
-
-
-def memory_of(chain: Chain) -> int:
-    return chain.memory if isinstance(chain, OddsChain) else 1
 
 
 def _leakages(chain: Chain, taus: NDArray[np.float64], totals: Sequence[Fraction]) -> NDArray[np.float64]:
     """Return the bound for each τ, rounded up, in blocks of `memory` records that form a chain of memory one."""
-    memory = memory_of(chain)
+    memory = chain.memory
     whole_blocks = taus if memory == 1 else np.array([float_above(memory * total) for total in totals])
     met = blocks_met(chain)
     length = None if memory > 1 and chain.gaps else chain.length  # records may be spread over more blocks
