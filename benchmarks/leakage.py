@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
+import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Sum
+from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, Sum, Theorem
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
@@ -25,6 +26,9 @@ from bayesdp.theorems.gaussian.walk import GaussianWalk
 from bayesdp.theorems.markov.count import MarkovCount
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
+from bayesdp.theorems.odds.network import OddsNetwork
+from bayesdp.theorems.odds.tree import OddsTree
+from bayesdp.theorems.odds.walks import walks as walks_of
 from bayesdp.theorems.spend import as_spend
 
 COUNT = Count(equals=1)
@@ -139,6 +143,51 @@ def plain_relaxation(matrix: NDArray[np.float64], gain: float) -> float:
     return worst
 
 
+def plain_walks(edges: NDArray[np.float64], size: int) -> float:
+    """The sums of walks by a dense inverse, one target after the other."""
+    step = np.zeros((size, size))
+    for i, j, odds in edges:
+        step[int(i), int(j)] = step[int(j), int(i)] = math.tanh(math.log(odds) / 4)
+    inverse = np.linalg.inv(np.eye(size) - step)
+    return max(float(sum(inverse[:, target]) / inverse[target, target]) for target in range(size))
+
+
+def plain_tree(edges: NDArray[np.float64], size: int, tau: float) -> float:
+    """The recursion of a tree, rooted at one record after the other."""
+    neighbours: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+    for i, j, odds in edges:
+        neighbours[int(i)].append((int(j), math.log(odds)))
+        neighbours[int(j)].append((int(i), math.log(odds)))
+
+    def held(vertex: int, parent: int) -> float:
+        passed = (math.tanh(held(w, vertex) / 4) * math.tanh(d / 4) for w, d in neighbours[vertex] if w != parent)
+        return tau + sum(4 * math.atanh(share) for share in passed)
+
+    return max(held(target, -1) for target in range(size))
+
+
+def four_neighbours(size: int) -> NDArray[np.float64]:
+    """Return the edges of two random rings through all records."""
+    rings = [np.random.default_rng(seed).permutation(size) for seed in (0, 1)]
+    pairs = np.concatenate([np.sort(np.stack([ring, np.roll(ring, 1)], axis=1), axis=1) for ring in rings])
+    pairs = np.unique(pairs, axis=0)
+    return np.column_stack([pairs, np.full(len(pairs), 1.5)])
+
+
+def random_tree(size: int) -> NDArray[np.float64]:
+    generator = np.random.default_rng(size)
+    parents = [int(generator.integers(0, child)) for child in range(1, size)]
+    return np.column_stack([parents, np.arange(1, size), generator.choice([1.5, 4.0, 9.0], size - 1)])
+
+
+def peak(function: Callable[[], object]) -> str:
+    tracemalloc.start()
+    function()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return f"at most {most / 2**20:.0f} MB"
+
+
 def random_covariance(size: int) -> tuple[tuple[float, ...], ...]:
     factors = np.random.default_rng(size).normal(size=(size, 2 * size))
     matrix = factors @ factors.T / size
@@ -148,6 +197,22 @@ def random_covariance(size: int) -> tuple[tuple[float, ...], ...]:
 def row(name: str, limit: float, ours: float, reference: float | None = None, note: str = "") -> None:
     ratio = "" if reference is None else f"{reference / ours:10.1f}×"
     print(f"{name:52} {ours:8.3f} s  (at most {limit:5.2f} s)  {ratio:>11}  {note}")
+
+
+def networks() -> None:
+    """All targets of 10⁵ records: the model, the theorem, one τ."""
+    small_network, small_tree = four_neighbours(2000), random_tree(2000)
+    for theorem, limit, edges, reference in (
+        (OddsNetwork(), 2, four_neighbours(10**5), lambda: plain_walks(small_network, 2000)),
+        (OddsTree(), 5, random_tree(10**5), lambda: plain_tree(small_tree, 2000, 1.0)),
+    ):
+
+        def all_targets(theorem: Theorem = theorem, edges: NDArray[np.float64] = edges) -> float:
+            return theorem.epsilon(Network(edges=edges, records=10**5), as_spend(COUNT, 1.0))
+
+        note = f"2,000 records; {peak(all_targets)}"
+        walks_of.cache_clear()
+        row(f"{theorem.name}, 10⁵ records, all targets", limit, timed(all_targets), timed(reference), note)
 
 
 def main() -> None:
@@ -240,6 +305,7 @@ def main() -> None:
     reference = timed(lambda: plain_tight(10**4, known))
     row("gaussian-tight, groups of 10⁹", 0.01, timed(lambda: tight_factor(10**9, known / 1000)), reference, "m = 10⁴")
     walks()
+    networks()
 
 
 def series_precision(coefficients: tuple[float, ...], size: int) -> sp.csr_array:

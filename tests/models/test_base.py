@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, Independent, MarkovChain, Model
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    Count,
+    GaussianGroups,
+    HiddenMarkov,
+    Independent,
+    MarkovChain,
+    Model,
+    Network,
+)
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import read_moments
@@ -29,6 +39,11 @@ EXAMPLES: list[Model] = [
     MarkovChain([[0, 1], [1, 0]], start="any", gaps=True, state="steps > 0", states=(False, True)),
     MarkovChain.from_counts([[8, 2], [3, 1]], states=[1, "1"]),
     AnyOf(CHAIN, MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["idle", "active"], column="s")),
+    HiddenMarkov([[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]], states=list("abc"), length=9),
+    HiddenMarkov(transition_odds=81, emission_odds=9, state="steps > 0", states=(False, True)),
+    Network(odds=1.5, degree=4),
+    Network(odds=2, degree=3, forest=True, records=100, group="school", column="grade"),
+    Network(edges=[(2, 1, 9), (0, 1, 1.5)], records=4, hidden=[3, 0], position="seat"),
     AnyOf(Independent(), ArbitraryGroups(2), column="x"),
     AnyOf(Independent(record="visit"), ArbitraryGroups(2)),
 ]
@@ -78,6 +93,10 @@ def test_documented_json_forms_are_read() -> None:
         },
         {"type": "markov", "transition": [[0.9, 0.1], [0.4, 0.6]], "length": None, "start": "any"},
         {"type": "any-of", "models": [{"type": "independent"}, {"type": "arbitrary", "size": 2}]},
+        {"type": "hidden-markov", "transition": [[0.9, 0.1], [0.4, 0.6]], "emission": [[1, 0], [0, 1]], "length": None},
+        {"type": "hidden-markov", "transition_odds": 81, "emission_odds": 9},
+        {"type": "network", "odds": 1.5, "degree": 4},
+        {"type": "network", "records": 9, "edges": [[0, 1, 1.5], [1, 2, 2]]},
     ]
     for document in documents:
         assert Model.from_dict(document).kind == document["type"]

@@ -15,7 +15,7 @@ from bayesdp.frames.aggregates import present_records, row_count, subject_of, ta
 from bayesdp.frames.groups import check_named
 from bayesdp.frames.source import Missing, Table, plain, reading, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences
-from bayesdp.models.layout import ChainLayout, GroupLayout
+from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import Chains
 from bayesdp.queries import Count
 
@@ -74,10 +74,9 @@ class View:
         """Return the most records that agree in the columns `group`, of those that have a `value`."""
         return max(self._largest(group, value, ()).values())
 
-    def roles(self, layout: GroupLayout) -> Mapping[str, int]:
-        """Return the roles, by their names, and the most records of one group that have each."""
-        assert layout.role is not None
-        largest = self._largest(layout.group, layout.value[0], (layout.role,))
+    def roles(self, group: Sequence[str], role: str, value: str | None = None) -> Mapping[str, int]:
+        """Return the roles, by their names, and the most records of one group that have each, and a `value`."""
+        largest = self._largest(group, value, (role,))
         return {str(role): most for (role,), most in largest.items() if most}
 
     def _largest(self, group: Sequence[str], value: str | None, by: Sequence[str]) -> Mapping[tuple[object, ...], int]:

@@ -387,7 +387,7 @@ class GaussianGroups(Model):
                 f"{self.group_size}; fit it again"
             )
         if layout.role is not None:
-            self._check_roles(table, table.roles(layout))
+            self._check_roles(table, table.roles(layout.group, layout.role, layout.value[0]))
         return self
 
     def _check_records(self, table: TableView, subject: str | None) -> Self:

@@ -4,15 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["log_odds_ratio", "odds_above"]
+from bayesdp._support import validation
+from bayesdp.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["checked_odds", "log_odds_above", "log_odds_ratio", "odds_above"]
 
 _SHARE_OF_LOG = 2.0**-47
 """Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
 these 32 is for weights that are products of a few rounded probabilities."""
+
+_WIDENED = 1 + 2.0**-48
+"""What NumPy's logarithm may be off, several times over."""
+
+
+def checked_odds(name: str, value: object) -> float:
+    """Return a bound on an odds ratio as a float of at least 1.
+
+    >>> checked_odds("odds", 9)
+    9.0
+    """
+    odds = validation.number(name, value, ModelError)
+    if odds < 1:
+        raise ModelError(
+            f"{name} must be at least 1, the odds ratio of independent records, not {odds:g}; of a ratio below 1 take "
+            "the reciprocal"
+        )
+    return odds
+
+
+def log_odds_above(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln of each odds ratio of at least 1, rounded up; ln 1 is exactly 0.
+
+    >>> log_odds_above(np.array([1.0, 9.0])).round(6).tolist()
+    [0.0, 2.197225]
+    """
+    return np.log(odds) * _WIDENED
 
 
 def log_odds_ratio(table: ArrayLike) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from bayesdp._support.validation import Values
-from bayesdp.models.layout import ChainLayout, GroupLayout
+from bayesdp.models.layout import ChainLayout
 
 __all__ = ["Chains", "TableView"]
 
@@ -39,5 +39,8 @@ class TableView(Protocol):
     def largest_group(self, group: Sequence[str], value: str | None = None) -> int:
         """Return the most records that agree in the columns `group`, of those that have a `value`."""
 
-    def roles(self, layout: GroupLayout) -> Mapping[str, int]:
-        """Return the roles, by their names, and the most records of one group that have each."""
+    def roles(self, group: Sequence[str], role: str, value: str | None = None) -> Mapping[str, int]:
+        """Return the roles, by their names, and the most records of one group that have each, and a `value`.
+
+        group: none means that the whole table is one group.
+        """

@@ -20,6 +20,8 @@ _OWN = (
     "bayesdp.theorems.gaussian.paper:GaussianPaper",
     "bayesdp.theorems.markov.mixing:MarkovMixing",
     "bayesdp.theorems.odds.chain:OddsChainTheorem",
+    "bayesdp.theorems.odds.tree:OddsTree",
+    "bayesdp.theorems.odds.network:OddsNetwork",
     "bayesdp.theorems.markov.count:MarkovCount",
     "bayesdp.theorems.markov.quilt:MarkovQuilt",
     "bayesdp.theorems.markov.paper:MarkovPaper",

@@ -17,7 +17,10 @@ from bayesdp.errors import InvalidInputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["contraction"]
+__all__ = ["BEYOND_DEPENDENCE", "contraction"]
+
+BEYOND_DEPENDENCE = 2.0**60
+"""A dependence adds at most its log odds to ε: from here on nothing that adds up to a million is seen in a float."""
 
 _WIDENED = 1 + 2.0**-46
 """What NumPy's tanh, arctanh, exp and log1p may be off together, by the argument of docs/theory/contraction.md."""

@@ -1,0 +1,323 @@
+"""A network: records that depend on a few others, with bounded odds, loops or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.tables import table as text_table
+from bayesdp._support.validation import brief
+from bayesdp.errors import ModelError, RecordsError
+from bayesdp.models.base import Model, readonly
+from bayesdp.models.layout import column_name, column_names
+from bayesdp.models.odds import checked_odds, log_odds_above
+from bayesdp.models.view import TableView
+from bayesdp.rounding import shown_above
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Network", "Ties"]
+
+_MOST_SHOWN = 12
+
+Edge = tuple[int, int, float]
+
+
+class Ties(NamedTuple):
+    """The dependences of a network as arrays, over the positions that have any, numbered anew from 0.
+
+    first, second: the two positions of each dependence; log_odds: ln of its odds ratio, above 0, rounded up.
+    visible:       for each position, whether there is a record; the others are hidden.
+    """
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    log_odds: NDArray[np.float64]
+    visible: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many positions depend on another."""
+        return len(self.visible)
+
+    @property
+    def degrees(self) -> NDArray[np.intp]:
+        """On how many others each position depends."""
+        return np.bincount(np.concatenate([self.first, self.second]), minlength=self.size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network(Model):
+    """Records depend on one another along the edges of a network, with bounded odds ratios.
+
+    The odds ratio of two records is the largest π(a,b)·π(a′,b′) / (π(a,b′)·π(a′,b)) over their values, whatever the
+    values of all others; 1 means that they are independent given the others. Either bounds for every record —
+
+    odds:    the odds ratio of any two records is at most this,
+    degree:  and no record has an odds ratio above 1 with more than so many others;
+    forest:  whether these dependences are known to form no loop;
+
+    — or the network itself:
+
+    edges:   (i, j, odds) for each two positions that depend on one another; all others are independent given the rest.
+             A forest is recognised.
+    records: how many positions there are, numbered from 0; with odds= and degree=, an upper bound, if there is one.
+    hidden:  positions without a record, such as a family's genes or the mood of a group.
+
+    group:    the columns that tell networks apart, which are independent of one another; none: all records are one.
+    position: the column that says which position a record has.
+
+    >>> Network(odds=1.5, degree=4).group_size is None
+    True
+    >>> Network(edges=[(0, 1, 9), (1, 2, 4)], records=4, hidden=[1]).is_forest
+    True
+    """
+
+    odds: float | None = None
+    degree: int | None = None
+    forest: bool = False
+    records: int | None = None
+    edges: Sequence[tuple[int, int, float]] | Any | None = None
+    hidden: Sequence[int] = ()
+    group: Sequence[str] = ()
+    position: str | None = None
+
+    kind: ClassVar[str] = "network"
+    _instead_of_diagnosis: ClassVar[str] = ": the table does not show who depends on whom"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.records is not None:
+            object.__setattr__(self, "records", validation.natural("records", self.records, ModelError))
+        if not isinstance(self.forest, bool):
+            raise ModelError(f"forest must be true or false, not {brief(self.forest)}")
+        object.__setattr__(self, "group", column_names("group", self.group))
+        if self.position is not None:
+            column_name("position", self.position)
+        if self.edges is None:
+            self._check_bounds()
+        else:
+            self._check_edges()
+
+    def _check_bounds(self) -> None:
+        if self.odds is None or self.degree is None:
+            raise ModelError(
+                "give either odds= and degree= (bounds for every record) or edges= and records= (the network itself)"
+            )
+        object.__setattr__(self, "odds", checked_odds("odds", self.odds))
+        object.__setattr__(self, "degree", validation.natural("degree", self.degree, ModelError, least=0))
+        for name in ("hidden", "position"):
+            if getattr(self, name):
+                raise ModelError(f"{name}= goes with edges=: bounds for every record name no positions")
+        object.__setattr__(self, "hidden", ())
+
+    def _check_edges(self) -> None:
+        if self.odds is not None or self.degree is not None or self.forest:
+            raise ModelError("edges= says everything: leave odds=, degree= and forest= out")
+        if self.records is None:
+            raise ModelError("edges= needs records=, the number of positions in the network")
+        object.__setattr__(self, "edges", _edges(self.edges, self.records))
+        object.__setattr__(self, "hidden", _positions(self.hidden, self.records))
+        if len(self.hidden) == self.records:
+            raise ModelError("every position is hidden, so there are no records; leave some out of hidden=")
+
+    @cached_property
+    def ties(self) -> Ties:
+        """The dependences as arrays, those of odds 1 left out; none where only bounds are known."""
+        edges = np.array(self.edges or np.empty((0, 3)), dtype=np.float64)
+        edges = edges[edges[:, 2] > 1]
+        positions, ends = np.unique(edges[:, :2].astype(np.int64), return_inverse=True)
+        ends = ends.reshape(-1, 2)
+        visible = ~np.isin(positions, np.array(self.hidden, dtype=np.int64))
+        return Ties(ends[:, 0], ends[:, 1], readonly(log_odds_above(edges[:, 2])), visible)
+
+    @cached_property
+    def _parts(self) -> NDArray[np.intp]:
+        """For each tied position, the number of the connected part of the network it is in."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ties = self.ties
+        links = coo_array((ties.log_odds, (ties.first, ties.second)), shape=(ties.size, ties.size))
+        return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
+
+    @cached_property
+    def is_forest(self) -> bool:
+        """Whether the dependences form no loop: because the edges do not, or because that is assumed."""
+        if self.edges is None:
+            return self.forest or not self.degree or self.odds == 1
+        parts = 1 + int(self._parts.max(initial=-1))
+        return len(self.ties.log_odds) == self.ties.size - parts
+
+    @cached_property
+    def group_size(self) -> int | None:
+        if self.edges is None:
+            return 1 if not self.degree or self.odds == 1 else self.records
+        counts = np.bincount(self._parts[self.ties.visible])
+        return int(max(counts.max(initial=1), 1))
+
+    @property
+    def visible(self) -> int | None:
+        """How many positions have a record; None without a limit."""
+        return None if self.records is None else self.records - len(self.hidden)
+
+    @property
+    def assumption(self) -> str:
+        if self.edges is None:
+            assert self.odds is not None
+            said = (
+                f"each record depends directly on at most {self.degree} others, with an odds ratio of at most "
+                f"{shown_above(self.odds)} with each of them"
+            )
+            said += ", these dependences form no loop" if self.forest else ""
+            said += "" if self.records is None else f", at most {self.records} records are connected"
+        else:
+            said = (
+                f"records depend on one another along the {len(self.edges)} edges of a network of {self.records} "
+                "positions, with at most the given odds ratios"
+            )
+            said += f", {len(self.hidden)} of the positions hidden, without a record" if self.hidden else ""
+        apart = f", one network for each {', '.join(self.group)}, and these networks are independent of one another"
+        return said + (apart if self.group else "")
+
+    @property
+    def parameters(self) -> str | None:
+        """The odds ratios of up to a dozen edges, or else their range."""
+        if not self.edges:
+            return None
+        if len(self.edges) <= _MOST_SHOWN:
+            rows = [[str(i), str(j), shown_above(odds)] for i, j, odds in self.edges]
+            return text_table(["position", "position", "odds ratio, at most"], rows)
+        ratios = [odds for _, _, odds in self.edges]
+        return (
+            f"Odds ratios of {len(self.edges)} edges between {self.records} positions: from {shown_above(min(ratios))} "
+            f"to {shown_above(max(ratios))}."
+        )
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the model; refuses a position it does not have, one that is hidden, and one twice in a network."""
+        if self.position is not None:
+            self._check_positions(table, table.roles(self.group, self.position))
+        elif self.group and self.visible is not None:
+            largest = table.largest_group(self.group)
+            if largest > self.visible:
+                raise RecordsError(
+                    f"{table.name} has a network of {largest} records, but the model describes at most {self.visible}"
+                )
+        return self
+
+    def _check_positions(self, table: TableView, roles: Mapping[str, int]) -> None:
+        assert self.records is not None
+        hidden, seen = set(self.hidden), set()
+        for name, most in sorted(roles.items()):
+            digits = name.removesuffix(".0")
+            position = int(digits) if digits.isascii() and digits.isdigit() else -1
+            if not 0 <= position < self.records or position in hidden:
+                raise RecordsError(
+                    f"{table.name} has a record at the position {name}, but the model has "
+                    + ("none there: it is hidden" if position in hidden else f"positions 0 to {self.records - 1}")
+                )
+            if most > 1 or position in seen:
+                raise RecordsError(f"{table.name} has several records at the position {position} of one network")
+            seen.add(position)
+
+    @property
+    def unchecked(self) -> str | None:
+        if self.position is not None:
+            return None
+        if self.edges is None:
+            return (
+                f"That no record depends directly on more than {self.degree} others was not checked: a table does not "
+                "show which records depend on one another."
+            )
+        return (
+            "Which record has which position in the network was not checked on the table: the model does not name the "
+            "column (position)."
+        )
+
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any]
+        if self.edges is None:
+            content = {"odds": self.odds, "degree": self.degree}
+            content |= {"forest": True} if self.forest else {}
+            content |= {} if self.records is None else {"records": self.records}
+        else:
+            content = {"records": self.records, "edges": [list(edge) for edge in self.edges]}
+            content |= {"hidden": list(self.hidden)} if self.hidden else {}
+        content |= {"group": list(self.group)} if self.group else {}
+        return content | ({} if self.position is None else {"position": self.position})
+
+
+def _edges(value: object, records: int) -> tuple[Edge, ...]:
+    """Return the edges from the smaller to the larger position, in order; names the one that is wrong."""
+    table = _plain_edges(value, records)
+    if table is None:
+        listed = validation.items("edges", value, ModelError)
+        edges = [_edge(index, edge, records) for index, edge in enumerate(listed)]
+        table = np.array(edges or np.empty((0, 3)), dtype=np.float64)
+    ends = np.sort(table[:, :2], axis=1).astype(np.int64)
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    ends, odds = ends[order], table[order, 2]
+    twice = np.flatnonzero((ends[1:] == ends[:-1]).all(axis=1))
+    if len(twice):
+        i, j = ends[twice[0]]
+        raise ModelError(f"edges names the records {i} and {j} twice; give the larger of their odds ratios once")
+    return tuple(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), odds.tolist(), strict=True))
+
+
+def _plain_edges(value: object, records: int) -> NDArray[np.float64] | None:
+    """Return a large table of good edges at once, or None to have them looked at one by one."""
+    if not isinstance(value, np.ndarray | list | tuple) or len(value) == 0:
+        return None
+    if not isinstance(value, np.ndarray) and not all(
+        isinstance(edge, list | tuple) and bool not in map(type, edge) for edge in value
+    ):
+        return None
+    try:
+        table = np.array(value)
+    except (ValueError, TypeError):
+        return None
+    if table.dtype.kind not in "iuf" or table.ndim != 2 or table.shape[1] != 3:
+        return None
+    table = table.astype(np.float64)
+    ends = table[:, :2]
+    good = (
+        np.isfinite(table).all()
+        and (ends == np.floor(ends)).all()
+        and (ends >= 0).all()
+        and (ends < min(records, 2**53)).all()
+        and (ends[:, 0] != ends[:, 1]).all()
+        and (table[:, 2] >= 1).all()
+    )
+    return table if good else None
+
+
+def _edge(index: int, edge: object, records: int) -> Edge:
+    name = f"edges[{index}]"
+    parts = validation.items(name, edge, ModelError)
+    if len(parts) != 3:
+        raise ModelError(f"{name} must be two positions and an odds ratio, not {brief(edge)}")
+    i, j = (_position(name, part, records) for part in parts[:2])
+    if i == j:
+        raise ModelError(f"{name} ties the record {i} to itself")
+    return i, j, checked_odds(f"the odds of {name}", parts[2])
+
+
+def _positions(value: object, records: int) -> tuple[int, ...]:
+    positions = [_position("hidden", each, records) for each in validation.items("hidden", value, ModelError)]
+    if len(set(positions)) < len(positions):
+        raise ModelError("hidden names a position twice")
+    return tuple(sorted(positions))
+
+
+def _position(name: str, value: object, records: int) -> int:
+    position = validation.natural(f"a position in {name}", value, ModelError, least=0)
+    if position >= records:
+        raise ModelError(f"{name} names the position {position}, but with records={records} the last is {records - 1}")
+    return position

@@ -1,0 +1,115 @@
+"""Forests of bounded odds, hidden vertices and hidden Markov chains among them. Proof: docs/theory/odds-tree.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp.models import HiddenMarkov, Model, Network
+from bayesdp.models.odds import log_odds_above
+from bayesdp.queries import Query
+from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
+from bayesdp.theorems.odds.messages import branching, largest_in_forest
+from bayesdp.theorems.odds.sides import side
+from bayesdp.theorems.odds.words import SIDE_INFORMATION
+from bayesdp.theorems.spend import Spend, exact_total, total_tau
+from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OddsTree"]
+
+
+class OddsTree(Theorem):
+    """No loops: each branch passes on what it holds, contracted at every edge on its way to the target."""
+
+    name: ClassVar[str] = "odds-tree"
+    proof: ClassVar[str] = "docs/theory/odds-tree.md"
+    vectorised: ClassVar[bool] = True
+    larger_units: ClassVar[bool] = True
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if isinstance(model, Network):
+            if not model.is_forest:
+                return "the dependences form loops, or are not known to form none (forest=True)"
+            return None
+        if not isinstance(model, HiddenMarkov):
+            return "it is about forests of bounded odds (Network) and hidden Markov chains (HiddenMarkov)"
+        if math.isinf(model.transition_log_odds):
+            return "the odds of hidden states have no limit: some can follow one state but not another"
+        if math.isinf(model.emission_log_odds):
+            return "the odds of what is emitted have no limit: some values occur in one hidden state but not in another"
+        return None
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return self.bounds(model, [spend])[0]
+
+    def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
+        taus = np.array([total_tau(spend) for spend in spends])
+        with np.errstate(over="ignore"):
+            if isinstance(model, HiddenMarkov):
+                several = [float_above(model.unit * exact_total(spend)) for spend in spends] if model.unit > 1 else taus
+                proven = np.nextafter(several + _from_hidden(model, taus), np.inf)
+            else:
+                proven = _of_network(model, taus)
+        if model.group_size is not None:
+            proven = np.minimum(proven, [float_above(model.group_size * exact_total(spend)) for spend in spends])
+        return [finite(epsilon) for epsilon in proven.tolist()]
+
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
+        before = float(exact_total(spent))
+        if epsilon > BEYOND_DEPENDENCE:
+            return epsilon * (1 - 2.0**-40) - before
+        if not isinstance(model, Network) or model.edges is not None or model.records is not None:
+            return None
+        return _tau_of_regular_tree(model, epsilon) - before
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
+
+
+def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the other records of a hidden Markov chain add, for each τ, rounded up.
+
+    A record reaches its hidden state by f(τ, d_E); from there on the hidden states are a chain that holds so much each,
+    and both sides of it reach the target through its own hidden states, those of all records of the unit.
+    """
+    transition, emission = model.transition_log_odds, model.emission_log_odds
+    held = contraction(taus, emission)
+    if model.length is None:
+        both = 2 * side(held, transition, None)
+    else:
+        others = max(model.length - model.unit, 0)
+        both = side(held, transition, others // 2) + side(held, transition, others - others // 2)
+    return contraction(np.nextafter(both, np.inf), np.nextafter(model.unit * emission, np.inf))
+
+
+def _of_network(model: Model, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    assert isinstance(model, Network)
+    if model.edges is not None:
+        return largest_in_forest(model.ties, taus)
+    degree, log_odds = _regular(model)
+    if degree == 0 or log_odds == 0:
+        return taus
+    passed = contraction(branching(taus, degree - 1, log_odds), log_odds)
+    return np.nextafter(taus + np.nextafter(degree * passed, np.inf), np.inf)
+
+
+def _tau_of_regular_tree(model: Network, epsilon: float) -> float:
+    """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F."""
+    degree, log_odds = _regular(model)
+    share, reach = math.tanh(log_odds / 4), math.tanh(epsilon / 4)
+    near = math.sqrt((1 - share) ** 2 + 4 * share / math.cosh(min(epsilon / 4, 300.0)) ** 2)
+    passed = 2 * share * reach / (1 + share + near)
+    return epsilon - degree * 4 * math.atanh(min(passed, 1 - 2.0**-53))
+
+
+def _regular(model: Network) -> tuple[int, float]:
+    assert model.odds is not None
+    assert model.degree is not None
+    return model.degree, float(log_odds_above(np.array(model.odds)))

@@ -1,0 +1,207 @@
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from bayesdp import Count, HiddenMarkov, Independent, Network, calibrate
+from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.testing import (
+    SideInformationContract,
+    TheoremContract,
+    hidden_chain_laws,
+    release_cases,
+    tree_laws,
+)
+from bayesdp.theorems.odds import messages
+from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.messages import branching, largest_in_forest
+from bayesdp.theorems.odds.sides import leakage_of_any_length
+from bayesdp.theorems.odds.tree import OddsTree
+from bayesdp.theorems.spend import as_spend
+
+COUNT = Count(equals=1)
+RING = Network(edges=[(0, 1, 1.1), (1, 2, 1.1), (0, 2, 1.1)], records=3)
+
+
+def proven(model: Network | HiddenMarkov, tau: float) -> float:
+    return OddsTree().epsilon(model, as_spend(COUNT, tau))
+
+
+Floats = NDArray[np.float64]
+
+
+def forest_of(odds: Floats, hidden: tuple[int, ...]) -> Network:
+    """Return the forest that a law with these odds ratios is, up to what their computation was off."""
+    pairs = itertools.combinations(range(len(odds)), 2)
+    edges = [(i, j, odds[i, j] * (1 + 1e-12)) for i, j in pairs if odds[i, j] > 1 + 1e-9]
+    return Network(edges=edges, records=len(odds), hidden=hidden)
+
+
+def any_forest_of(odds: Floats, hidden: tuple[int, ...]) -> Network:
+    """Return the same law described by its largest odds ratio and degree only."""
+    degree = int((odds > 1 + 1e-9).sum(axis=1).max())
+    return Network(odds=odds.max() * (1 + 1e-12), degree=degree, forest=True)
+
+
+def chain_of(transition: Floats, emission: Floats, records: int) -> HiddenMarkov:
+    return HiddenMarkov(transition, emission, length=records)
+
+
+def bounded_chain_of(transition: Floats, emission: Floats, records: int) -> HiddenMarkov:
+    odds = [odds_above([log_odds_ratio(table)]) for table in (transition, emission)]
+    return HiddenMarkov(transition_odds=odds[0], emission_odds=odds[1])
+
+
+FORESTS = tree_laws(forest_of, hidden=True) | tree_laws(any_forest_of, hidden=True)
+HIDDEN = hidden_chain_laws(chain_of) | hidden_chain_laws(bounded_chain_of)
+
+
+class TestForests(TheoremContract):
+    theorem = OddsTree()
+    cases = release_cases(FORESTS)
+    refused = ((Independent(), COUNT), (RING, COUNT), (Network(odds=1.1, degree=2), COUNT))
+
+
+class TestForestsUnderSideInformation(SideInformationContract):
+    theorem = OddsTree()
+    laws = FORESTS
+
+
+class TestHiddenMarkovUnderSideInformation(SideInformationContract):
+    theorem = OddsTree()
+    laws = HIDDEN
+
+
+class TestHiddenMarkov(TheoremContract):
+    theorem = OddsTree()
+    cases = release_cases(HIDDEN)
+    refused = (
+        (HiddenMarkov([[0.5, 0.5], [1, 0]], emission_odds=2), COUNT),
+        (HiddenMarkov(transition_odds=2, emission=[[0.5, 0.5], [1, 0]]), COUNT),
+    )
+
+
+def test_reference_values() -> None:
+    assert proven(HiddenMarkov(transition_odds=81, emission_odds=9), 1.0) == pytest.approx(2.422667, abs=1e-6)
+    tree = Network(odds=2, degree=3, forest=True)
+    assert calibrate(tree, COUNT, epsilon=1.0).tau == pytest.approx(0.5661, abs=5e-5)
+    chain = Network(edges=[(i, i + 1, 9) for i in range(9)], records=10)
+    assert proven(chain, 1.0) == pytest.approx(2.751341, abs=1e-6)
+
+
+def recursion(network: Network, tau: float) -> float:
+    """The statement, word for word: rooted at each record in turn."""
+    neighbours: dict[int, list[tuple[int, float]]] = {i: [] for i in range(network.records or 0)}
+    for i, j, odds in network.edges or ():
+        neighbours[i].append((j, math.log(odds)))
+        neighbours[j].append((i, math.log(odds)))
+
+    def held(vertex: int, parent: int | None) -> float:
+        children = [(w, d) for w, d in neighbours[vertex] if w != parent]
+        return tau * (vertex not in network.hidden) + sum(contraction(held(w, vertex), d) for w, d in children)
+
+    return max(held(i, None) for i in neighbours if i not in network.hidden)
+
+
+@st.composite
+def forests(draw: st.DrawFn) -> Network:
+    size = draw(st.integers(2, 40))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    edges = [(int(random.integers(0, i)), i, float(math.exp(random.exponential(3)))) for i in range(1, size)]
+    kept = [edge for edge in edges if random.random() < 0.9]
+    hidden = random.choice(size, int(random.integers(0, size)), replace=False).tolist()
+    return Network(edges=kept, records=size, hidden=hidden)
+
+
+@given(forests(), st.floats(1e-9, 50))
+def test_all_targets_at_once_are_the_recursion(network: Network, tau: float) -> None:
+    expected = recursion(network, tau)
+    assert network.is_forest
+    assert expected * (1 - 1e-13) <= proven(network, tau) <= expected * (1 + 1e-9)
+
+
+@given(forests(), st.floats(1e-3, 50))
+def test_stopping_early_is_never_below(network: Network, tau: float) -> None:
+    if network.ties.visible.any():
+        stopped = messages._Inward(network.ties, np.array([tau]))
+        leaks = stopped.totals(contraction(stopped.lowered(stopped.above()), stopped.odds))[network.ties.visible].max()
+        assert leaks >= recursion(network, tau) * (1 - 1e-13)
+
+
+def test_many_values_of_tau_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    star = Network(edges=[(0, i, 4) for i in range(1, 9)], records=9)
+    taus = np.linspace(0.1, 3, 7)
+    together = largest_in_forest(star.ties, taus)
+    monkeypatch.setattr(messages, "_AT_ONCE", 1)
+    assert together.tolist() == largest_in_forest(star.ties, taus).tolist()
+
+
+@given(st.integers(1, 12), st.floats(1, 1e6), st.floats(1e-12, 100))
+def test_a_branching_is_certified_and_close(branches: int, odds: float, tau: float) -> None:
+    log_odds = math.log(odds)
+    (c,) = branching(np.array([tau]), branches, log_odds)
+    assert tau + branches * contraction(c, log_odds) <= c * (1 + 1e-15)
+    smaller = c * (1 - 1e-6)
+    assert odds == 1 or tau + branches * contraction(smaller, log_odds) > smaller or smaller < tau
+
+
+@given(st.integers(2, 6), st.floats(1, 100), st.floats(0.01, 5))
+def test_no_forest_of_a_degree_leaks_more_than_the_regular_tree(degree: int, odds: float, tau: float) -> None:
+    star = [(0, i, odds) for i in range(1, degree + 1)]
+    comb = [(i, degree + i, odds) for i in range(1, degree + 1)]
+    bounded = proven(Network(odds=odds, degree=degree, forest=True), tau)
+    assert proven(Network(edges=star + comb, records=2 * degree + 1), tau) <= bounded * (1 + 1e-12)
+
+
+@given(st.floats(1, 1e4), st.floats(0.01, 20))
+def test_chains_are_trees_of_degree_two(odds: float, tau: float) -> None:
+    (chain,) = leakage_of_any_length(np.array([tau]), math.log(odds))
+    assert proven(Network(odds=odds, degree=2, forest=True), tau) == pytest.approx(chain, rel=1e-9)
+
+
+@given(st.floats(1, 1e4), st.floats(1, 1e4), st.integers(1, 9), st.floats(0.001, 20))
+def test_a_hidden_markov_chain_is_a_tree(transition: float, emission: float, length: int, tau: float) -> None:
+    states = [(2 * i, 2 * i + 2, transition) for i in range(length - 1)]
+    records = [(2 * i, 2 * i + 1, emission) for i in range(length)]
+    tree = Network(edges=states + records, records=2 * length, hidden=range(0, 2 * length, 2))
+    given = HiddenMarkov(transition_odds=transition, emission_odds=emission, length=length)
+    assert proven(given, tau) == pytest.approx(proven(tree, tau), rel=1e-9)
+    assert proven(given, tau) <= proven(HiddenMarkov(transition_odds=transition, emission_odds=emission), tau)
+
+
+def test_what_is_hidden_limits_what_is_said() -> None:
+    strong = HiddenMarkov(transition_odds=1e9, emission_odds=9)
+    assert proven(strong, 50.0) <= 50 + math.log(9) + 1e-9
+    assert proven(HiddenMarkov(transition_odds=1, emission_odds=9), 1.0) == pytest.approx(1.0, abs=1e-9)
+    assert proven(HiddenMarkov(transition_odds=81, emission_odds=1), 1.0) == pytest.approx(1.0, abs=1e-9)
+
+
+@given(st.floats(1, 1e3), st.floats(1, 1e3), st.integers(1, 12), st.floats(0.001, 5))
+def test_a_unit_of_several_records(transition: float, emission: float, unit: int, tau: float) -> None:
+    one = HiddenMarkov(transition_odds=transition, emission_odds=emission)
+    several = proven(replace(one, unit=unit), tau)
+    assert several <= unit * proven(one, tau) * (1 + 1e-12)
+    assert several >= unit * tau
+    assert several <= unit * tau + 2 * math.log(transition) + 1e-9
+    assert proven(replace(one, unit=unit, length=unit), tau) == pytest.approx(unit * tau)
+    assert proven(replace(one, unit=unit, length=unit + 3), tau) <= several
+
+
+def test_a_unit_of_two_records_against_the_oracle() -> None:
+    """Both records of a pair are the secret; a third one is unknown: no mechanism tells more than is proven."""
+    stay, seen = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([[0.8, 0.2], [0.3, 0.7]])
+    joint = np.einsum("a,ai,ab,bj,bc,ck->ijk", [0.5, 0.5], seen, stay, seen, stay, seen)
+    proves = proven(HiddenMarkov(stay, seen, length=3, unit=2), 1.0)
+    pairs = joint.reshape(4, 2)
+    worst = 0.0
+    for first, second in itertools.permutations(range(4), 2):
+        p, q = (pairs[each] / pairs[each].sum() for each in (first, second))
+        changed = (first // 2 != second // 2) + (first % 2 != second % 2)
+        grown = [p @ h / (q @ h) for h in ([math.e, 1.0], [1.0, math.e])]
+        worst = max(worst, changed * 1.0 + math.log(max(grown)))
+    assert 2 < worst <= proves
