@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import bayesdp as bdp
+from bayesdp.cli.overview import overview
 from bayesdp.errors import InvalidInputError
 from bayesdp.session.answer import Answer
 from bayesdp.session.measurement import last_place, shortened_accuracy
@@ -104,6 +105,18 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
     assert answered()._repr_html_().index(">4250<") < answered()._repr_html_().index(">4248<")
     document = list(answered().to_dict())
     assert document.index("rounded") < document.index("value")
+
+
+def test_a_filter_that_was_asserted_public_reads_unlike_a_private_one(tmp_path: Path) -> None:
+    table = polars.DataFrame({"x": [0, 1] * 50, "day": [1, 2, 3, 4] * 25})
+    with Session(table, bdp.Independent(), epsilon=3.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        public = session.release(bdp.Count("x", equals=1, where="day < 3", public_filter=True), epsilon=1.0)
+        private = session.release(bdp.Count("x", equals=1, where="day < 3"), epsilon=1.0)
+    assert "with x = 1 where day < 3 (filter asserted public): " in str(public)
+    assert "with x = 1 where day < 3: " in str(private)
+    descriptions = [release["description"] for release in overview(tmp_path / "b.db", "d").datasets[0]["releases"]]
+    assert [text.endswith("(filter asserted public)") for text in descriptions] == [True, False]
+    assert str(overview(tmp_path / "b.db", "d")).count("(filter asserted public)") == 1
 
 
 def test_rounding_dust_does_not_remain(tmp_path: Path) -> None:
