@@ -23,9 +23,18 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
-    from bayesdp.plotting.tradeoff import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Query, Sum
+    from bayesdp.models import (
+        AnyOf,
+        ArbitraryGroups,
+        GaussianGroups,
+        GaussianSeries,
+        Independent,
+        MarkovChain,
+        Model,
+        OddsChain,
+    )
+    from bayesdp.plotting.results import plot_tradeoff
+    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -44,12 +53,15 @@ __all__ = [
     "Comparison",
     "Count",
     "GaussianGroups",
+    "GaussianSeries",
     "Histogram",
     "Independent",
     "Leakage",
     "MarkovChain",
     "Mean",
     "Model",
+    "OddsChain",
+    "Proportion",
     "Query",
     "Session",
     "Sum",
@@ -73,12 +85,15 @@ _HOMES = {
     "Comparison": "calibration.comparison",
     "Count": "queries",
     "GaussianGroups": "models",
+    "GaussianSeries": "models",
     "Histogram": "queries",
     "Independent": "models",
     "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "OddsChain": "models",
+    "Proportion": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
@@ -87,7 +102,7 @@ _HOMES = {
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
     "leakage": "theorems.leakage",
-    "plot_tradeoff": "plotting.tradeoff",
+    "plot_tradeoff": "plotting.results",
     "register": "theorems.registry",
     "theorems": "",
     "unregister": "theorems.registry",

@@ -39,8 +39,13 @@ _TRIM, _TRIMMED = 1e-40, 1e-30
 """Binomial terms below the first, relative to the mode, are left out; together they weigh less than the second."""
 
 _STEPS = 64
+"""How many floats a τ is raised by, at most, until its accuracy is what was asked: rounding takes a few."""
+
 _SMALLEST, _SMALLEST_NORMAL = math.ulp(0.0), 2.0**-1022
+"""The smallest float above 0, and the smallest with all its digits."""
+
 _MOST_RECORDS = 10**6
+"""Up to here the law of all flips together is computed exactly, and its rounding is bounded (`_ROUNDED`)."""
 
 _ROUNDED = 1e-11
 """More than rounding can take from a convolved tail (relative), for up to a million records."""

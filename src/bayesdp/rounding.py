@@ -39,6 +39,7 @@ _CERTAIN = 99.99
 """Beyond this many in a hundred, more digits of an attacker's certainty mean nothing."""
 
 _LARGE = Fraction(2) ** 1000
+"""A fraction beyond this may be no float; it is divided by it before its logarithm is taken."""
 
 _TOO_LARGE = "a result is beyond the largest floating-point number"
 

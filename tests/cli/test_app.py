@@ -13,6 +13,7 @@ import typer
 from bayesdp import __version__
 from bayesdp.cli import run
 from bayesdp.cli.app import app
+from bayesdp.queries import Query
 
 MARKOV = {
     "type": "markov",
@@ -187,7 +188,7 @@ def test_states_are_found_whatever_their_type(
             "is a folder without .parquet files; name the files in it",
         ),
         ("fit nowhere.csv --model markov --state s --order-by t", "cannot read nowhere.csv: there is no such file"),
-        ("leakage {markov} --query median --tau 1", "--query must be one of count, sum, mean, histogram, not 'median'"),
+        ("leakage {markov} --query median --tau 1", f"--query must be one of {', '.join(Query.kinds())}, not 'median'"),
         ("leakage {markov} --query count --states run --tau 1", "'run' is not a state of the chain"),
         ("leakage {markov} --query count --states active,,idle --tau 1", "without empty entries"),
         ("leakage {markov} --query count --states active --tau one", "--tau must be a number, not 'one'"),
@@ -310,6 +311,25 @@ def test_a_mistyped_option_names_the_help_of_the_command(
 ) -> None:
     said = refused(capsys, *name, "--nonsense")
     assert said.endswith(f"({' '.join(['bayesdp', *name])} --help shows how)\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("leakage --state a", "No such option: --state; did you mean --states? ("),
+        ("calibrate --epsilom 1", "No such option: --epsilom; did you mean --epsilon? ("),
+        ("release --eps 1", "No such option: --eps; did you mean --epsilon? ("),
+        ("leek", "No such command 'leek'. ("),
+        ("leak", "No such command 'leak'; did you mean leakage? ("),
+        ("budget shwo", "No such command 'shwo'; did you mean show? ("),
+        ("leakage --seed 3", "No such option: --seed ("),
+        ("fit --epsilon 1", "No such option: --epsilon ("),
+        ("reproduce --states a", "No such option: --states ("),
+        ("xyzzy", "No such command 'xyzzy'. ("),
+    ],
+)
+def test_only_a_close_word_is_suggested(line: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert meant in refused(capsys, *line.split())
 
 
 def commands(group: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -40,7 +40,7 @@ def test_models_survive_json_and_hashing(model: Model) -> None:
     assert hash(Model.from_json(model.to_json())) == hash(model)
     assert model.to_dict()["schema"] == 1
     assert model.assumption
-    assert "not the person" in model.unit
+    assert "not the person" in model.protects
 
 
 @given(every_case())
@@ -145,7 +145,7 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         (lambda: GaussianGroups(covariance=[[1, 1], [1, 1]]), "not positive definite.*ArbitraryGroups"),
         (lambda: GaussianGroups(covariance=[[1, 0], [0, 0]]), "variance in row 1"),
         (lambda: GaussianGroups(covariance=[[1, 0, 0], [0, 1, 0]]), "square"),
-        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entries"),
+        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entry"),
         (lambda: GaussianGroups(covariance=[]), "empty"),
         (lambda: GaussianGroups(covariance=[[1, float("inf")], [float("inf"), 1]]), "row 0, column 1"),
         (
@@ -218,7 +218,7 @@ def test_load_names_the_file(tmp_path: Any) -> None:
 
 
 def test_queries_about_something_else_are_refused() -> None:
-    with pytest.raises(QueryError, match="speaks about 's', the query about 'weight'"):
+    with pytest.raises(QueryError, match="describes 's', but the query is about 'weight'"):
         CHAIN.check_query(Count("weight", equals="idle"))
     with pytest.raises(QueryError, match="'gone' is not a state of the chain; its states are 'idle', 'active'"):
         CHAIN.check_query(Count("s", equals="gone"))
@@ -268,7 +268,7 @@ def test_every_json_object_of_the_documentation_is_read() -> None:
         else:
             layout: type[ChainLayout | GroupLayout] = ChainLayout if "order_by" in each else GroupLayout
             assert layout.from_dict(each).to_dict() == each
-    assert len(documents) == 11
+    assert len(documents) > len(ours)
 
 
 @pytest.mark.parametrize(

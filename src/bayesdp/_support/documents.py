@@ -16,6 +16,7 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["Document", "canonical", "checked", "fingerprint", "of_schema", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes; a chain of a thousand states, the largest model there is, takes some 25 MB with its counts."""
 
 
 class Document(ABC):
@@ -88,12 +89,12 @@ def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
         raise InvalidInputError(f"{name} contains {constant}; every number must be finite")
 
     def no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in pairs:
-            if key in found:
+            if key in entries:
                 raise InvalidInputError(f'{name} gives "{key}" twice; remove one of them')
-            found[key] = value
-        return found
+            entries[key] = value
+        return entries
 
     if not isinstance(source, str):
         raise InvalidInputError(f"{name} must be a text, not {type(source).__name__}")

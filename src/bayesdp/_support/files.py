@@ -19,9 +19,9 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None
 
     Raises InvalidInputError. What does not exist or cannot be looked at is no file that could be overwritten.
     """
-    for each in inputs:
-        if _same(output, each):
-            same = "" if str(output) == str(each) else f" (it is the file {each})"
+    for path in inputs:
+        if _same(output, path):
+            same = "" if str(output) == str(path) else f" (it is the file {path})"
             raise InvalidInputError(f"{output} is an input{same} and would be overwritten; write to another file")
 
 

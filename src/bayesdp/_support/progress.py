@@ -11,6 +11,7 @@ from typing import TypeVar
 __all__ = ["counted", "tracked"]
 
 _PATIENCE = 2.0
+"""Seconds after which a progress bar appears."""
 
 Item = TypeVar("Item")
 

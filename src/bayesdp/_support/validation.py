@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Scalar",
     "Values",
     "brief",
+    "check_probabilities",
     "distinct",
     "escaped",
     "every",
@@ -28,6 +30,7 @@ __all__ = [
     "positive",
     "positives",
     "probability",
+    "rows_of_probabilities",
     "scalar",
     "square",
     "text",
@@ -40,8 +43,14 @@ Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
 """Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
 
+_ROW_SUM = 1e-9
+"""Probabilities that were written down to ten digits still count as summing to 1."""
+
 _LARGEST_NATURAL = 10**18
+"""Sizes and lengths must fit into 64-bit integers, with room to multiply by small numbers."""
+
 _LONGEST_INTEGER = 10**300
+"""A longer integer is no float, and nobody means it."""
 
 _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_UNPRINTABLE}]")
@@ -90,10 +99,10 @@ def not_negative(name: str, value: object, refuse: Refuse = InvalidInputError) -
 
 def positives(name: str, values: object, refuse: Refuse = InvalidInputError) -> list[float]:
     """Return a non-empty list of floats above zero."""
-    found = [positive(name, value, refuse) for value in items(name, values, refuse)]
-    if not found:
+    numbers = [positive(name, value, refuse) for value in items(name, values, refuse)]
+    if not numbers:
         raise refuse(f"{name} is empty; give at least one value")
-    return found
+    return numbers
 
 
 def probability(name: str, value: object, refuse: Refuse = InvalidInputError) -> float:
@@ -144,10 +153,10 @@ def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     ...
     bayesdp.errors.InvalidInputError: dataset must not hold line breaks or control characters: 'steps\\n2012'
     """
-    found = text(name, value, refuse)
-    if _CONTROL.search(found):
-        raise refuse(f"{name} must not hold line breaks or control characters: {brief(found)}")
-    return found
+    printable = text(name, value, refuse)
+    if _CONTROL.search(printable):
+        raise refuse(f"{name} must not hold line breaks or control characters: {brief(printable)}")
+    return printable
 
 
 def escaped(printed: str) -> str:
@@ -156,7 +165,7 @@ def escaped(printed: str) -> str:
     >>> escaped("a\\x1b[2Jb")
     'a\\\\u001b[2Jb'
     """
-    return _CONTROL_IN_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", printed)
+    return _CONTROL_IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", printed)
 
 
 def plain_number(value: Scalar) -> Scalar:
@@ -199,9 +208,40 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
     for i, row in enumerate(rows):
         cells = items(f"{name}, row {i}", row, refuse)
         if len(cells) != len(rows):
-            raise refuse(f"{name} must be square: it has {len(rows)} rows, but row {i} has {len(cells)} entries")
+            entries = counted(len(cells), "entry", "entries")
+            raise refuse(f"{name} must be square: it has {counted(len(rows), 'row')}, but row {i} has {entries}")
         table.append(tuple(number(f"{name}, row {i}, column {j}", cell, refuse) for j, cell in enumerate(cells)))
     return tuple(table)
+
+
+def rows_of_probabilities(
+    name: str, value: object, refuse: Refuse = InvalidInputError
+) -> tuple[tuple[float, ...], ...]:
+    """Return `value` as rows of equally many probabilities, each row with the sum 1, naming what is wrong."""
+    rows = items(name, value, refuse)
+    if not rows:
+        raise refuse(f"{name} is empty; it needs at least one row")
+    table = [items(f"{name}, row {i}", row, refuse) for i, row in enumerate(rows)]
+    for i, row in enumerate(table):
+        if not row or len(row) != len(table[0]):
+            raise refuse(f"{name}: row {i} has {len(row)} entries, but row 0 has {len(table[0])}")
+    checked = tuple(
+        tuple(number(f"{name}, row {i}, column {j}", entry, refuse) for j, entry in enumerate(row))
+        for i, row in enumerate(table)
+    )
+    check_probabilities(name, checked, refuse)
+    return checked
+
+
+def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputError) -> None:
+    """Refuse a table of numbers unless each is a probability and each row has the sum 1."""
+    for i, row in enumerate(table):
+        for j, entry in enumerate(row):
+            if not 0 <= entry <= 1:
+                raise refuse(f"{name}, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
+        total = math.fsum(row)
+        if abs(total - 1) > _ROW_SUM:
+            raise refuse(f"{name}, row {i} must sum to 1, but sums to {total:.12g}")
 
 
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:
@@ -239,7 +279,10 @@ def brief(value: object) -> str:
 
 _OF_DATA = ("shape", "columns", "to_pandas", "to_pylist")
 _LONGEST_SHOWN = 80
+"""Characters of a value that a message quotes: a line."""
+
 _LARGE_SQUARE = 32
+"""From so many rows on, NumPy checks a matrix faster than a loop does."""
 
 
 def _plain_square(value: object) -> tuple[tuple[float, ...], ...] | None:

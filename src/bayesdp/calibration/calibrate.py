@@ -111,7 +111,7 @@ class Calibration(Document):
         With credibility= that is what they allow for the estimated parameters; a last row has what was chosen.
         """
         best = "best" if self.uncertainty is None else "best for the estimates"
-        rows = [[*row_of(each), best if each == self._best else each.reason or ""] for each in self.options]
+        rows = [[*row_of(option), best if option == self._best else option.reason or ""] for option in self.options]
         if self.uncertainty is not None:
             credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
             chosen = Option(credibility, self.epsilon, self.tau, self.accuracy(self.beta))
@@ -121,11 +121,11 @@ class Calibration(Document):
     @property
     def _best(self) -> Option:
         """The option that would be chosen for the parameters as they are estimated."""
-        proven = [each for each in self.options if each.tau is not None]
-        named = [each for each in proven if each.theorem == self.leakage.headline]
+        proven = [option for option in self.options if option.tau is not None]
+        named = [option for option in proven if option.theorem == self.leakage.headline]
         if named and (self.uncertainty is None or self.leakage.parts):
             return named[0]
-        return max(proven, key=lambda each: (each.tau or 0.0, -each.epsilon))
+        return max(proven, key=lambda option: (option.tau or 0.0, -option.epsilon))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --json` prints.
@@ -221,12 +221,12 @@ def calibrate(
     draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
-    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
     CalibrationError if theorems apply but none reaches ε.
 
     >>> from bayesdp import ArbitraryGroups, Sum
-    >>> found = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
-    >>> found.tau, found.scale
+    >>> promise = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
+    >>> promise.tau, promise.scale
     (0.5, 20.0)
     """
     if (epsilon is None) == (alpha is None):
@@ -239,9 +239,9 @@ def calibrate(
         raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
-        found = report(model, (*before, Release(query, tau)))
-        every = _options_at(query, found, beta)
-        plain = Calibration(query, found.epsilon, tau, found, every, beta)
+        leaked = report(model, (*before, Release(query, tau)))
+        every = _options_at(query, leaked, beta)
+        plain = Calibration(query, leaked.epsilon, tau, leaked, every, beta)
         return plain if credibility is None else _credible_epsilon(plain, before, credibility, draws)
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     targets = validation.positives("epsilon", epsilon if several else [epsilon])
@@ -278,19 +278,19 @@ def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
     if len(choices) == 1:
         return tuple(choices[0])
     together = []
-    for found in zip(*choices, strict=True):
-        refused = next((index for index, option in enumerate(found) if option.tau is None), None)
+    for by_model in zip(*choices, strict=True):
+        refused = next((index for index, option in enumerate(by_model) if option.tau is None), None)
         if refused is None:
-            together.append(min(found, key=lambda option: option.tau or 0.0))
+            together.append(min(by_model, key=lambda option: option.tau or 0.0))
         else:
-            first = found[refused]
+            first = by_model[refused]
             together.append(replace(first, reason=f"under model {refused + 1}: {first.reason}"))
-    best = [max(found, key=lambda option: option.tau or 0.0) for found in choices]
+    best = [max(by_theorem, key=lambda option: option.tau or 0.0) for by_theorem in choices]
     stuck = next((index for index, option in enumerate(best) if option.tau is None), None)
     if stuck is None:
         together.append(replace(min(best, key=lambda option: option.tau or 0.0), theorem=ANY_OF))
     else:
-        covered = all(any(option.covered for option in found) for found in choices)
+        covered = all(any(option.covered for option in by_theorem) for by_theorem in choices)
         reason = f"nothing is proven under model {stuck + 1}"
         together.append(Option(ANY_OF, best[stuck].epsilon, reason=reason, covered=covered))
     return tuple(together)
@@ -311,25 +311,25 @@ def largest_taus(
     """
 
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.refusal(model, (*(release.query for release in spent), *queries))
+    reason = theorem.objection(model, (*(release.query for release in spent), *queries))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
 
     def evaluate(taus: Sequence[float]) -> list[float]:
-        return theorem.epsilons(model, [(*spent, *(Release(each, tau) for each in queries)) for tau in taus])
+        return theorem.epsilons(model, [(*spent, *(Release(question, tau) for question in queries)) for tau in taus])
 
-    found: dict[float, float | None] = {}
+    largest: dict[float, float | None] = {}
     for epsilon in set(epsilons):
         formula = theorem.closed_form(model, queries[0], epsilon, spent) if len(queries) == 1 else None
         if formula is not None and formula <= 0:
-            found[epsilon] = None
+            largest[epsilon] = None
         elif formula is not None and (tau := stepped_down(formula, epsilon, evaluate)) is not None:
-            found[epsilon] = tau
-    left = sorted(set(epsilons) - set(found))
+            largest[epsilon] = tau
+    left = sorted(set(epsilons) - set(largest))
     first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
     starts = [tau / len(queries) for tau in first]
-    found.update(zip(left, searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
-    return [found[epsilon] for epsilon in epsilons]
+    largest.update(zip(left, searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
+    return [largest[epsilon] for epsilon in epsilons]
 
 
 def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
@@ -366,7 +366,7 @@ def _options(
 
 
 def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
-    if spent and theorem.refusal(model, queries_of(spent)) is None:
+    if spent and theorem.objection(model, queries_of(spent)) is None:
         before = theorem.epsilon(model, spent)
         if before >= epsilon:
             return (
@@ -386,7 +386,9 @@ def _choose(
 ) -> Calibration:
     """Take the largest τ some theorem allows, the smallest of these over the models that may hold."""
     every = combined(choices)
-    taus = [max((option.tau for option in found if option.tau is not None), default=None) for found in choices]
+    taus = [
+        max((option.tau for option in by_theorem if option.tau is not None), default=None) for by_theorem in choices
+    ]
     chosen = [tau for tau in taus if tau is not None]
     if len(chosen) < len(taus):
         _refuse(epsilon, choices)
@@ -400,9 +402,9 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
     with _looking_at(drawn) as done:
         for sample in drawn:
             tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
-        found = report(plain.leakage.model, (*spent, Release(plain.query, tau)))
+        leaked = report(plain.leakage.model, (*spent, Release(plain.query, tau)))
         worst = _worst(drawn, tau, credibility, plain.epsilon, done)
-    return replace(plain, tau=tau, leakage=found, uncertainty=worst)
+    return replace(plain, tau=tau, leakage=leaked, uncertainty=worst)
 
 
 def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
@@ -421,13 +423,13 @@ def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int
 
 
 def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
-    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
-    number, found = draws_needed(credibility, draws), plain.leakage
-    several = found.model.members
-    parts = zip(several, found.parts or (found,), strict=True)
+    """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
+    number, leaked = draws_needed(credibility, draws), plain.leakage
+    several = leaked.model.members
+    parts = zip(several, leaked.parts or (leaked,), strict=True)
     estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
     if not estimated:
-        estimated = [(several[0], found)]
+        estimated = [(several[0], leaked)]
     return [_sample(_quick(part), posterior(member, number), plain, spent) for member, part in estimated]
 
 
@@ -438,40 +440,46 @@ def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent
     def leaks(several: Sequence[Model], tau: float) -> list[float]:
         spend = (*spent, Release(query, tau))
         usable = [_usable(theorem, model, queries) for model in several]
-        together = [theorem] if all(each is theorem for each in usable) else []
-        (replies,) = ask(several[0], lambda each, _: each.epsilons_under(several, spend), only=together)
+        together = [theorem] if all(candidate is theorem for candidate in usable) else []
+        (replies,) = ask(several[0], lambda asked, _: asked.epsilons_under(several, spend), only=together)
         if replies and replies[0].value is not None:
             return replies[0].value
-        return [_leakage(each, model, spend) for each, model in zip(usable, several, strict=True)]
+        return [_leakage(candidate, model, spend) for candidate, model in zip(usable, several, strict=True)]
 
     def largest(model: Model) -> float:
         usable = _usable(theorem, model, queries)
         only = () if usable is None else (usable,)
-        (replies,) = ask(model, lambda each, drawn: largest_taus(each, drawn, query, [plain.epsilon], spent), only=only)
+        (replies,) = ask(
+            model, lambda asked, drawn: largest_taus(asked, drawn, query, [plain.epsilon], spent), only=only
+        )
         return max((reply.value[0] or 0.0 for reply in replies if reply.value is not None), default=0.0)
 
     return Sample(theorem, models, leaks, largest)
 
 
-def _quick(found: Leakage) -> Theorem:
+def _quick(leaked: Leakage) -> Theorem:
     """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing.
 
     It is chosen by the estimate alone, before anything is drawn, and as it was for every model then.
     """
-    proven = [each for each in found.assessments if each.epsilon is not None and each.theorem != ANY_OF]
-    close = [each for each in proven if (each.epsilon or 0.0) <= found.epsilon * _NEXT_TO_NOTHING]
-    chosen = min(close, key=lambda each: (not theorem_named(each.theorem).composes, each.epsilon))
-    return theorem_named(chosen.theorem).quick(found.epsilon)
+    proven = [
+        assessment
+        for assessment in leaked.assessments
+        if assessment.epsilon is not None and assessment.theorem != ANY_OF
+    ]
+    close = [assessment for assessment in proven if (assessment.epsilon or 0.0) <= leaked.epsilon * _NEXT_TO_NOTHING]
+    chosen = min(close, key=lambda assessment: (not theorem_named(assessment.theorem).composes, assessment.epsilon))
+    return theorem_named(chosen.theorem).quick(leaked.epsilon)
 
 
 def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
     """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
-    others = sorted(theorems(), key=lambda each: (not each.composes, each.name == "general"))
-    return next((each for each in (theorem, *others) if each.refusal(model, queries) is None), None)
+    others = sorted(theorems(), key=lambda candidate: (not candidate.composes, candidate.name == "general"))
+    return next((candidate for candidate in (theorem, *others) if candidate.objection(model, queries) is None), None)
 
 
 def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:
-    (replies,) = ask(model, lambda each, drawn: each.epsilon(drawn, spend), only=[] if theorem is None else [theorem])
+    (replies,) = ask(model, lambda asked, drawn: asked.epsilon(drawn, spend), only=[] if theorem is None else [theorem])
     return min((reply.value for reply in replies if reply.value is not None), default=math.inf)
 
 
@@ -479,26 +487,28 @@ def _worst(
     drawn: Sequence[Sample], tau: float, credibility: float, epsilon: float, done: Callable[[int], None]
 ) -> Uncertainty:
     """Return how the promise fares under the model whose posterior keeps it least."""
-    found = [summary(credibility, sample.theorem, sample.leakages(tau, done), epsilon) for sample in drawn]
-    return min(found, key=lambda each: each.share)
+    summaries = [summary(credibility, sample.theorem, sample.leakages(tau, done), epsilon) for sample in drawn]
+    return min(summaries, key=lambda uncertainty: uncertainty.share)
 
 
 def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
-    failed, found = next((i, found) for i, found in enumerate(choices, 1) if all(each.tau is None for each in found))
+    stuck = (number for number, choice in enumerate(choices, 1) if all(option.tau is None for option in choice))
+    failed = next(stuck)
+    refused = choices[failed - 1]
     where = f"under model {failed}, " if len(choices) > 1 else ""
-    reasons = [(f"{where}{option.theorem}", option.reason or "") for option in found]
-    if not any(option.covered for option in found):
+    reasons = [(f"{where}{option.theorem}", option.reason or "") for option in refused]
+    if not any(option.covered for option in refused):
         raise NoTheoremAppliesError(reasons)
     listed = "; ".join(f"{name}: {reason}" for name, reason in reasons)
     raise CalibrationError(f"no theorem reaches ε = {epsilon:g} here ({listed})")
 
 
-def _options_at(query: Query, found: Leakage, beta: float) -> tuple[Option, ...]:
+def _options_at(query: Query, leaked: Leakage, beta: float) -> tuple[Option, ...]:
     """Return what every theorem says at the τ that was chosen for its accuracy."""
-    tau = found.spend[-1].tau
+    tau = leaked.spend[-1].tau
     return tuple(
-        Option(each.theorem, each.epsilon, tau, _alpha(query, tau, beta))
-        if each.epsilon is not None
-        else Option(each.theorem, found.epsilon, reason=each.reason, covered=False)
-        for each in found.assessments
+        Option(assessment.theorem, assessment.epsilon, tau, _alpha(query, tau, beta))
+        if assessment.epsilon is not None
+        else Option(assessment.theorem, leaked.epsilon, reason=assessment.reason, covered=False)
+        for assessment in leaked.assessments
     )

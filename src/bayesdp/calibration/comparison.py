@@ -17,7 +17,7 @@ from bayesdp.accuracy import impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
 from bayesdp.calibration.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import ArbitraryGroups, Model
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.leakage import BETA
@@ -50,9 +50,9 @@ class Comparison(Document):
             proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
             lines += [[*row_of(row), row.reason or ""] for row in proven]
             lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
-        names = dict.fromkeys(each.method for each in self.published)
+        names = dict.fromkeys(result.method for result in self.published)
         notes = [f"({name}): {method_named(name).note}" for name in names]
-        if any(each.alpha == 0 for each in self.published):
+        if any(result.alpha == 0 for result in self.published):
             share = shown_below(100 * (1 - self.beta))
             notes.append(f"α = 0: the count is right, to less than a millionth, in {share} % of cases or more")
         notes += self._impossible()
@@ -65,17 +65,18 @@ class Comparison(Document):
 
     def _impossible(self) -> list[str]:
         """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
-        if not isinstance(self.model, ArbitraryGroups) or self.query.dimension > 1:
+        size = self.model.group_size
+        if not self.model.anything_inside or size is None or self.query.dimension > 1:
             return []
         asked = [row.epsilon for row in self.rows]
-        half = self.model.size * self.query.sensitivity / 2
-        if not any(impossible(each, alpha=half, beta=self.beta, spread=2 * half) for each in asked):
+        half = size * self.query.sensitivity / 2
+        if not any(impossible(epsilon, alpha=half, beta=self.beta, spread=2 * half) for epsilon in asked):
             return []
         limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
         share = shown_below(100 * (1 - self.beta))
         return [
             f"for ε below {limit} no mechanism at all is {share} % sure to within {shown_below(half)}, half of what "
-            f"{self.model.size:,} correlated records can move the answer (docs/theory/impossibility.md)"
+            f"{size:,} correlated records can move the answer (docs/theory/impossibility.md)"
         ]
 
     @property
@@ -85,7 +86,7 @@ class Comparison(Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
-        drawn: Path = upstairs("bayesdp.plotting.tradeoff").plot_comparison(self, path)
+        drawn: Path = upstairs("bayesdp.plotting.results").plot_comparison(self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
 
 def method_named(name: str) -> Published:
     """Return one of the methods shown beside the theorems."""
-    return next(each for each in PRIOR_ART if each.name == name)
+    return next(method for method in PRIOR_ART if method.name == name)
 
 
 def _published(
@@ -141,7 +142,9 @@ def _published(
 ) -> list[PublishedResult]:
     """Return what the method reaches under the worst of the models that may hold, nothing where it does not apply."""
     several = model.members
-    if any(method.refusal(member, query) is not None for member in several) or (method.one_model and len(several) > 1):
+    if any(method.objection(member, query) is not None for member in several) or (
+        method.one_model and len(several) > 1
+    ):
         return []
     results = [method.results(member, query, epsilons, beta) for member in several]
     return [max(at_one, key=lambda result: result.alpha) for at_one in zip(*results, strict=True)]

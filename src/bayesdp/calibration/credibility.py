@@ -29,9 +29,13 @@ MONTE_CARLO_RISK = 0.01
 """How likely it may be that the draws mislead: that the share of the posterior is smaller than asked after all."""
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+"""The quantiles of ε over the models drawn that are reported."""
 
 _MOST_DRAWS = 1_000_000
+"""More draws would take hours, and no table tells its model that exactly."""
+
 _AT_ONCE = 64
+"""So many models are handed to a theorem at once: enough for NumPy to pay, few enough for a progress bar to move."""
 
 Done = Callable[[int], None]
 
@@ -140,7 +144,7 @@ def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
 class Sample:
     """Models drawn from one posterior, with what is computed of them: nothing twice.
 
-    theorem: the theorem that speaks about all of them.
+    theorem: the theorem that covers all of them.
     leaks:   returns what models leak at τ; infinite where nothing is proven.
     largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
     """

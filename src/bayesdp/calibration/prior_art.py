@@ -69,7 +69,7 @@ class Published(ABC):
     proven:    whether it keeps the promise.
     standing:  the same in a few words, for tables and pictures.
     note:      the same in a sentence.
-    one_model: whether it speaks about one model only, not about the worst of several.
+    one_model: whether it is about one model only, not the worst of several.
     """
 
     name: ClassVar[str]
@@ -82,12 +82,16 @@ class Published(ABC):
     def refusal(self, model: Model, query: Query) -> str | None:
         """Return why the method does not cover the query under the model, or None."""
 
+    def objection(self, model: Model, query: Query) -> str | None:
+        """Return why the method cannot be used: its refusal, or that the model protects several records at once."""
+        return f"it protects one record, not {model.protects}" if model.protects_several else self.refusal(model, query)
+
     @abstractmethod
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]: ...
 
     def results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
         """Return what the method reaches at each ε; raises DoesNotApplyError where it does not apply."""
-        reason = self.refusal(model, query)
+        reason = self.objection(model, query)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         targets = validation.positives("epsilons", epsilons)
@@ -102,12 +106,12 @@ class LaplaceMethod(Published):
         """Return the τ the method uses for ε under a model it covers."""
 
     def _results(self, model: Model, query: Query, epsilons: Sequence[float], beta: float) -> list[PublishedResult]:
-        found = []
+        results = []
         for epsilon in epsilons:
             tau = self.tau(model, epsilon)
             alpha = Laplace(laplace_scale(query, tau)).alpha(beta, query.dimension)
-            found.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
-        return found
+            results.append(PublishedResult(self.name, epsilon, alpha, tau, self.proven))
+        return results
 
 
 class PlainDP(LaplaceMethod):
@@ -150,7 +154,7 @@ class _Response(Published):
     """
 
     def refusal(self, model: Model, query: Query) -> str | None:
-        if not isinstance(model, MarkovChain) or len(model.transition) != 2:
+        if not isinstance(model, MarkovChain) or model.memory > 1 or len(model.transition) != 2:
             return "it is about Markov chains with two states"
         (stay, switch), (switch_back, stay_back) = model.transition
         if stay != stay_back or switch != switch_back:

@@ -16,7 +16,9 @@ import typer
 
 from bayesdp._support.validation import escaped
 from bayesdp.cli.app import app
-from bayesdp.cli.spelling import spelled, spelling
+from bayesdp.cli.completion import check_shell
+from bayesdp.cli.fitting import naming
+from bayesdp.cli.spelling import nearest, spelled, spelling
 from bayesdp.errors import BayesDPError, BudgetError
 
 __all__ = ["main", "run"]
@@ -38,16 +40,20 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
-    root, asked = typer.main.get_command(app), list(arguments)
+    asked = list(arguments)
+    with naming(asked):
+        root = typer.main.get_command(app)
     words, command = _chosen(root, asked)
     if asked == words and hasattr(command, "commands"):
         asked.append("--help")
     with spelling(command, root):
         try:
+            check_shell(asked)
             status = root.main(asked, prog_name="bayesdp", standalone_mode=False)
             sys.stdout.flush()
         except typer.TyperException as error:
-            return _refused(f"{error.format_message()} ({' '.join(['bayesdp', *words])} --help shows how)")
+            usage = _usage(error, command, asked[len(words) :])
+            return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
         except BudgetError as error:
             return _refused(spelled(str(error)), NO_BUDGET)
         except BayesDPError as error:
@@ -69,6 +75,17 @@ def _chosen(group: Any, arguments: Sequence[str]) -> tuple[list[str], Any]:
         return [], group
     words, chosen = _chosen(command, arguments[1:])
     return [str(word), *words], chosen
+
+
+def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
+    """Return what is wrong with a line, with what was probably meant if an option or a command is not known."""
+    option, known = getattr(error, "option_name", ""), getattr(error, "possibilities", None)
+    if known is None:
+        known = getattr(command, "commands", {}) if error.message.startswith("No such command") else ()
+        option = rest[0] if known and rest else ""
+    meant = nearest(option, known)
+    said = error.message if error.message and known else error.format_message()
+    return f"{said.removesuffix('.')}; did you mean {meant}?" if meant else said
 
 
 def _without_output(status: int) -> int:

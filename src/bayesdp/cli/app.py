@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,10 +11,9 @@ import typer
 from bayesdp import __version__
 from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
-from bayesdp.cli import options
+from bayesdp.cli import completion, fitting, options
+from bayesdp.cli.asking import Asking, Question
 from bayesdp.cli.spelling import spelled
-from bayesdp.cli.words import listed
-from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
@@ -25,7 +25,7 @@ __all__ = ["app"]
 app = typer.Typer(
     name="bayesdp",
     help="Differential privacy that holds when records are correlated.",
-    add_completion=False,
+    suggest_commands=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -48,44 +48,19 @@ Separate = Annotated[
         "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
     ),
 ]
-Dataset = Annotated[str, typer.Option(metavar="NAME", help="The data set's name in the ledger.")]
-SomeDataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Only this data set.")]
-NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-QueryKind = Annotated[str, typer.Option("--query", metavar="KIND", help=f"{listed(Query.kinds(), 'or')}.")]
-States = Annotated[
+Dataset = Annotated[
+    str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
+]
+SomeDataset = Annotated[
     str | None,
-    typer.Option(metavar="A,B", help="The values to count, or the cells of a histogram: by default a chain's states."),
+    typer.Option("--dataset", metavar="NAME", help="Only this data set.", autocompletion=completion.datasets),
 ]
-Bounds = Annotated[
-    tuple[str, str] | None,
-    typer.Option(metavar="LOW HIGH", help="What the values of a sum or mean are clipped to.", callback=options.pair),
-]
-Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column asked about; by default the model's.")]
-Where = Annotated[str | None, typer.Option(metavar="EXPRESSION", help="Ask only about records that pass this filter.")]
-PublicFilter = Annotated[bool, typer.Option("--public-filter", help="The filter uses public attributes only.")]
-Size = Annotated[str | None, typer.Option(metavar="N", help="The public number of records, for the noise on a mean.")]
-State = Annotated[
-    str | None, typer.Option(metavar="EXPRESSION", help="markov: a column, or a condition such as 'steps > 0'.")
-]
-OrderBy = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that put records in order.")
-]
-Entity = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that tell independent chains apart.")
-]
-Step = Annotated[str | None, typer.Option(metavar="STEP", help="markov: the spacing of the order column: 5, 5m, 1d.")]
-ValueColumns = Annotated[
-    list[str] | None, typer.Option("--value", metavar="A,B", help="gaussian: the column; several: one row a group.")
-]
-GroupColumns = Annotated[
-    list[str] | None, typer.Option("--group", metavar="A,B", help="gaussian: the columns that tell groups apart.")
-]
-Role = Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")]
+NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None)
+budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
 app.add_typer(budget_app, name="budget")
 
 
@@ -98,16 +73,11 @@ def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the v
 
 
 @app.command()
+@Asking
 def leakage(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")],
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     target: Annotated[
         str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
     ] = None,
@@ -118,24 +88,19 @@ def leakage(
     from bayesdp import leakage as leak
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     one = options.adversary(target, known)
     _print(leak(assumed, asked, tau=options.number("--tau", tau), **one), as_json)
 
 
 @app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
+@Asking
 def calibrate(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     credibility: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
     ] = None,
@@ -146,7 +111,7 @@ def calibrate(
     from bayesdp.calibration.calibrate import calibrate as choose
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
@@ -154,17 +119,12 @@ def calibrate(
 
 
 @app.command()
+@Asking
 def compare(
     model: ModelPath,
-    query: QueryKind,
+    question: Question,
     epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises to compare at; comma-separated.")],
     beta: Beta = "0.05",
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -174,7 +134,7 @@ def compare(
     if plot is not None:
         refuse_overwriting(plot, [model])
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
     found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
@@ -183,49 +143,27 @@ def compare(
 
 
 @app.command(short_help="Estimate a model from a table; does the table look like it?")
+@fitting.OfferingModelOptions
 def fit(
     data: Data,
-    model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
-    state: State = None,
-    order_by: OrderBy = None,
-    entity: Entity = None,
-    step: Step = None,
-    smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
-    start: Annotated[
-        str, typer.Option(metavar="LAW", help="markov: stationary, or any: nothing is assumed of the first records.")
-    ] = "stationary",
-    value: ValueColumns = None,
-    group: GroupColumns = None,
-    role: Role = None,
-    missing: Annotated[
-        str, typer.Option(metavar="RULE", help="error, or drop: leave records with missing values out.")
-    ] = "error",
-    record: Annotated[
-        str, typer.Option(metavar="NAME", help='What one record is, as in "5-minute interval".')
-    ] = "record",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="The kind of model; options name the kinds that take them.",
+            autocompletion=completion.fitted_models,
+        ),
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
     as_json: AsJson = False,
+    **chosen: Any,
 ) -> None:
     """Estimate a model from a table, and say whether the table looks like it."""
     from bayesdp._support.documents import write
-    from bayesdp.cli import fitting
 
-    chosen = fitting.Choice(
-        state=state,
-        order_by=options.columns("--order-by", order_by),
-        entity=options.columns("--entity", entity),
-        step=step,
-        smoothing=options.number("--smoothing", smoothing),
-        start=start,
-        value=options.columns("--value", value),
-        group=options.columns("--group", group),
-        role=role,
-        missing=missing,
-        record=record,
-    )
     if output is not None:
         refuse_overwriting(output, options.files(data))
         if not force:
@@ -241,44 +179,29 @@ def fit(
 
 
 @app.command(short_help="Does a table look as a model assumes?")
+@partial(fitting.OfferingModelOptions, wanted=lambda option: option.locates)
 def diagnose(
     model: ModelPath,
     data: Data,
-    state: State = None,
-    order_by: OrderBy = None,
-    entity: Entity = None,
-    step: Step = None,
-    value: ValueColumns = None,
-    group: GroupColumns = None,
-    role: Role = None,
     missing: Missing = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
     ] = None,
     as_json: AsJson = False,
+    **chosen: Any,
 ) -> None:
     """Does a table look as a model assumes? What it says is stored in the model.
 
     A model that was fitted knows its columns; name them for another.
     """
     from bayesdp._support.documents import write
-    from bayesdp.cli import fitting
 
-    named = {
-        "state": state,
-        "order_by": options.columns("--order-by", order_by),
-        "entity": options.columns("--entity", entity),
-        "step": step,
-        "value": options.columns("--value", value),
-        "group": options.columns("--group", group),
-        "role": role,
-    }
     assumed, place = options.model(model), model if output is None else output
     refuse_overwriting(place, options.files(data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
-    diagnosis = fitting.diagnosis(assumed, data, missing, named)
+    diagnosis = fitting.diagnosis(assumed, data, missing, chosen)
     write(place, assumed.with_diagnosis(diagnosis))
     print(
         _text(diagnosis, True)
@@ -288,10 +211,11 @@ def diagnose(
 
 
 @app.command()
+@Asking
 def release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
-    query: QueryKind,
+    question: Question,
     dataset: Dataset,
     ledger: LedgerUrl = None,
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="By how much the leakage may rise.")] = None,
@@ -300,12 +224,6 @@ def release(
     budget: Annotated[
         str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
     ] = None,
-    states: States = None,
-    bounds: Bounds = None,
-    column: Column = None,
-    where: Where = None,
-    public_filter: PublicFilter = False,
-    size: Size = None,
     missing: Missing = None,
     accept_violated: Annotated[
         str | None, typer.Option(metavar="REASON", help="Why to release although the model's diagnosis says violated.")
@@ -319,7 +237,7 @@ def release(
     from bayesdp.cli import releasing
 
     assumed = options.model(model)
-    asked = options.query(query, assumed, states, bounds, column, where, public_filter, size)
+    asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
@@ -350,7 +268,10 @@ def statement(
 
 @app.command()
 def proof(
-    name: Annotated[str, typer.Argument(metavar="THEOREM", help="markov-mixing, for example.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="THEOREM", help="markov-mixing, for example.", autocompletion=completion.proofs),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Print the page that proves a theorem."""
@@ -362,7 +283,10 @@ def proof(
 @app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Figures and data sets; all by default.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Figures and data sets; all by default.", autocompletion=completion.reproducible
+        ),
     ] = None,
     out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
     data: Annotated[

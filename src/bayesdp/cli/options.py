@@ -1,27 +1,24 @@
-"""From the texts of the command line to models, queries and numbers, with errors that name the option."""
+"""From the texts of the command line to models, columns and numbers, with errors that name the option."""
 
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesdp._support.validation import Scalar, brief, is_scalar
+from bayesdp._support.validation import brief
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.spelling import spelled
-from bayesdp.cli.words import listed
-from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
 
 __all__ = [
     "adversary",
+    "bounds",
     "columns",
     "files",
     "folder",
@@ -31,10 +28,8 @@ __all__ = [
     "number",
     "numbers",
     "one_of",
-    "only_for",
-    "pair",
     "positive",
-    "query",
+    "split",
     "whole",
 ]
 
@@ -66,44 +61,6 @@ def files(data: str) -> list[str]:
         return []
 
 
-def query(
-    kind: str,
-    assumed: Model,
-    states: str | None,
-    bounds: tuple[str, str] | None,
-    column: str | None,
-    where: str | None,
-    public_filter: bool,
-    size: str | None,
-) -> Query:
-    """Build the query of a registered kind; options that the kind does not use are refused."""
-    kinds = Query.kinds()
-    if kind not in kinds:
-        raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(kind)}")
-    known = {"--bounds": bounds, "--states": states, "--size": size}
-    for option, given in known.items():
-        if given is not None and option not in _options(kinds[kind]):
-            takers = [name for name, other in kinds.items() if option in _options(other)]
-            raise QueryError(f"{option} goes with {listed(takers)}, not with {kind}")
-    entries: dict[str, Any] = {"column": column, "where": where, "public_filter": public_filter}
-    if "--bounds" in _options(kinds[kind]):
-        if bounds is None:
-            raise QueryError(f"a {kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
-        entries["bounds"] = tuple(number("--bounds", end) for end in bounds)
-    if "--states" in _options(kinds[kind]):
-        values = _implied(kinds[kind], assumed) if states is None else _values(states, assumed)
-        entries |= kinds[kind].entries_for(values)
-    if size is not None:
-        entries["size"] = whole("--size", size)
-    return query_from_dict({"query": kind, **entries})
-
-
-def _options(kind: type[Query]) -> set[str]:
-    """Return the options of a kind of query, besides those of all: --column, --where and --public-filter."""
-    taken = {item.name for item in fields(kind)} & {"bounds", "size"} | ({"states"} if kind.counts_values else set())
-    return {f"--{name}" for name in taken}
-
-
 def number(option: str, text: str) -> float:
     """Read one number."""
     try:
@@ -117,31 +74,25 @@ def positive(option: str, text: str) -> float:
     return above_zero(option, number(option, text))
 
 
-def pair(given: tuple[str, str] | None) -> tuple[str, str] | None:
-    """Refuse bounds of which one is another option: --bounds was given one number, or none."""
-    for value in given or ():
-        if value.startswith("-") and not _is_number(value):
+def bounds(option: str, texts: tuple[str, str]) -> tuple[float, float]:
+    """Read two numbers; says so if one of them is another option, since one number was given, or none."""
+    for text in texts:
+        if text.startswith("-") and not _is_number(text):
             raise InvalidInputError(
-                f"--bounds needs two numbers, LOW HIGH, such as --bounds 0 100, but {value} came early"
+                f"{option} needs two numbers, LOW HIGH, such as {option} 0 100, but {text} came early"
             )
-    return given
+    low, high = texts
+    return number(option, low), number(option, high)
 
 
 def numbers(option: str, text: str) -> list[float]:
     """Read comma-separated numbers."""
-    return [number(option, part) for part in _split(option, text)]
+    return [number(option, part) for part in split(option, text)]
 
 
 def columns(option: str, texts: Sequence[str] | None) -> list[str]:
     """Read column names: comma-separated, and the option may be given several times."""
-    return [part for text in texts or () for part in _split(option, text)]
-
-
-def only_for(kind: str, given: Mapping[str, object]) -> None:
-    """Refuse options that go with another kind of model."""
-    for option, value in given.items():
-        if value:
-            raise InvalidInputError(f"{option} does not go with --model {kind}")
+    return [part for text in texts or () for part in split(option, text)]
 
 
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
@@ -179,7 +130,7 @@ def adversary(target: str | None, known: str | None) -> dict[str, Any]:
         if known is not None:
             raise InvalidInputError("--known goes with --target, the record this adversary asks about")
         return {}
-    listed = [] if known is None else _split("--known", known)
+    listed = [] if known is None else split("--known", known)
     return {
         "target": natural("--target", target, least=0),
         "known": [natural("--known", record, least=0) for record in listed],
@@ -196,7 +147,8 @@ def folder(option: str, path: str) -> str:
     return path
 
 
-def _split(option: str, text: str) -> list[str]:
+def split(option: str, text: str) -> list[str]:
+    """Read comma-separated texts, which may be quoted."""
     try:
         rows = list(csv.reader([text], skipinitialspace=True, strict=True))
     except csv.Error:
@@ -205,54 +157,3 @@ def _split(option: str, text: str) -> list[str]:
     if not parts or "" in parts:
         raise InvalidInputError(f"{option} must be a comma-separated list without empty entries, not {brief(text)}")
     return parts
-
-
-def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
-    """Return what is counted if nothing is said: all states of a chain in cells, else true if it is true or false."""
-    states = _states(assumed)
-    if states and kind.by_cell:
-        return states
-    if len(states) == 2 and all(isinstance(state, bool) for state in states):
-        return [True]
-    some = (
-        f": some of {', '.join(json.dumps(state) for state in states[:8])}" if states else ", such as --states active"
-    )
-    raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
-
-
-def _states(assumed: Model) -> list[Scalar]:
-    """Return the states of a chain, or of the several chains it may be."""
-    from bayesdp.models import MarkovChain
-
-    chains = [member for member in assumed.members if isinstance(member, MarkovChain)]
-    return list({json.dumps(state): state for chain in chains for state in chain.states}.values())
-
-
-def _values(text: str, assumed: Model) -> list[Scalar]:
-    """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
-    written = _json(f"[{text}]")
-    if isinstance(written, list) and written and all(map(is_scalar, written)):
-        return [_state(value, json.dumps(value), assumed) for value in written]
-    return [_state(part, part, assumed) for part in _split("--states", text)]
-
-
-def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
-    """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
-    states = _states(assumed)
-    if any(type(state) is type(value) and state == value for state in states):
-        return value
-    reads = text if isinstance(value, str) else json.dumps(value)
-    alike = {json.dumps(state): state for state in states if reads in (str(state), json.dumps(state))}
-    if len(alike) > 1:
-        raise QueryError(f"--states {reads} could be any of {', '.join(alike)}; write the one you mean as JSON")
-    if alike:
-        return next(iter(alike.values()))
-    plain = _json(text)
-    return plain if not states and is_scalar(plain) else value
-
-
-def _json(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

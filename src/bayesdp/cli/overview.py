@@ -10,7 +10,7 @@ from typing import Any
 
 from bayesdp._support.documents import Document
 from bayesdp._support.tables import table
-from bayesdp.cli.words import counted
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model

@@ -14,7 +14,7 @@ from typing import Any
 
 from bayesdp._support.documents import Document, read
 from bayesdp._support.files import refuse_overwriting
-from bayesdp.cli.words import counted
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.ledger.database import to_be_created

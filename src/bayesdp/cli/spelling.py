@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from typing import Any
 
-__all__ = ["Options", "options_of", "spelled", "spelling"]
+__all__ = ["Options", "nearest", "options_of", "spelled", "spelling"]
 
 Options = Mapping[str, str]
 """By Python's names: the options of a command as they are typed, with what is to be given ("--size N")."""
@@ -25,8 +26,15 @@ _QUOTED = re.compile(
 )
 """What a message quotes (a text in quotes, as repr writes it) and paths: they stay as they are."""
 
+_CLOSE = 0.75
+"""How alike two words must be, by difflib's ratio, for one to be a slip of the other: all but a letter or two."""
+
+_ABBREVIATION = 3
+"""Letters: words that are shorter are not taken for the beginning of another."""
+
 _ALIASES = {"equals": "states", "isin": "states", "cells": "states", "epsilons": "epsilon"}
-_TYPES = {"AnyOf": "any-of", "ArbitraryGroups": "arbitrary", "GaussianGroups": "gaussian", "MarkovChain": "markov"}
+_TYPE = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b(?!\()")
+"""The name of a class, which is that of a model if some model has it: it is written as the model's type."""
 
 _ENTRIES = frozenset(
     {"column", "entity", "group", "order_by", "record", "role", "size", "start", "state", "step", "value"}
@@ -39,10 +47,17 @@ _PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r" \((?:\w+, )*from_\w+(?:, from_\w+)*\)"), ""),
     (re.compile(r"\b[A-Z][a-z]+\('column', \.\.\.\)"), "--column NAME"),
     (re.compile(r"\bArbitraryGroups\(size=(\w+)\)"), r'{"type": "arbitrary", "size": \1}'),
-    (re.compile(rf"\b({'|'.join(_TYPES)})\b(?!\()"), lambda name: f'"{_TYPES[name[1]]}"'),
+    (_TYPE, lambda name: _type_named(name[0])),
     (re.compile(r", or read it with [^;]*? and pass the frame"), ""),
     (re.compile(r"\band pass the frame, or save"), "and save"),
 ]
+
+
+def _type_named(name: str) -> str:
+    """Return a model's type in quotes for the name of its class; another name as it stands."""
+    from bayesdp.models import Model
+
+    return next((f'"{kind}"' for kind, model in Model.types().items() if model.__name__ == name), name)
 
 
 def options_of(command: Any) -> Options:
@@ -105,3 +120,18 @@ def _spelled(text: str, options: Options) -> str:
     for pattern in (_PARAMETER, _BARE, _MUST):
         text = pattern.sub(typed, text)
     return text
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known option or command that was probably meant: the only one that begins so, or one that is close.
+
+    The hyphens before an option do not count: all options share them.
+
+    >>> known = ["--states", "--size", "--epsilon"]
+    >>> nearest("--state", known), nearest("--eps", known), nearest("--sizes", known), nearest("--seed", known)
+    ('--states', '--epsilon', '--size', None)
+    """
+    letters, by_letters = word.lstrip("-"), {name.lstrip("-"): name for name in known}
+    longer = [name for name in by_letters if name.startswith(letters)] if len(letters) >= _ABBREVIATION else []
+    close = longer if len(longer) == 1 else get_close_matches(letters, by_letters, n=1, cutoff=_CLOSE)
+    return by_letters[close[0]] if close else None

@@ -13,6 +13,7 @@ from bayesdp.models.diagnosis import worst
 __all__ = ["Case", "holm", "judged"]
 
 _SHOWN = 3
+"""So many cases are printed, those with the smallest p; more would bury the verdict."""
 
 
 @dataclass(frozen=True)

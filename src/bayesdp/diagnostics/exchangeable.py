@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["one_correlation", "one_covariance", "trend"]
 
 _MOST_POSITIONS = 100
+"""A trend is looked for along the first so many members of a group."""
+
 _SAME = 1e-9
+"""Covariances that are this close, relatively, are one covariance, rounded."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["diagnose_groups"]
 
 _LAGS = 10
+"""Groups are compared with the next ten: what depends over a longer distance shows over a shorter one, too."""
+
 _MOST_POSITIONS = 20
 """The variances of so many positions are compared, pair by pair."""
 

@@ -33,6 +33,8 @@ _RARE = 0.01
 """A transition the model calls impossible, but that has this probability, should have been seen."""
 
 _SAME = 1e-9
+"""Counts that are this close to the expected ones are the counts the model was estimated from."""
+
 _CLOCKS = ("time of day", "weekday", "season")
 
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["normal_groups", "normal_members"]
 
 _SHAPIRO_MOST = 5000
+"""SciPy's p-values of Shapiro and Wilk hold up to this sample size; beyond it, skewness and kurtosis are tested."""
+
 _SIMULATIONS = 2999
+"""Simulated statistics: the smallest p-value is then 1/3000, below what counts as a violation."""
+
 _TOGETHER = (1000, 5)
 """At most so many groups and roles enter the test of joint normality, for its simulations."""
 

@@ -21,6 +21,7 @@ EFFECT = 0.1
 """The smallest deviation that matters in a table of counts (Cohen's w) and of a correlation."""
 
 _MOST = 1e15
+"""So many units nobody has: a test that needs more has no power at all."""
 
 
 @dataclass(frozen=True)

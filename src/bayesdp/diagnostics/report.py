@@ -22,6 +22,7 @@ VIOLATED = 0.001
 """A p-value below this is a violation if the deviation is large enough to matter, too."""
 
 _SMALLEST_SHOWN = 1e-16
+"""Below this, the digits of a p-value are those of rounding."""
 
 
 def judge(p_value: float, large: bool, powerful: bool = True) -> Verdict:
@@ -89,13 +90,20 @@ def check(name: str, tested: str) -> Callable[[Callable[P, Outcome]], Callable[P
             try:
                 with warnings.catch_warnings(), np.errstate(all="ignore"):
                     warnings.simplefilter("ignore")
-                    found = function(*args, **kwargs)
+                    outcome = function(*args, **kwargs)
             except UntestableError as reason:
                 return Finding(name, tested, "", "not tested", str(reason), reason.advice)
-            if not all(map(math.isfinite, found.values.values())):
+            if not all(map(math.isfinite, outcome.values.values())):
                 return Finding(name, tested, "", "not tested", "The figures are beyond the range of floats.", "")
             return Finding(
-                name, tested, found.figure, found.verdict, found.meaning, found.advice, found.values, found.word
+                name,
+                tested,
+                outcome.figure,
+                outcome.verdict,
+                outcome.meaning,
+                outcome.advice,
+                outcome.values,
+                outcome.word,
             )
 
         return examined

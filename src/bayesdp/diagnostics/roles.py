@@ -82,14 +82,16 @@ def bounded(sample: GroupSample, bound: float) -> Outcome:
     cases = []
     pairs, left_out = _pairs(sample)
     for name, left, right in pairs:
-        found = float(stats.pearsonr(left, right).statistic)
+        correlation = float(stats.pearsonr(left, right).statistic)
         spread = np.sqrt(len(left) - 3)
-        seen, allowed = np.arctanh(np.minimum([abs(found), bound], 1 - 1e-15))
+        seen, allowed = np.arctanh(np.minimum([abs(correlation), bound], 1 - 1e-15))
         p_value = stats.norm.sf((seen - allowed) * spread) + stats.norm.sf((seen + allowed) * spread)
         effect = f"at most {bound:g} is allowed"
-        values = {"correlation": found, "bound": bound}
+        values = {"correlation": correlation, "bound": bound}
         power = _larger(len(left), bound)
-        cases.append(Case(name, f"correlation {found:.3f}", min(float(p_value), 1.0), effect, True, values, power))
+        cases.append(
+            Case(name, f"correlation {correlation:.3f}", min(float(p_value), 1.0), effect, True, values, power)
+        )
     return judged(
         cases,
         "No correlation is significantly larger than the bound.",

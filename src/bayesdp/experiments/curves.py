@@ -131,8 +131,8 @@ def markov_error() -> Chart:
         heights = [(g, epsilon / (epsilon - 4 * math.log(g))) for g in gammas if g < end]
         points = _cut([*heights, *([(end, math.inf)] if end < 100 else [])], 100)
         paper.append(Line(f"ε = {epsilon:g}", points, colour, label=f"{epsilon:g}"))
-        found = tuple((g, epsilon / float(allowed[index] or 0)) for g, allowed in zip(coarse, mixing, strict=True))
-        ours.append(Line(f"ε = {epsilon:g}", found, colour, label=f"ε = {epsilon:g}"))
+        curve = tuple((g, epsilon / float(allowed[index] or 0)) for g, allowed in zip(coarse, mixing, strict=True))
+        ours.append(Line(f"ε = {epsilon:g}", curve, colour, label=f"ε = {epsilon:g}"))
     plain = line(PLAIN, ((1.0, 1.0), (100.0, 1.0)), "plain DP,\nunprotected")
     return Chart(
         "markov-error",
@@ -166,11 +166,11 @@ def response_beta() -> Chart:
             law = Chakrabarti2022.noise(chain, epsilon)
             proven = ProvenResponse.noise(chain, float(allowed["markov-mixing"][epsilon] or 0))
             lines = [
-                line(name, tuple((a, each.beta(a)) for a in alphas), _NAMED[name])
-                for name, each in (("chakrabarti-2022", law), ("randomized-response", proven))
+                line(name, tuple((a, response.beta(a)) for a in alphas), _NAMED[name])
+                for name, response in (("chakrabarti-2022", law), ("randomized-response", proven))
             ]
-            for name, found in allowed.items():
-                noise = Laplace(laplace_scale(_COUNT, float(found[epsilon] or 0)))
+            for name, taus_by_epsilon in allowed.items():
+                noise = Laplace(laplace_scale(_COUNT, float(taus_by_epsilon[epsilon] or 0)))
                 shown = alphas[::10] if name == "markov-count" else alphas
                 lines.append(_laplace_line(name, tuple((a, noise.beta(a)) for a in shown)))
             labels: Literal["right", ""] = "right" if index == 2 else ""
@@ -203,20 +203,22 @@ def response_alpha() -> Chart:
         least = math.ceil(4 * math.log(chain.gamma))
         responses = {
             method.name: tuple(
-                (each.epsilon, each.alpha) for each in method.results(chain, _COUNT, epsilons, _BETA) if each.alpha
+                (result.epsilon, result.alpha)
+                for result in method.results(chain, _COUNT, epsilons, _BETA)
+                if result.alpha
             )
             for method in (Chakrabarti2022(), ProvenResponse())
         }
         lines = [line(name, points, _NAMED[name]) for name, points in responses.items()]
-        for name, found in _allowed(chain, epsilons, rings=_RINGS).items():
+        for name, taus_by_epsilon in _allowed(chain, epsilons, rings=_RINGS).items():
             points = tuple(
                 (epsilon, Laplace(laplace_scale(_COUNT, tau)).alpha(_BETA))
-                for epsilon, tau in found.items()
+                for epsilon, tau in taus_by_epsilon.items()
                 if tau is not None and (name != "markov-paper" or epsilon >= least)
             )
             lines.append(_laplace_line(name, points))
         panels.append(Panel(tuple(lines), f"P(switch) = {switch:g}", "right" if switch == 0.4 else ""))
-        first = {each.name: each.points[0][1] for each in lines}
+        first = {curve.name: curve.points[0][1] for curve in lines}
         worst = max(worst, first["markov-mixing"])
         response = min(response, first["chakrabarti-2022"], first["randomized-response"])
     return Chart(
@@ -325,12 +327,12 @@ def _allowed(
     chain: MarkovChain, epsilons: Sequence[float], rings: Sequence[float]
 ) -> dict[str, dict[float, float | None]]:
     """Return the τ each theorem allows at each ε, and plain DP's; markov-count, the slowest, is asked at `rings`."""
-    found: dict[str, dict[float, float | None]] = {PLAIN: {epsilon: epsilon for epsilon in epsilons}}
+    by_theorem: dict[str, dict[float, float | None]] = {PLAIN: {epsilon: epsilon for epsilon in epsilons}}
     for name in ("markov-paper", *_OURS):
         asked = rings if name == "markov-count" else epsilons
         allowed = taus(theorem_named(name), chain, _COUNT, asked)
-        found[name] = dict(zip(asked, allowed, strict=True))
-    return found
+        by_theorem[name] = dict(zip(asked, allowed, strict=True))
+    return by_theorem
 
 
 def _laplace_line(name: str, points: tuple[tuple[float, float], ...]) -> Line:

@@ -45,8 +45,8 @@ _TIME, _SECONDS = "UNIX_TS", 24 * 60 * 60
 class Dataset:
     """A data set of the paper, and where it comes from.
 
-    >>> found = load("syntheticiq")
-    >>> found.source, found.path, found.frame.columns
+    >>> pairs = load("syntheticiq")
+    >>> pairs.source, pairs.path, pairs.frame.columns
     ('synthetic', None, ['child', 'mother'])
     """
 
@@ -80,10 +80,10 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
         return Dataset(name, recipe.twin(), "synthetic", None, f"{recipe.about}: drawn from {recipe.carries}.")
     path = files.get(original.file)
     if path is None:
-        said = f"{recipe.about}: not the original data but a built-in twin with {recipe.carries}."
-        return Dataset(name, recipe.twin(), "twin", None, said, recipe.original_is)
-    said = f"{recipe.about}: the original data, read from {path.name}."
-    return Dataset(name, original.read(path), "file", path, said)
+        description = f"{recipe.about}: not the original data but a built-in twin with {recipe.carries}."
+        return Dataset(name, recipe.twin(), "twin", None, description, recipe.original_is)
+    description = f"{recipe.about}: the original data, read from {path.name}."
+    return Dataset(name, original.read(path), "file", path, description)
 
 
 def originals(folder: str | Path | None = None) -> tuple[Path, ...]:
@@ -135,7 +135,7 @@ def _files(folder: str | Path | None) -> Mapping[str, Path]:
     if not isinstance(place, str | Path):
         raise InvalidInputError(f"{what} must be a path, not {brief(place)}")
     try:
-        return {each.name: each for each in Path(place).iterdir()}
+        return {path.name: path for path in Path(place).iterdir()}
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{what} must be a folder that can be read, not {str(place)!r} ({error})") from None
 
@@ -214,12 +214,12 @@ def _check(path: Path, texts: pl.LazyFrame, kinds: Mapping[str, Kind], gaps: fro
         text = pl.col(column)
         wrong = text.filter(text.is_not_null() & _parsed(column, kind).is_null()).first()
         seen += [wrong.alias(f"wrong {column}"), text.null_count().alias(f"missing {column}")]
-    found = _attempt(path, lambda: texts.select(seen).collect().row(0, named=True))
-    rows = found["rows"]
+    facts = _attempt(path, lambda: texts.select(seen).collect().row(0, named=True))
+    rows = facts["rows"]
     if not rows:
         raise InvalidInputError(f"{path}: there are no rows")
     for column, kind in kinds.items():
-        where, wrong_text, missing = f"{path}, column {column!r}", found[f"wrong {column}"], found[f"missing {column}"]
+        where, wrong_text, missing = f"{path}, column {column!r}", facts[f"wrong {column}"], facts[f"missing {column}"]
         if wrong_text is not None:
             raise InvalidInputError(f"{where}: {brief(wrong_text)} is not a {kind}")
         if missing and column not in gaps:

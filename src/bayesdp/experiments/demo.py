@@ -70,15 +70,15 @@ def activity_picture(path: str | Path) -> Path:
 
 def readme_table() -> str:
     """Return the README's table: the error of the Activity count for each promise, under each theorem."""
-    found = compare(activity_chain(), ACTIVE, epsilons=README_EPSILONS)
+    comparison = compare(activity_chain(), ACTIVE, epsilons=README_EPSILONS)
     lines = [
         "| error α of the count, 95 % sure | " + " | ".join(f"ε = {epsilon:g}" for epsilon in README_EPSILONS) + " |"
     ]
     lines.append("|---" * (len(README_EPSILONS) + 1) + "|")
-    plain = [each.alpha for each in found.published if each.method == "plain-dp"]
+    plain = [result.alpha for result in comparison.published if result.method == "plain-dp"]
     lines.append("| plain DP, unprotected | " + " | ".join(f"{alpha:.2f}" for alpha in plain) + " |")
     for name in ("markov-mixing", "markov-quilt", "markov-paper", "general"):
-        alphas = [row.alpha for row in found.rows if row.theorem == name]
+        alphas = [row.alpha for row in comparison.rows if row.theorem == name]
         cells = ["impossible" if alpha is None else f"{alpha:,.2f}" for alpha in alphas]
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["errata_table"]
 
 _LAGS = 10
+"""Autocorrelations are looked at up to this distance."""
+
 _CHANCE = 3.29
 """A standard normal variable is farther from 0 than this once in a thousand cases."""
 
@@ -40,8 +42,8 @@ def errata_table(find: Find) -> Table:
     rows = []
     for number, claim, needs, evidence in _ERRATA:
         studies = [find(name) for name in needs]
-        present = [each for each in studies if each is not None]
-        failed = [name for name, each in zip(needs, studies, strict=True) if each is None]
+        present = [study for study in studies if study is not None]
+        failed = [name for name, study in zip(needs, studies, strict=True) if study is None]
         rows.append((number, claim, f"not computed: {', '.join(failed)} failed" if failed else evidence(*present)))
     notes = ("Numbers are those of docs/errata.md, which says what the library does instead.",)
     return Table("errata", "Errata of the paper, with evidence", ("no.", "the paper", "evidence"), tuple(rows), notes)
@@ -54,21 +56,21 @@ def _scope() -> str:
 
 
 def _variances(*studies: Study) -> str:
-    said = []
-    for found in studies:
-        model = found.experiment.model
+    sentences = []
+    for study in studies:
+        model = study.experiment.model
         assert isinstance(model, GaussianGroups)
         matrix = model.matrices[0]
         deviations = ", ".join(f"{value**0.5:.2f}" for value in sorted(matrix.diagonal(), reverse=True))
         scale = np.sqrt(matrix.diagonal())
         alike = tuple(map(tuple, (matrix / np.outer(scale, scale)).tolist()))
         exact, equal = covariance_factor(model.kinds[0]).factor, covariance_factor(alike).factor
-        paper = float(paper_factor(found.size, Fraction(model.largest_correlation)))
-        said.append(
-            f"{found.name} ({_used(found)}): sd {deviations}, lemma {exact:.3f} "
+        paper = float(paper_factor(study.size, Fraction(model.largest_correlation)))
+        sentences.append(
+            f"{study.name} ({_used(study)}): sd {deviations}, lemma {exact:.3f} "
             f"({equal:.3f} were they equal), theorem's formula {paper:.3f}"
         )
-    return "; ".join(said)
+    return "; ".join(sentences)
 
 
 def _gamma() -> str:
@@ -111,11 +113,11 @@ def _example() -> str:
     r = 1000
     joint = np.array([[r, 1.0], [r * r - r, r**3 - r * r - 1.0]]) / r**3
     whole = (np.ones((4, 4)) + (math.e - 1) * np.eye(4)).reshape(2, 2, 4)
-    each = oracle.randomized_response(1 / (math.e + 1), 2)
+    by_record = oracle.randomized_response(1 / (math.e + 1), 2)
     return (
         f"τ = 1, r = 1000: generalized randomized response on the four data sets leaks "
         f"{oracle.bdpl(joint, whole).epsilon:.3f}, randomized response on each record "
-        f"{oracle.bdpl(joint, each).epsilon:.3f}"
+        f"{oracle.bdpl(joint, by_record).epsilon:.3f}"
     )
 
 

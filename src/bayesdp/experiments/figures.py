@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bayesdp.calibration.prior_art import PRIOR_ART
+from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
-from bayesdp.models import MarkovChain
-from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.charts import Chart, Line, Panel, coinciding, line
 
 __all__ = ["error_chart", "mape_chart"]
 
-_SAME = 1e-3
 _NOT_OURS = {"general", *(method.name for method in PRIOR_ART)}
 _TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
 
@@ -63,22 +62,7 @@ def mape_chart(study: Study, result: Result) -> Chart:
 
 def _distinct(result: Result) -> list[list[str]]:
     """Return the mechanisms, those that coincide at every ε together."""
-    groups: list[list[str]] = []
-    for name in result.mechanisms:
-        same = next((group for group in groups if _coincide(result.at(group[0]), result.at(name))), None)
-        if same is None:
-            groups.append([name])
-        else:
-            same.append(name)
-    return groups
-
-
-def _coincide(first: tuple[Row, ...], second: tuple[Row, ...]) -> bool:
-    return all(
-        (one.factor is None) == (other.factor is None)
-        and abs((one.factor or 0) - (other.factor or 0)) <= _SAME * (one.factor or 0)
-        for one, other in zip(first, second, strict=True)
-    )
+    return coinciding({name: _points(result, name, lambda row: row.factor) for name in result.mechanisms})
 
 
 def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None]) -> Line:
@@ -88,8 +72,8 @@ def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None
 
 
 def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> tuple[tuple[float, float], ...]:
-    found = ((row.epsilon, value(row)) for row in result.at(name))
-    return tuple((epsilon, number) for epsilon, number in found if number is not None)
+    pairs = ((row.epsilon, value(row)) for row in result.at(name))
+    return tuple((epsilon, number) for epsilon, number in pairs if number is not None)
 
 
 def _label(names: list[str]) -> str:
@@ -125,45 +109,45 @@ def _percent(result: Result, mechanism: str) -> str:
 def _error_sentence(study: Study, result: Result) -> str:
     best = _best(result)
     (ours,), (general,) = result.at(best, 1), result.at("general", 1)
-    said = f"{best} costs {ours.factor:.2f} times plain DP's error"
-    if isinstance(study.experiment.model, MarkovChain):
+    cost = f"{best} costs {ours.factor:.2f} times plain DP's error"
+    if DATA[study.name].matrix is not None:
         least = least_epsilon("markov-paper", study)
         (paper,) = result.at("markov-paper", 10)
         return (
-            f"At ε = 1 {said}, general {general.factor:,.0f} times; markov-paper begins at ε = {least:.2f} and costs "
+            f"At ε = 1 {cost}, general {general.factor:,.0f} times; markov-paper begins at ε = {least:.2f} and costs "
             f"{paper.factor:.2f} times at ε = 10."
         )
     paper_name = next(name for name in result.mechanisms if name.startswith("gaussian-paper"))
     (paper,) = result.at(paper_name, 1)
     if paper.proven:
-        return f"{said}, just as the paper's bound does; general costs {general.factor:g} times."
+        return f"{cost}, just as the paper's bound does; general costs {general.factor:g} times."
     return (
-        f"{said}, general {general.factor:g} times; the paper's bound says {paper.factor:.4g}, assuming equal "
+        f"{cost}, general {general.factor:g} times; the paper's bound says {paper.factor:.4g}, assuming equal "
         "variances, which these data do not have."
     )
 
 
 def _note(study: Study, result: Result) -> str:
-    said = [
+    sentences = [
         f"Diagnosis of these data: {study.diagnosis.verdict} ({study.judged}).",
-        *(f"{each}." for each in study.remarks),
+        *(f"{remark}." for remark in study.remarks),
     ]
     if len(result.answers) > 1:
-        said.append(
+        sentences.append(
             f"Averaged over {len(result.answers)} days, each taken as a chain of its own, as in the paper; in truth "
             "neighbouring days are one chain, which the general bound for 288 records does not cover."
         )
-    if "markov-count" in dict(result.reasons) and isinstance(study.experiment.model, MarkovChain):
-        said.append(f"markov-count is left out: {dict(result.reasons)['markov-count']}.")
+    if "markov-count" in dict(result.reasons) and DATA[study.name].matrix is not None:
+        sentences.append(f"markov-count is left out: {dict(result.reasons)['markov-count']}.")
     joined = [" = ".join(name for name in names) for names in _distinct(result) if len(names) > 1]
     if joined:
-        said.append(f"Lines that coincide are drawn once: {'; '.join(joined)}.")
+        sentences.append(f"Lines that coincide are drawn once: {'; '.join(joined)}.")
     if any(IF_EQUAL in name for name in result.mechanisms):
-        said.append(
+        sentences.append(
             "Dotted: no guarantee, since both theorems need equal variances, which these data do not have. "
             "gaussian-paper is what the paper published, from its printed ρ; gaussian-tight is ours, from the same ρ."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _mape_note(study: Study, result: Result) -> str:

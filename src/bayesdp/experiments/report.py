@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
-from bayesdp.experiments.paper import TITLE
+from bayesdp.experiments.paper import FIGURES, TITLE
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
 from bayesdp.plotting.charts import Chart
@@ -55,37 +55,37 @@ def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
 
 def _used(studies: Sequence[Study]) -> str:
     """Return which data were used; the only place that says what a twin is."""
-    kinds = {kind: [each for each in studies if each.data.source == kind] for kind in ("file", "synthetic", "twin")}
-    files = dict.fromkeys(each.data.path.name for each in kinds["file"] if each.data.path)
-    said = []
+    kinds = {kind: [study for study in studies if study.data.source == kind] for kind in ("file", "synthetic", "twin")}
+    files = dict.fromkeys(study.data.path.name for study in kinds["file"] if study.data.path)
+    parts = []
     if files:
-        said.append(f"original files {', '.join(files)} for {_names(kinds['file'])}")
+        parts.append(f"original files {', '.join(files)} for {_names(kinds['file'])}")
     if kinds["synthetic"]:
-        said.append(f"synthetic for {_names(kinds['synthetic'])}")
+        parts.append(f"synthetic for {_names(kinds['synthetic'])}")
     if kinds["twin"]:
-        said.append(
+        parts.append(
             f"a built-in twin, made-up data with exactly the statistics that the results depend on, for "
             f"{_names(kinds['twin'])}, marked “(twin)” below"
         )
-    return "; ".join(said) or "none, theory only"
+    return "; ".join(parts) or "none, theory only"
 
 
 def _judged(studies: Sequence[Study]) -> list[str]:
     """Return which data sets do not look as their models assume, and what the twins hide, if anything."""
-    against = [each for each in studies if each.diagnosis.verdict == "violated"]
-    said = []
+    against = [study for study in studies if study.diagnosis.verdict == "violated"]
+    sentences = []
     if against:
-        said.append(
+        sentences.append(
             f"The diagnosis finds the model violated for {_names(against)}: what is proven is proven for the model, "
             "and these data do not follow it, although the paper says that all its data sets meet the conditions."
         )
-    hidden = {each.data.name: each.data.original_is for each in studies if each.data.original_is}
-    said += hidden.values()
-    return [" ".join(said)] if said else []
+    hidden = {study.data.name: study.data.original_is for study in studies if study.data.original_is}
+    sentences += hidden.values()
+    return [" ".join(sentences)] if sentences else []
 
 
 def _names(studies: Sequence[Study]) -> str:
-    return ", ".join(each.name for each in studies)
+    return ", ".join(study.name for study in studies)
 
 
 def html(
@@ -103,7 +103,7 @@ def html(
     for chart in charts:
         data = base64.b64encode(pictures[chart.name]).decode("ascii")
         parts.append(
-            f'<h3 id="{chart.name}">{escape(chart.title)}</h3>\n'
+            f'<h3 id="{chart.name}">{escape(_titled(chart))}</h3>\n'
             f'<figure><img alt="{escape(chart.says)}" src="data:image/svg+xml;base64,{data}">\n'
             f"<figcaption>{escape(chart.note)}</figcaption></figure>"
         )
@@ -119,6 +119,11 @@ def html(
     )
 
 
+def _titled(chart: Chart) -> str:
+    """Return what the paper calls the figure."""
+    return FIGURES.get(chart.name, chart.name)
+
+
 def _failed(failures: Mapping[str, str]) -> Iterator[str]:
     if failures:
         listed = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in failures.items())
@@ -127,7 +132,7 @@ def _failed(failures: Mapping[str, str]) -> Iterator[str]:
 
 def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]:
     lists = {
-        "Figures": [(chart.name, chart.title) for chart in charts],
+        "Figures": [(chart.name, _titled(chart)) for chart in charts],
         "Tables": [(f"table-{table.name}", table.title) for table in tables],
     }
     shown = ""
@@ -166,7 +171,7 @@ def markdown(
         parts += ["## Failed", "\n".join(f"- {name}: {why}" for name, why in failures.items())]
     for chart in charts:
         parts += [
-            f"## {chart.title}",
+            f"## {_titled(chart)}",
             f"![{chart.says}]({folder}/{chart.name}.png)",
             *([chart.note] if chart.note else []),
         ]

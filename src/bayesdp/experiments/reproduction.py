@@ -30,7 +30,7 @@ __all__ = ["Report", "catalogue", "reproduce"]
 _ERRATA = "errata"
 _FIGURES, _NUMBERS = "figures", "numbers"
 
-Made = TypeVar("Made")
+Output = TypeVar("Output")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Report(Document):
 
     def table(self, name: str) -> Table:
         """Return one of the tables by name."""
-        return next(each for each in self.tables if each.name == name)
+        return next(table for table in self.tables if table.name == name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary that `bayesdp reproduce --json` prints: the files, the sources and the key numbers."""
@@ -77,7 +77,7 @@ class Report(Document):
             "failures": dict(self.failures),
             "results": {name: _key_numbers(result) for name, result in self.results.items()},
             "tables": {
-                each.name: [dict(zip(each.header, row, strict=True)) for row in each.rows] for each in self.tables
+                table.name: [dict(zip(table.header, row, strict=True)) for row in table.rows] for table in self.tables
             },
         }
 
@@ -103,7 +103,7 @@ def catalogue() -> dict[str, str]:
     curves = {name: about for name, (_, about) in CURVES.items()}
     return (
         curves
-        | {name: f"{each.title}: error and MAPE over ε" for name, each in STUDIES.items()}
+        | {name: f"{recipe.title}: error and MAPE over ε" for name, recipe in STUDIES.items()}
         | {_ERRATA: "table: the paper's errata with evidence"}
     )
 
@@ -137,26 +137,26 @@ def reproduce(
     tables: list[Table] = []
     writer = _Writer(_folder(out, originals(data) if set(chosen) - set(CURVES) else ()))
     for name in tracked(chosen, len(chosen), "reproducing the paper") if progress else chosen:
-        made, rows = desk.made(name)
+        new_charts, rows = desk.figures_and_tables(name)
         tables += rows
-        for chart in made:
+        for chart in new_charts:
             charts.append(chart)
-            pictures[chart.name], png = draw(chart)
+            pictures[chart.name], png = draw(chart, "svg", "png")
             writer.write(f"{_FIGURES}/{chart.name}.svg", pictures[chart.name])
             writer.write(f"{_FIGURES}/{chart.name}.png", png)
             writer.write(f"{_NUMBERS}/{chart.name}.csv", chart.csv())
         if name in desk.results:
             writer.write(f"{_NUMBERS}/{name}.csv", desk.results[name].csv())
     every = joined([*tables, theory_table([name for name in chosen if name in CURVES])])
-    for each in every:
-        writer.write(f"{_NUMBERS}/table-{each.name}.csv", each.csv())
-    studies = [found for name in desk.results if (found := desk.study(name)) is not None]
+    for table in every:
+        writer.write(f"{_NUMBERS}/table-{table.name}.csv", table.csv())
+    studies = [loaded for name in desk.results if (loaded := desk.study(name)) is not None]
     intro = report.introduction(studies, desk.runs, desk.seed)
     shown = sorted(charts, key=lambda chart: list(FIGURES).index(chart.name))
     writer.write("report.html", report.html(intro, shown, pictures, every, desk.failures))
     writer.write("report.md", report.markdown(intro, shown, every, desk.failures, _FIGURES))
-    sources = {each.name: each.source for each in studies}
-    verdicts = {each.name: each.diagnosis.verdict for each in studies}
+    sources = {study.name: study.source for study in studies}
+    verdicts = {study.name: study.diagnosis.verdict for study in studies}
     return Report(
         writer.folder, tuple(charts), every, desk.results, sources, verdicts, desk.failures, tuple(writer.files)
     )
@@ -173,30 +173,30 @@ class _Desk:
     failures: dict[str, str] = field(default_factory=dict)
     _loaded: dict[str, Study] = field(default_factory=dict)
 
-    def made(self, name: str) -> tuple[list[Chart], list[Table]]:
+    def figures_and_tables(self, name: str) -> tuple[list[Chart], list[Table]]:
         """Return the figures of a name and what the tables say about it; nothing for a data set that fails."""
         if name in CURVES:
             return [CURVES[name][0]()], []
         if name == _ERRATA:
             return self._attempt(name, lambda: ([], [errata_table(self.study)])) or ([], [])
-        found = self.study(name)
-        return ([], []) if found is None else self._attempt(name, lambda: self._run(found)) or ([], [])
+        loaded = self.study(name)
+        return ([], []) if loaded is None else self._attempt(name, lambda: self._run(loaded)) or ([], [])
 
     def study(self, name: str) -> Study | None:
         """Return a data set, ready to run; None if it cannot be."""
         if name not in self._loaded and name not in self.failures:
-            found = self._attempt(name, lambda: study(name, self.data, runs=self.runs, seed=self.seed))
-            if found is not None:
-                self._loaded[name] = found
+            loaded = self._attempt(name, lambda: study(name, self.data, runs=self.runs, seed=self.seed))
+            if loaded is not None:
+                self._loaded[name] = loaded
         return self._loaded.get(name)
 
-    def _run(self, found: Study) -> tuple[list[Chart], list[Table]]:
-        result = run(found.experiment)
-        made = [error_chart(found, result), mape_chart(found, result)], study_tables(found, result)
-        self.results[found.name] = result
-        return made
+    def _run(self, loaded: Study) -> tuple[list[Chart], list[Table]]:
+        result = run(loaded.experiment)
+        outputs = [error_chart(loaded, result), mape_chart(loaded, result)], study_tables(loaded, result)
+        self.results[loaded.name] = result
+        return outputs
 
-    def _attempt(self, name: str, work: Callable[[], Made]) -> Made | None:
+    def _attempt(self, name: str, work: Callable[[], Output]) -> Output | None:
         """Return what the work returns. Whatever goes wrong with one data set must not take the others with it."""
         try:
             return work()
@@ -228,8 +228,8 @@ def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:
         page = folder / "report.md"
         if page.exists() and not page.read_text(encoding="utf-8", errors="replace").startswith(report.OPENING):
             raise InvalidInputError(f"{page} is not a report of ours and would be lost; write to another folder")
-        for each in (_FIGURES, _NUMBERS):
-            (folder / each).mkdir(parents=True, exist_ok=True)
+        for subfolder in (_FIGURES, _NUMBERS):
+            (folder / subfolder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInputError(f"cannot write to {folder}: {error.strerror or error}") from None
     return folder

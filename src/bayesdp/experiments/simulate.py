@@ -25,7 +25,7 @@ from bayesdp.calibration.prior_art import PRIOR_ART, LaplaceMethod, PlainDP
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 from bayesdp.models import Model
-from bayesdp.plotting.tradeoff import EPSILONS
+from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Query
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.leakage import ANY_OF
@@ -98,7 +98,7 @@ class Experiment:
         object.__setattr__(self, "runs", validation.natural("runs", self.runs))
         object.__setattr__(self, "beta", validation.probability("beta", self.beta))
         object.__setattr__(self, "seed", validation.natural("seed", self.seed, least=0))
-        for name in (*(self.theorems or ()), *(each.theorem for each in self.assumptions)):
+        for name in (*(self.theorems or ()), *(assumption.theorem for assumption in self.assumptions)):
             theorem_named(name)
 
     @property
@@ -151,8 +151,8 @@ class Result(Document):
 
     def at(self, mechanism: str, epsilon: float | None = None) -> tuple[Row, ...]:
         """Return the rows of one mechanism, or the one at ε, in the order of ε."""
-        found = [row for row in self.rows if row.mechanism == mechanism and epsilon in (None, row.epsilon)]
-        return tuple(sorted(found, key=lambda row: row.epsilon))
+        rows = [row for row in self.rows if row.mechanism == mechanism and epsilon in (None, row.epsilon)]
+        return tuple(sorted(rows, key=lambda row: row.epsilon))
 
     def expected(self, row: Row) -> float | None:
         """Return the MAPE that theory expects of a row: the mean absolute value of Laplace noise is its scale."""
@@ -204,8 +204,8 @@ def run(spec: Experiment) -> Result:
     theorems changes nothing in the others' rows. Raises InvalidInputError and QueryError as `compare` does.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> found = run(Experiment(name="ill", model=ArbitraryGroups(4), query=Count("ill", equals=True), truth=90))
-    >>> found.at("general", 1)[0].factor
+    >>> result = run(Experiment(name="ill", model=ArbitraryGroups(4), query=Count("ill", equals=True), truth=90))
+    >>> result.at("general", 1)[0].factor
     4.0
     """
     if not isinstance(spec, Experiment):
@@ -214,20 +214,21 @@ def run(spec: Experiment) -> Result:
     spec.model.check_queries((query,))
     asked = theorems() if spec.theorems is None else tuple(map(theorem_named, spec.theorems))
     allowed = _allowed(asked, spec.model, query, spec.epsilons)
-    found = {name: each for name, each in allowed.items() if not isinstance(each, str)}
-    reasons = tuple((name, each) for name, each in allowed.items() if isinstance(each, str))
-    found |= _published(spec.model, query, spec.epsilons)
-    guaranteed = set(found)
-    for each in spec.assumptions:
-        under = _allowed([theorem_named(each.theorem)], each.model, query, spec.epsilons)[each.theorem]
+    by_mechanism = {name: allowed_taus for name, allowed_taus in allowed.items() if not isinstance(allowed_taus, str)}
+    reasons = tuple((name, reason) for name, reason in allowed.items() if isinstance(reason, str))
+    by_mechanism |= _published(spec.model, query, spec.epsilons)
+    guaranteed = set(by_mechanism)
+    for assumption in spec.assumptions:
+        supposed = theorem_named(assumption.theorem)
+        under = _allowed([supposed], assumption.model, query, spec.epsilons)[supposed.name]
         if isinstance(under, str):
-            raise InvalidInputError(f"{each.label}: {each.theorem} does not apply: {under}")
-        found[each.label] = under
+            raise InvalidInputError(f"{assumption.label}: {assumption.theorem} does not apply: {under}")
+        by_mechanism[assumption.label] = under
     plain: Taus = list(spec.epsilons)
     rows = [
         row
-        for mechanism, each in {PLAIN: plain, **found}.items()
-        for row in _simulated(spec, query, answers, mechanism, each, proven=mechanism in guaranteed)
+        for mechanism, allowed_taus in {PLAIN: plain, **by_mechanism}.items()
+        for row in _simulated(spec, query, answers, mechanism, allowed_taus, proven=mechanism in guaranteed)
     ]
     return Result(spec.name, query, answers, spec.beta, tuple(rows), reasons)
 
@@ -249,8 +250,11 @@ def _allowed(
     ]
     if len(under) == 1:
         return under[0]
-    together = {theorem.name: _least([found[theorem.name] for found in under]) for theorem in asked}
-    best = [_largest([each for each in found.values() if not isinstance(each, str)]) for found in under]
+    together = {theorem.name: _least([by_theorem[theorem.name] for by_theorem in under]) for theorem in asked}
+    best = [
+        _largest([allowed_taus for allowed_taus in by_theorem.values() if not isinstance(allowed_taus, str)])
+        for by_theorem in under
+    ]
     return {**together, ANY_OF: _least(best)}
 
 
@@ -260,28 +264,28 @@ def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[st
         method.name: [min(method.tau(member, epsilon) for member in model.members) for epsilon in epsilons]
         for method in PRIOR_ART
         if isinstance(method, LaplaceMethod) and method.proven
-        if all(method.refusal(member, query) is None for member in model.members)
+        if all(method.objection(member, query) is None for member in model.members)
     }
 
 
-def _least(found: Sequence[Taus | str]) -> Taus | str:
+def _least(by_model: Sequence[Taus | str]) -> Taus | str:
     """Return the smallest τ of several models at each ε, None where one has none, or the first reason of a refusal."""
     proven = []
-    for number, each in enumerate(found, 1):
-        if isinstance(each, str):
-            return f"under model {number}: {each}"
-        proven.append(each)
+    for number, reply in enumerate(by_model, 1):
+        if isinstance(reply, str):
+            return f"under model {number}: {reply}"
+        proven.append(reply)
     return [
         None if None in column else min(tau for tau in column if tau is not None)
         for column in zip(*proven, strict=True)
     ]
 
 
-def _largest(found: Sequence[Taus]) -> Taus | str:
+def _largest(by_theorem: Sequence[Taus]) -> Taus | str:
     """Return the largest τ of several theorems at each ε, None where none has one, or that none applies."""
-    if not found:
+    if not by_theorem:
         return "nothing is proven"
-    return [max((tau for tau in column if tau is not None), default=None) for column in zip(*found, strict=True)]
+    return [max((tau for tau in column if tau is not None), default=None) for column in zip(*by_theorem, strict=True)]
 
 
 def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> Taus:
@@ -342,9 +346,9 @@ def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
         if not given or (spec.query.dimension > 1 and len(given) != spec.query.dimension):
             raise InvalidInputError(f"truth must have {spec.query.dimension} numbers, not {len(given)}")
         return spec.query, given
-    found = _tallied(spec)
-    query = spec.query.of_size(found.records)
-    answer = query.assembled(found.counts, found.grid, found.records)
+    exact = _tallied(spec)
+    query = spec.query.of_size(exact.records)
+    answer = query.assembled(exact.counts, exact.grid, exact.records)
     return query, tuple(map(float, answer if isinstance(answer, tuple) else (answer,)))
 
 
@@ -353,13 +357,13 @@ def _tallied(spec: Experiment) -> Tally:
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
     from bayesdp.frames.wide import VALUE, unpivoted
-    from bayesdp.session.prepare import missing_rule, spread
+    from bayesdp.session.prepare import missing_rule
 
-    frame, subject, columns = spec.frame, spec.model.subject, spread(spec.model)
+    frame, subject, columns = spec.frame, spec.model.subject, spec.model.spread
     if columns and not spec.query.column:
         frame, subject = unpivoted(scan(frame), columns), VALUE
-    (found,) = tally(frame, [spec.query], subject=subject, missing=missing_rule(spec.model, spec.missing))
-    return found
+    (exact,) = tally(frame, [spec.query], subject=subject, missing=missing_rule(spec.model, spec.missing))
+    return exact
 
 
 def _numbers(row: Row) -> tuple[float | None, ...]:

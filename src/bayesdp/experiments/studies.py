@@ -14,7 +14,7 @@ from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
 from bayesdp.experiments.simulate import Assumption, Experiment
 from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain
-from bayesdp.plotting.tradeoff import EPSILONS
+from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Count, Query, Sum
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ IF_EQUAL = "if variances were equal"
 
 
 _SORTED = 0.9
+"""From this correlation with the place in the file on, families are listed in the order of the father's height."""
+
 _AGAINST = ("doubtful", "violated")
 
 
@@ -72,16 +74,18 @@ class Study:
 
     @property
     def judged(self) -> str:
-        """The diagnosis in one sentence: what speaks against the model, or that nothing tested does."""
-        found = self.diagnosis
-        against = [each for each in found.findings if each.verdict == found.verdict]
-        if found.verdict in _AGAINST:
-            said = "; ".join(f"{each.name}: {each.figure.partition(';')[0] or each.meaning}" for each in against)
+        """The diagnosis in one sentence: what contradicts the model, or that nothing tested does."""
+        diagnosis = self.diagnosis
+        against = [finding for finding in diagnosis.findings if finding.verdict == diagnosis.verdict]
+        if diagnosis.verdict in _AGAINST:
+            sentence = "; ".join(
+                f"{finding.name}: {finding.figure.partition(';')[0] or finding.meaning}" for finding in against
+            )
         else:
-            untested = [each.name for each in found.findings if each.verdict == "not tested"]
-            said = "nothing that was tested speaks against the model"
-            said += f"; not tested: {', '.join(untested)}" if untested else ""
-        return said
+            untested = [finding.name for finding in diagnosis.findings if finding.verdict == "not tested"]
+            sentence = "nothing that was tested contradicts the model"
+            sentence += f"; not tested: {', '.join(untested)}" if untested else ""
+        return sentence
 
 
 def study(
@@ -94,25 +98,25 @@ def study(
 ) -> Study:
     """Load one of the data sets in `STUDIES`, estimate its model, and say what to run.
 
-    >>> found = study("electricity-80")
-    >>> found.records, found.experiment.answers, round(found.experiment.model.gamma, 3)
+    >>> days = study("electricity-80")
+    >>> days.records, days.experiment.answers, round(days.experiment.model.gamma, 3)
     (731, (241.0,), 4.506)
     """
     recipe = STUDIES[name]
     data = load(recipe.dataset, folder)
-    made = recipe.make(data.frame)
+    setup = recipe.make(data.frame)
     experiment = Experiment(
         name=name,
-        model=made.model,
-        query=made.query,
-        frame=made.frame,
-        truth=made.truth,
-        assumptions=made.assumptions,
+        model=setup.model,
+        query=setup.query,
+        frame=setup.frame,
+        truth=setup.truth,
+        assumptions=setup.assumptions,
         epsilons=epsilons,
         runs=runs,
         seed=seed,
     )
-    size = made.model.group_size
+    size = setup.model.group_size
     assert size is not None
     return Study(
         name,
@@ -120,16 +124,16 @@ def study(
         data,
         experiment,
         recipe.unit,
-        made.records,
+        setup.records,
         size,
-        made.fitted,
-        made.sample,
-        tuple(f"{text[0].upper()}{text[1:]}" for text in made.remarks),
+        setup.fitted,
+        setup.sample,
+        tuple(f"{text[0].upper()}{text[1:]}" for text in setup.remarks),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Made:
+class _Setup:
     model: GaussianGroups | MarkovChain
     query: Query
     records: int
@@ -141,7 +145,7 @@ class _Made:
     remarks: tuple[str, ...] = ()
 
 
-def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.DataFrame) -> _Made:
+def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.DataFrame) -> _Setup:
     """Estimate the covariance of the roles from all rows; ask about `groups`, one row a family."""
     printed = paper.DATA[name]
     fitted = GaussianGroups.fit(frame, value=list(roles))
@@ -152,7 +156,7 @@ def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.D
     supposed = tuple(
         Assumption(f"{theorem}, {IF_EQUAL}", equal, theorem) for theorem in ("gaussian-paper", "gaussian-tight")
     )
-    return _Made(model, query, long.height, fitted, groups, frame=long, assumptions=supposed, remarks=remarks)
+    return _Setup(model, query, long.height, fitted, groups, frame=long, assumptions=supposed, remarks=remarks)
 
 
 def _clipped(values: pl.Series, query: Sum, unit: str) -> tuple[str, ...]:
@@ -168,10 +172,10 @@ def _clipped(values: pl.Series, query: Sum, unit: str) -> tuple[str, ...]:
     return (f"clipping to {low:g}–{high:g} moves the exact sum by {moved:+.4g} {unit}: {lie} outside",)
 
 
-def _galton(frame: pl.DataFrame) -> _Made:
+def _galton(frame: pl.DataFrame) -> _Setup:
     trios = frame.unique("family", keep="first", maintain_order=True)
-    made = _families(frame, "galton", ["height", "father", "mother"], trios)
-    return replace(made, remarks=(*made.remarks, *_sorted_by(trios["father"])))
+    setup = _families(frame, "galton", ["height", "father", "mother"], trios)
+    return replace(setup, remarks=(*setup.remarks, *_sorted_by(trios["father"])))
 
 
 def _sorted_by(fathers: pl.Series) -> tuple[str, ...]:
@@ -183,11 +187,11 @@ def _sorted_by(fathers: pl.Series) -> tuple[str, ...]:
     return (f"families are listed by the father's height (correlation {correlation:.2f}), which shows as dependence",)
 
 
-def _family_iq(frame: pl.DataFrame) -> _Made:
+def _family_iq(frame: pl.DataFrame) -> _Setup:
     return _families(frame, "familyiq", ["kid_score", "mom_iq"], frame)
 
 
-def _synthetic_iq(frame: pl.DataFrame) -> _Made:
+def _synthetic_iq(frame: pl.DataFrame) -> _Setup:
     printed = paper.DATA["syntheticiq"]
     variance, correlation = float(paper.CLAIMS.iq_variance) ** 2, float(printed.correlation or 0)
     covariance = ((variance, correlation * variance), (correlation * variance, variance))
@@ -195,7 +199,7 @@ def _synthetic_iq(frame: pl.DataFrame) -> _Made:
     model = GaussianGroups(covariance=covariance, column="value", record="family member")
     query, fitted = Sum("value", bounds=printed.bounds), GaussianGroups.fit(frame, value=frame.columns, diagnose=False)
     laid_out = replace(model, layout=fitted.layout, column=None)
-    return _Made(
+    return _Setup(
         model,
         query,
         long.height,
@@ -206,15 +210,15 @@ def _synthetic_iq(frame: pl.DataFrame) -> _Made:
     )
 
 
-def _activity(frame: pl.DataFrame) -> _Made:
+def _activity(frame: pl.DataFrame) -> _Setup:
     chain = MarkovChain.fit(
         frame, state="steps > 0", order_by=["date", "interval"], missing="drop", record="5-minute interval"
     )
     assert chain.length is not None
-    return _Made(chain, Count("steps > 0", equals=True), chain.length, chain, frame, frame=frame)
+    return _Setup(chain, Count("steps > 0", equals=True), chain.length, chain, frame, frame=frame)
 
 
-def _activity_day(frame: pl.DataFrame) -> _Made:
+def _activity_day(frame: pl.DataFrame) -> _Setup:
     """Each day by itself, as in the paper: a chain of 288 intervals with the probabilities of all days."""
     import polars as pl
 
@@ -226,13 +230,13 @@ def _activity_day(frame: pl.DataFrame) -> _Made:
     assert isinstance(whole.model, MarkovChain)
     model = replace(whole.model, length=longest, gaps=bool((days["records"] < longest).any()), diagnosis=None)
     by_day = replace(model, layout=ChainLayout("interval", "date", dropped=True))
-    return _Made(model, whole.query, longest, by_day, frame, truth=tuple(map(float, days["active"])))
+    return _Setup(model, whole.query, longest, by_day, frame, truth=tuple(map(float, days["active"])))
 
 
-def _electricity(frame: pl.DataFrame) -> _Made:
+def _electricity(frame: pl.DataFrame) -> _Setup:
     chain = MarkovChain.fit(frame, state="high", order_by="day", step="1d", record="day")
     assert chain.length is not None
-    return _Made(chain, Count("high", equals=True), chain.length, chain, frame, frame=frame)
+    return _Setup(chain, Count("high", equals=True), chain.length, chain, frame, frame=frame)
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,7 @@ class _Recipe:
     dataset: str
     title: str
     unit: str
-    make: Callable[[pl.DataFrame], _Made]
+    make: Callable[[pl.DataFrame], _Setup]
 
 
 STUDIES: Mapping[str, _Recipe] = {

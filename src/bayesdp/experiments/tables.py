@@ -34,6 +34,8 @@ SHOWN = (1.0, 5.0, 10.0, 20.0)
 """The ε of the tables."""
 
 _NEXT_TO_NOTHING = 1e-9
+"""A τ so small that what a theorem still proves for it is the least it can ever prove."""
+
 _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "general")
 
 
@@ -57,12 +59,12 @@ class Table:
 
 def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
     """Return tables with those of one name made one: their rows in order, and each of their notes once."""
-    found: dict[str, Table] = {}
-    for each in tables:
-        before = found.get(each.name, replace(each, rows=(), notes=()))
-        notes = tuple(dict.fromkeys([*before.notes, *each.notes]))
-        found[each.name] = replace(before, rows=before.rows + each.rows, notes=notes)
-    return tuple(each for each in found.values() if each.rows)
+    by_name: dict[str, Table] = {}
+    for part in tables:
+        before = by_name.get(part.name, replace(part, rows=(), notes=()))
+        notes = tuple(dict.fromkeys([*before.notes, *part.notes]))
+        by_name[part.name] = replace(before, rows=before.rows + part.rows, notes=notes)
+    return tuple(table for table in by_name.values() if table.rows)
 
 
 def study_tables(study: Study, result: Result) -> list[Table]:
@@ -79,15 +81,15 @@ def study_tables(study: Study, result: Result) -> list[Table]:
 def least_epsilon(theorem: str, study: Study) -> float | None:
     """Return the ε a theorem proves for next to no τ: what it cannot go below; None where it does not apply."""
     chosen, spec = theorem_named(theorem), study.experiment
-    if chosen.refusal(spec.model, (spec.query,)) is not None:
+    if chosen.objection(spec.model, (spec.query,)) is not None:
         return None
     return chosen.epsilon(spec.model, as_spend(spec.query, _NEXT_TO_NOTHING))
 
 
 def data_table(study: Study, result: Result) -> Table:
     """Return a data set, with what the paper prints and what we find side by side."""
-    printed, model, answers = DATA[study.name], study.experiment.model, result.answers
-    symbol, value = ("γ", model.gamma) if isinstance(model, MarkovChain) else ("ρ", _correlation(study))
+    printed, answers = DATA[study.name], result.answers
+    symbol, value = ("ρ", _correlation(study)) if printed.matrix is None else ("γ", _chain(study).gamma)
     row = (
         study.label,
         f"{printed.records} / {study.records}" + (f", {len(answers)} days" if len(answers) > 1 else ""),
@@ -97,7 +99,7 @@ def data_table(study: Study, result: Result) -> Table:
         f"{_answer(answers)} {study.unit}" + (" a day" if len(answers) > 1 else ""),
     )
     header = ("data set", "records n", "correlated m", "parameter", "sensitivity", "exact answer")
-    notes = ("The paper's value / ours.", *(f"{study.title}: {_lower(each)}." for each in study.remarks))
+    notes = ("The paper's value / ours.", *(f"{study.title}: {_lower(remark)}." for remark in study.remarks))
     return Table("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
 
 
@@ -113,7 +115,7 @@ def diagnosis_table(study: Study) -> Table:
             else []
         ),
     )
-    header = ("data set", "verdict", "what speaks against the model")
+    header = ("data set", "verdict", "what contradicts the model")
     return Table("diagnosis", "Do the data look like their models?", header, (row,), notes)
 
 
@@ -125,7 +127,7 @@ def _answer(answers: Sequence[float]) -> str:
 def least_table(study: Study) -> Table:
     """Return the smallest ε of a Markov data set under every theorem; no row for another data set."""
     rows = []
-    if isinstance(study.experiment.model, MarkovChain):
+    if DATA[study.name].matrix is not None:
         cells = []
         for theorem in _MARKOV:
             least = least_epsilon(theorem, study)
@@ -141,8 +143,8 @@ def multiples_table(study: Study, result: Result) -> Table:
     """Return the error under every theorem as a multiple of plain DP's, at a few ε."""
     rows = []
     for name in result.mechanisms[1:]:
-        found = [row for epsilon in SHOWN for row in result.at(name, epsilon)]
-        rows.append((study.label, name, *(_multiple(row.factor) for row in found)))
+        at_shown = [row for epsilon in SHOWN for row in result.at(name, epsilon)]
+        rows.append((study.label, name, *(_multiple(row.factor) for row in at_shown)))
     for name, reason in result.reasons:
         if "it is about" not in reason and name != "independent":
             rows.append((study.label, name, *("does not apply" for _ in SHOWN)))
@@ -158,7 +160,7 @@ def multiples_table(study: Study, result: Result) -> Table:
 
 def paper_table(study: Study, result: Result) -> Table:
     """Return every number the paper prints about a data set that can be recomputed, beside ours, with a verdict."""
-    about = _gaussian if isinstance(study.experiment.model, GaussianGroups) else _markov
+    about = _gaussian if DATA[study.name].matrix is None else _markov
     rows = (*_records(study.name, study), *about(study.name, study, result))
     return _beside(study.label, rows)
 
@@ -193,9 +195,9 @@ Cells = tuple[str, str, str, str, str]
 def _row(what: str, printed: str, own: float | None, data: float | None, otherwise: str, digits: int = 4) -> Cells:
     """Return one row: match if what is recomputed, from either source, rounds to what is printed."""
     verdicts = [None if value is None else agrees(printed, value) for value in (own, data)]
-    found = [verdict for verdict in verdicts if verdict]
+    agreeing = [verdict for verdict in verdicts if verdict]
     shown = ["–" if value is None else f"{value:.{digits}f}" for value in (own, data)]
-    return what, printed, shown[0], shown[1], min(found, key=len) if found else otherwise
+    return what, printed, shown[0], shown[1], min(agreeing, key=len) if agreeing else otherwise
 
 
 def _records(name: str, study: Study) -> Iterator[Cells]:
@@ -211,8 +213,7 @@ def _records(name: str, study: Study) -> Iterator[Cells]:
 
 
 def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
-    printed, model = DATA[name], study.experiment.model
-    assert isinstance(model, GaussianGroups)
+    printed, model = DATA[name], _groups(study)
     assert printed.correlation is not None
     assert printed.factor is not None
     rho = _correlation(study)
@@ -220,7 +221,11 @@ def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
     own, data = (float(paper_factor(study.size, Fraction(value))) for value in (printed.correlation, rho))
     row = _row("factor ε/τ of the Gaussian bound", printed.factor, own, data, "differs")
     paper, exact, general = (
-        next(rows[0] for each in result.mechanisms if each.startswith(start) and (rows := result.at(each, 1.0)))
+        next(
+            rows[0]
+            for mechanism in result.mechanisms
+            if mechanism.startswith(start) and (rows := result.at(mechanism, 1.0))
+        )
         for start in ("gaussian-paper", "gaussian-covariance", "general")
     )
     if not paper.proven:
@@ -246,8 +251,7 @@ def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
 
 
 def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
-    printed, model = DATA[name], study.experiment.model
-    assert isinstance(model, MarkovChain)
+    printed, model = DATA[name], _chain(study)
     assert printed.matrix is not None
     assert printed.gamma is not None
     entries = [entry for row in model.transition for entry in row]
@@ -267,11 +271,11 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
         own, data = 4 * math.log(gamma), 4 * math.log(model.gamma)
         from_gamma = 4 * math.log(float(printed.gamma))
         fits = agrees(least, from_gamma) is not None
-        said = f"the printed γ = {printed.gamma} gives {from_gamma:.4f}"
-        known = f"wrong, as its γ is: {said}; it {contradiction}"
-        reason = known if fits and wrong else f"differs: {said}, {_unexplained(name, least, data)}"
+        from_printed = f"the printed γ = {printed.gamma} gives {from_gamma:.4f}"
+        known = f"wrong, as its γ is: {from_printed}; it {contradiction}"
+        reason = known if fits and wrong else f"differs: {from_printed}, {_unexplained(name, least, data)}"
         row = _row(f"smallest ε, 4 ln γ ({place})", least, own, data, reason)
-        yield row if fits or not row[4].startswith("match") else (*row[:4], f"{row[4]}, but {said}")
+        yield row if fits or not row[4].startswith("match") else (*row[:4], f"{row[4]}, but {from_printed}")
     if len(result.answers) > 1:
         for days in CLAIMS.days:
             every = study.data.frame["date"].n_unique()
@@ -281,21 +285,21 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
     yield from _claims(name, study, result)
 
 
-def _unexplained(name: str, least: str, found: float) -> str:
+def _unexplained(name: str, least: str, recomputed: float) -> str:
     """Return what the paper's own numbers say about a smallest ε that its γ does not give, and how it may have come."""
     printed = DATA[name]
     assert printed.matrix is not None
     low, high = _printed_range(printed.matrix)
-    said = f"every matrix that is printed like this one between {low:.4f} and {high:.4f}"
+    bracket = f"every matrix that is printed like this one between {low:.4f} and {high:.4f}"
     place = len(least.partition(".")[2])
-    others = [other for other, each in DATA.items() if other != name and each.least[:1] == (least,)]
+    others = [other for other, data in DATA.items() if other != name and data.least[:1] == (least,)]
     if others:
-        return f"{said}; the equation has {least} for “{STUDIES[others[0]].title}”"
+        return f"{bracket}; the equation has {least} for “{STUDIES[others[0]].title}”"
     if least != printed.least[0] and sorted(least) == sorted(printed.least[0]):
-        return f"{said}; it may be the equation's {printed.least[0]} with two digits swapped"
-    if math.ceil(found * 10**place) == round(float(least) * 10**place):
-        return f"{said}; rounded up, {found:.4f} would be {least}"
-    return f"{said}; γ would have to be {math.exp(float(least) / 4):.2f}, which nothing in the paper gives"
+        return f"{bracket}; it may be the equation's {printed.least[0]} with two digits swapped"
+    if math.ceil(recomputed * 10**place) == round(float(least) * 10**place):
+        return f"{bracket}; rounded up, {recomputed:.4f} would be {least}"
+    return f"{bracket}; γ would have to be {math.exp(float(least) / 4):.2f}, which nothing in the paper gives"
 
 
 def _printed_range(matrix: Sequence[str]) -> tuple[float, float]:
@@ -310,7 +314,7 @@ def _printed_range(matrix: Sequence[str]) -> tuple[float, float]:
         (least, most), (other_least, other_most) = map(_before_rounding, (stay, leave))
         rows.append((max(least, 1 - other_most), min(most, 1 - other_least)))
     entries = [(first, 1 - first, second, 1 - second) for first in rows[0] for second in rows[1]]
-    gammas = [max(each) / min(each) for each in entries]
+    gammas = [max(row) / min(row) for row in entries]
     return 4 * math.log(min(gammas)), 4 * math.log(max(gammas))
 
 
@@ -428,6 +432,16 @@ def _lower(text: str) -> str:
 
 
 def _correlation(study: Study) -> float:
-    model = study.experiment.model
-    assert isinstance(model, GaussianGroups)
-    return model.largest_correlation
+    return _groups(study).largest_correlation
+
+
+def _groups(study: Study) -> GaussianGroups:
+    """Return the model of a data set for which the paper prints a correlation."""
+    assert isinstance(study.experiment.model, GaussianGroups)
+    return study.experiment.model
+
+
+def _chain(study: Study) -> MarkovChain:
+    """Return the model of a data set for which the paper prints a transition matrix."""
+    assert isinstance(study.experiment.model, MarkovChain)
+    return study.experiment.model

@@ -257,9 +257,9 @@ def _with_moments(
 
     The map is triangular: a column depends on those left of it only, so rows that agree there still agree.
     """
-    found = np.linalg.cholesky(np.cov(draws.T))
+    sample_factor = np.linalg.cholesky(np.cov(draws.T))
     wanted = np.linalg.cholesky(np.array(correlations) * np.outer(deviations, deviations))
-    weights = np.tril(wanted @ np.linalg.inv(found))
+    weights = np.tril(wanted @ np.linalg.inv(sample_factor))
     centred = (draws - draws.mean(axis=0)).T
     return [
         mean + sum((weight * column for weight, column in zip(row, centred, strict=True)), np.zeros(len(draws)))

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
@@ -113,24 +114,24 @@ def tally(
     >>> import polars
     >>> from bayesdp import Count, Sum
     >>> frame = polars.DataFrame({"steps": [0, 7, 12]})
-    >>> [each.counts for each in tally(frame, [Count("steps > 0", equals=True), Sum("steps", bounds=(0, 10))])]
+    >>> [answer.counts for answer in tally(frame, [Count("steps > 0", equals=True), Sum("steps", bounds=(0, 10))])]
     [(2,), (17,)]
     """
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
         rows = row_count(table)
         asked, picked, plans = _planned(table, queries, subject, rows)
-        derived = {f"q{i}_{j}": each for i, plan in enumerate(plans) for j, each in enumerate(plan.numbers)}
-        found = _totals(picked, derived)
-        if found.rows != rows:
-            raise FrameError(f"{table.name} changed while it was read: {rows} rows, then {found.rows}")
-        _check_missing(picked, found, missing)
+        derived = {f"q{i}_{j}": number for i, plan in enumerate(plans) for j, number in enumerate(plan.numbers)}
+        totals = _totals(picked, derived)
+        if totals.rows != rows:
+            raise FrameError(f"{table.name} changed while it was read: {counted(rows, 'row')}, then {totals.rows}")
+        _check_missing(picked, totals, missing)
     return tuple(
         Tally(
             question.query,
-            tuple(found.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
-            found.sums[f"q{i}_0"] if plan.filtered else found.present[question.columns[0]],
-            found.sums[f"q{i}_1"] if plan.filtered else found.present[question.columns[0]],
+            tuple(totals.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
+            totals.sums[f"q{i}_0"] if plan.filtered else totals.present[question.columns[0]],
+            totals.sums[f"q{i}_1"] if plan.filtered else totals.present[question.columns[0]],
             rows,
             plan.grid,
         )
@@ -199,7 +200,7 @@ class _Question:
         asked = present
         if self.where is not None and self.where.condition is not None:
             asked = present & self.where.condition.expression(table)
-        answered = (nw.when(asked).then(each).otherwise(0) for each in numbers)
+        answered = (nw.when(asked).then(number).otherwise(0) for number in numbers)
         return _Plan((asked.cast(nw.Int64), present.cast(nw.Int64), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
@@ -254,15 +255,15 @@ def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
         )
 
     parts = [part[0] for part in table.parts(totals)]
-    found = [sum(map(whole, column)) for column in list(zip(*parts, strict=True))[: 1 + len(derived) + len(names)]]
+    sums = [sum(map(whole, column)) for column in list(zip(*parts, strict=True))[: 1 + len(derived) + len(names)]]
     last = len(parts[0]) - len(numbers)
     suspects = {
         column for index, column in enumerate(numbers, start=last) if not all(_is_finite(part[index]) for part in parts)
     }
     return _Totals(
-        found[0],
-        dict(zip(derived, found[1:], strict=False)),
-        dict(zip(names, found[1 + len(derived) :], strict=True)),
+        sums[0],
+        dict(zip(derived, sums[1:], strict=False)),
+        dict(zip(names, sums[1 + len(derived) :], strict=True)),
         frozenset(suspects),
     )
 
@@ -273,17 +274,17 @@ def _is_finite(total: Any) -> bool:
     return number is not None and math.isfinite(float(number))
 
 
-def _check_missing(table: Table, found: _Totals, missing: Missing) -> None:
+def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
     """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
-    for column in sorted(found.suspects):
+    for column in sorted(totals.suspects):
         finite = {"finite": nw.col(column).is_finite().cast(nw.Int64)}
-        infinite = found.present[column] - _totals(table, finite).sums["finite"]
+        infinite = totals.present[column] - _totals(table, finite).sums["finite"]
         if infinite:
             raise RecordsError(
-                f"column {column!r} of {table.name} holds {infinite} infinite value{'s' if infinite > 1 else ''}; "
+                f"column {column!r} of {table.name} holds {counted(infinite, 'infinite value')}; "
                 "a sum, count or model needs finite ones: replace or remove them"
             )
-    lacking = {column: found.rows - present for column, present in found.present.items() if present < found.rows}
+    lacking = {column: totals.rows - present for column, present in totals.present.items() if present < totals.rows}
     if lacking and missing == "error":
         listed = ", ".join(f"{count} in {column!r}" for column, count in lacking.items())
         raise RecordsError(

@@ -53,16 +53,16 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     assert model.subject is not None
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
-    found = transitions(table, model.subject, layout, _rule(layout))
+    counted = transitions(table, model.subject, layout, _rule(layout))
     chains = Sequences.of(table, model.subject, layout)
-    if not set(found.states) <= chains.places(states).keys():
+    if not set(counted.states) <= chains.places(states).keys():
         raise FrameError(
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
         )
     with reading(table):
-        counts, halves, triples, starts = _chain_counts(chains, states, found.records + found.missing)
+        counts, halves, triples, starts = _chain_counts(chains, states, counted.records + counted.missing)
         by_clock = _clock_counts(chains, states)
-        several = found.entities > 1
+        several = counted.entities > 1
         entities = _entity_counts(chains, states) if several else None
         together = _shared_times(chains, states) if several else None
     statistics = ChainStatistics(
@@ -71,16 +71,16 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         triples,
         halves,
         entities,
-        found.entities,
-        found.records,
-        longest=found.longest,
+        counted.entities,
+        counted.records,
+        longest=counted.longest,
         spaced=layout.step is not None,
         clocks=by_clock,
         clockless="the columns that order the records hold no dates or times",
         together=together,
         starts=starts,
     )
-    return _dated(diagnose_chain(statistics, model), table, found.records + found.missing)
+    return _dated(diagnose_chain(statistics, model), table, counted.records + counted.missing)
 
 
 def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
@@ -103,13 +103,13 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
     if with_triples:
         keys["pp"] = chains.before("s", 2)
         after["rp"] = chains.before("r")
-    found = chains.count(keys, after=after, by=("p", "n", "h", "f", *(("pp", "rp") if with_triples else ())))
+    counts = chains.count(keys, after=after, by=("p", "n", "h", "f", *(("pp", "rp") if with_triples else ())))
     index = chains.places(states)
     size = len(states)
     halves = np.zeros((2, size, size), dtype=np.int64)
     triples = np.zeros((size, size, size), dtype=np.int64) if with_triples else None
     starts = np.zeros(size, dtype=np.int64)
-    for (before, now, half, first, *earlier, relation), count in found.items():
+    for (before, now, half, first, *earlier, relation), count in counts.items():
         if first and now is not None:
             starts[index[now]] += count
         if relation != FOLLOWS or before is None or now is None:
@@ -141,7 +141,7 @@ def _clock_counts(chains: Sequences, states: Sequence[Scalar]) -> dict[str, Any]
     counts: dict[str, Any] = {}
     for clock, table in zip(shown, tables, strict=True):
         if table and len(counts.get(clock.name, ())) < 2:
-            counts[clock.name] = np.array(sorted(each.tolist() for each in table.values()))
+            counts[clock.name] = np.array(sorted(matrix.tolist() for matrix in table.values()))
     return counts
 
 
@@ -181,14 +181,14 @@ def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
     rows = [row for part in chains.table.parts(largest) for row in part]
     chosen = [row[:-1] for row in sorted(rows, key=lambda row: (-whole(row[-1]), row[:-1]))[:MOST_ENTITIES]]
     mine = reduce(
-        or_, (reduce(and_, (nw.col(n) == v for n, v in zip(chains.entities, each, strict=True))) for each in chosen)
+        or_, (reduce(and_, (nw.col(n) == v for n, v in zip(chains.entities, entity, strict=True))) for entity in chosen)
     )
     keys = {f"k{i}": nw.col(name) for i, name in enumerate(chains.entities)}
-    found = chains.count({**keys, "p": chains.before("s"), "n": nw.col("s")}, of=mine)
+    pairs = chains.count({**keys, "p": chains.before("s"), "n": nw.col("s")}, of=mine)
     index = chains.places(states)
-    places = {tuple(map(plain, each)): i for i, each in enumerate(chosen)}
+    places = {tuple(map(plain, entity)): i for i, entity in enumerate(chosen)}
     counts = np.zeros((len(chosen), len(states), len(states)), dtype=np.int64)
-    for (*entity, before, now, relation), count in found.items():
+    for (*entity, before, now, relation), count in pairs.items():
         if relation == FOLLOWS and before is not None and now is not None:
             counts[places[tuple(entity)], index[before], index[now]] += count
     return counts
@@ -222,8 +222,8 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
     def first(frame: Any) -> Any:
         return (frame.sort(*keys) if keys else frame).select(*keys, *names).head(MOST_GROUPS)
 
-    found = [row for part in groups.parts(first) for row in part]
-    rows = [row[len(keys) :] for row in sorted(found, key=lambda row: row[: len(keys)])[:MOST_GROUPS]]
+    first_rows = [row for part in groups.parts(first) for row in part]
+    rows = [row[len(keys) :] for row in sorted(first_rows, key=lambda row: row[: len(keys)])[:MOST_GROUPS]]
     total, *twice = _sums(
         groups,
         nw.col("n0") * 0 + 1,
@@ -265,11 +265,11 @@ def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
 
     table = (numbered or table).together(layout.group)
     totals = [list(map(whole, part[0])) for part in table.parts(sizes)]
-    found: list[tuple[Any, list[float]]] = []
+    grouped: list[tuple[Any, list[float]]] = []
     for part in table.parts(first):
         mine = [(key, [_float(row[-1]) for row in rows]) for key, rows in groupby(part, key=lambda row: row[:-1])]
-        found += mine[:-1] if len(part) == most else mine
-    ordered = [values for _, values in sorted(found, key=lambda pair: pair[0])[:MOST_GROUPS]]
+        grouped += mine[:-1] if len(part) == most else mine
+    ordered = [values for _, values in sorted(grouped, key=lambda pair: pair[0])[:MOST_GROUPS]]
     ordered = [group for group in ordered if not all(map(math.isnan, group))]
     shuffle = random.Random(0).shuffle  # noqa: S311 (members have no order; the one they came in must not show)
     shuffled = [sorted(value for value in group if not math.isnan(value)) for group in ordered]

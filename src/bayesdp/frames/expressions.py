@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Condition", "Scope", "canonical", "parse"]
 
 _LONGEST = 10_000
+"""Characters; a condition that a person wrote is far shorter."""
+
 _DEEPEST = 50
+"""Parentheses inside one another: engines plan recursively, and Python's own stack ends near a thousand frames."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -169,11 +172,11 @@ class _Every(Condition):
 
     def expression(self, scope: Scope) -> nw.Expr:
         joined = operator.and_ if self.word == "and" else operator.or_
-        found = [part.expression(scope) for part in self.parts]
-        while len(found) > 1:  # pairs of pairs: a deep tree is slow in Polars and too deep for the others
-            pairs = zip(found[::2], found[1::2], strict=False)
-            found = [joined(*pair) for pair in pairs] + ([found[-1]] if len(found) % 2 else [])
-        return found[0]
+        expressions = [part.expression(scope) for part in self.parts]
+        while len(expressions) > 1:  # pairs of pairs: a deep tree is slow in Polars and too deep for the others
+            pairs = zip(expressions[::2], expressions[1::2], strict=False)
+            expressions = [joined(*pair) for pair in pairs] + ([expressions[-1]] if len(expressions) % 2 else [])
+        return expressions[0]
 
     def __str__(self) -> str:
         return f" {self.word} ".join(f"({part})" if isinstance(part, _Every) else str(part) for part in self.parts)
@@ -270,10 +273,10 @@ class _Reader:
 
     def _fail(self, expected: str) -> Any:
         token = self._token
-        found = _END if token.kind == "end" else f'"{token.text}"'
+        instead = _END if token.kind == "end" else f'"{token.text}"'
         read = self._text[: token.start].strip()
         after = f' after "{read[-30:]}"' if read else ""
-        raise ExpressionError(f"cannot read {brief(self._text)}: expected {expected}{after}, found {found}")
+        raise ExpressionError(f"cannot read {brief(self._text)}: expected {expected}{after}, found {instead}")
 
     def _word(self, *words: str) -> str | None:
         """Take the next token if it is one of these words or signs."""

@@ -242,6 +242,7 @@ def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, i
 
 
 _FIRST_ROWS = 100_000
+"""The types of a text file's columns are guessed from so many rows; the rest of the file is checked against them."""
 
 
 def _separator(name: str) -> str:
@@ -274,7 +275,7 @@ def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
 
     texts = selectors.string()
     commas = texts.str.contains(r"^\s*[+-]?[\d.]*(,\d+)?\s*$").all() & texts.str.contains(",", literal=True).any()
-    names = [name for name, found in frame.select(commas).collect(engine="streaming").to_dict().items() if found[0]]
+    names = [name for name, verdict in frame.select(commas).collect(engine="streaming").to_dict().items() if verdict[0]]
     if names:
         raise RecordsError(
             f"cannot read {path}: {listed(names)} holds numbers with a decimal comma; save the file with decimal "
@@ -374,6 +375,7 @@ def _is_utf8(name: str) -> bool:
 
 
 _AT_ONCE = 2**20
+"""Bytes that are read at a time, and more than any header has: a mebibyte."""
 
 
 def _check_rowless(name: str, separator: str) -> None:

@@ -7,16 +7,19 @@ import narwhals as nw
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
 from bayesdp.queries import Clipped
+from bayesdp.queries.clipped import SUM_BITS
 from bayesdp.queries.placement import Placement
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
 
-_SUM_BITS = 62
 FINEST_BITS = 40
 """At most 2^40 steps between the bounds: placing a value is then exact to 2^-10 of a step (docs/frames.md)."""
 
 MOST_WHOLE_BITS = 50
+"""Whole numbers keep step 1 up to this width: places and bounds are then exact as floats, with room to subtract."""
+
 _EXACT_FLOAT = 2**53
+"""Up to here every whole number is a float of its own."""
 
 
 class Grid(Placement):
@@ -46,7 +49,7 @@ def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BI
     low, high = query.bounds
     origin = query.origin
     width = max(abs(low), abs(high), high - low) if query.privately_filtered else high - low
-    room = _SUM_BITS - max(records, 1).bit_length()
+    room = SUM_BITS - max(records, 1).bit_length()
     if query.step is not None:
         return _stepped(query.step, low, high, origin, width, room, whole=whole)
     exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT

@@ -14,6 +14,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar
+from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
@@ -24,8 +25,14 @@ from bayesdp.models.moments import AnovaMoments, Moments
 __all__ = ["check_named", "check_roles", "checked_groups", "group_moments", "role_tables"]
 
 _BITS = 62
+"""Sums of products must stay below 2^62 in a 64-bit integer, with one bit for the sign and one to spare."""
+
 _FINEST = 26
+"""Values are placed on a grid of at most 2^26 steps: their products then have 52 bits, and are exact as floats too."""
+
 _MOST_ROLES = 100
+"""Each pair of roles takes aggregates of its own; a hundred roles have some 5,000 pairs."""
+
 _ALONE = "every group of {} has one record only; nothing can be said about how members vary together"
 
 
@@ -93,20 +100,22 @@ def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
 def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
     value, role = layout.value[0], layout.role
     assert role is not None
-    found = _roles(table, value, role)
-    if len(found) < 2:
-        raise RecordsError(f"column {role!r} of {table.name} names {len(found)} role; groups need at least two")
-    if len(found) > _MOST_ROLES:
+    summaries = _roles(table, value, role)
+    if len(summaries) < 2:
         raise RecordsError(
-            f"column {role!r} of {table.name} names {len(found)} roles; at most {_MOST_ROLES} can be told apart: leave "
-            "role= out to treat the members of a group as exchangeable"
+            f"column {role!r} of {table.name} names {counted(len(summaries), 'role')}; groups need at least two"
         )
-    roles = sorted(found, key=str)
-    bits = _bits(max(count for _, _, count in found.values()))
-    grids = [_grid(table, value, *found[each][:2], bits) for each in roles]
+    if len(summaries) > _MOST_ROLES:
+        raise RecordsError(
+            f"column {role!r} of {table.name} names {len(summaries)} roles; at most {_MOST_ROLES} can be told apart: "
+            "leave role= out to treat the members of a group as exchangeable"
+        )
+    roles = sorted(summaries, key=str)
+    bits = _bits(max(count for _, _, count in summaries.values()))
+    grids = [_grid(table, value, *summaries[member][:2], bits) for member in roles]
     columns: dict[str, nw.Expr] = {}
-    for i, (each, grid) in enumerate(zip(roles, grids, strict=True)):
-        mine = table.member(role, [each]).fill_null(False) & ~nw.col(value).is_null()
+    for i, (member, grid) in enumerate(zip(roles, grids, strict=True)):
+        mine = table.member(role, [member]).fill_null(False) & ~nw.col(value).is_null()
         columns[f"q{i}"] = nw.when(mine).then(grid.placed(table, value)).otherwise(nw.lit(0))
         columns[f"n{i}"] = mine.cast(nw.Int64)
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
@@ -124,15 +133,15 @@ def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, flo
         named = frame.select(r=nw.col(role), a=nw.col(value), b=nw.col(value), n=nw.col(value))
         return named.group_by("r").agg(nw.col("a").min(), nw.col("b").max(), nw.col("n").count()).head(10_000)
 
-    found: dict[Scalar, tuple[float, float, int]] = {}
+    summaries: dict[Scalar, tuple[float, float, int]] = {}
     for part in table.parts(by_role):
         for name, low, high, count in part:
-            each = plain(name)
-            assert each is not None
+            member = plain(name)
+            assert member is not None
             if whole(count):
-                before = found.get(each, (low, high, 0))
-                found[each] = min(before[0], low), max(before[1], high), before[2] + whole(count)
-    return found
+                before = summaries.get(member, (low, high, 0))
+                summaries[member] = min(before[0], low), max(before[1], high), before[2] + whole(count)
+    return summaries
 
 
 def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
@@ -162,7 +171,7 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     fewest = min(sums[f"n{min(i, j)}_{max(i, j)}"] for i in range(size) for j in range(size))
     if fewest < 2:
         raise RecordsError(
-            f"some two roles of {table.name} occur together in {fewest} group{'' if fewest == 1 else 's'} only; their "
+            f"some two roles of {table.name} occur together in {counted(fewest, 'group')} only; their "
             "covariance needs at least two"
         )
     for i in range(size):
@@ -177,7 +186,7 @@ def check_roles(table: Table, twice: Mapping[str, int]) -> None:
     for role, groups in twice.items():
         if groups:
             raise RecordsError(
-                f"{groups} groups of {table.name} have more than one record in the role {role!r}; a role names one "
+                f"{having(groups, 'group', table.name)} more than one record in the role {role!r}; a role names one "
                 "member of a group: number them apart, or leave role= out to treat members as exchangeable"
             )
 
@@ -227,22 +236,22 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
 
     sizes: dict[int, list[int]] = {}
     for part in table.parts(by_size):
-        for size, *found in part:
+        for size, *sums in part:
             kept = sizes.setdefault(whole(size), [0, 0, 0, 0])
-            sizes[whole(size)] = [before + whole(now) for before, now in zip(kept, found, strict=True)]
+            sizes[whole(size)] = [before + whole(now) for before, now in zip(kept, sums, strict=True)]
     return _anova(sizes, grid)
 
 
 def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
     """Return the analysis of variance from, by group size: groups, Σ values, Σ (group sums)², Σ values²."""
-    groups = sum(found[0] for found in sizes.values())
-    records = sum(size * found[0] for size, found in sizes.items())
+    groups = sum(sums[0] for sums in sizes.values())
+    records = sum(size * sums[0] for size, sums in sizes.items())
     if groups < 2:
         raise RecordsError("there is one group only; how members vary together needs at least two groups")
-    total = sum(found[1] for found in sizes.values())
-    between = sum((Fraction(found[2], size) for size, found in sizes.items()), Fraction(-(total**2), records))
-    within = sum((Fraction(found[3]) - Fraction(found[2], size) for size, found in sizes.items()), Fraction(0))
-    squares = sum(size**2 * found[0] for size, found in sizes.items())
+    total = sum(sums[1] for sums in sizes.values())
+    between = sum((Fraction(sums[2], size) for size, sums in sizes.items()), Fraction(-(total**2), records))
+    within = sum((Fraction(sums[3]) - Fraction(sums[2], size) for size, sums in sizes.items()), Fraction(0))
+    squares = sum(size**2 * sums[0] for size, sums in sizes.items())
     step = Fraction(grid.step)
     return AnovaMoments(
         groups=groups,
@@ -252,13 +261,13 @@ def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
         within=float(within / (records - groups) * step**2),
         size=float((records - Fraction(squares, records)) / (groups - 1)),
         largest=max(sizes),
-        sizes=tuple(_of_size(size, found, grid) for size, found in sorted(sizes.items())),
+        sizes=tuple(_of_size(size, sums, grid) for size, sums in sorted(sizes.items())),
     )
 
 
-def _of_size(size: int, found: Sequence[int], grid: Grid) -> tuple[int, int, float, float]:
+def _of_size(size: int, sums: Sequence[int], grid: Grid) -> tuple[int, int, float, float]:
     """Return a group size, how many groups have it, the mean of their means, and the spread of these."""
-    groups, total, squares, _ = found
+    groups, total, squares, _ = sums
     spread = (Fraction(squares) - Fraction(total**2, groups)) / size**2 * Fraction(grid.step) ** 2
     return size, groups, float(grid.total(total, groups * size) / (groups * size)), float(spread)
 
@@ -283,10 +292,10 @@ def _extremes(table: Table, column: str) -> tuple[float, float]:
     def ends(frame: Any) -> Any:
         return frame.select(a=nw.col(column), b=nw.col(column)).select(nw.col("a").min(), nw.col("b").max())
 
-    found = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
-    if not found:
+    extremes = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
+    if not extremes:
         raise RecordsError(f"column {column!r} of {table.name} holds no values")
-    return float(min(low for low, _ in found)), float(max(high for _, high in found))
+    return float(min(low for low, _ in extremes)), float(max(high for _, high in extremes))
 
 
 def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:

@@ -94,9 +94,9 @@ class Table:
         """Refuse names of columns that the table does not have."""
         for column in columns:
             if column not in self.schema:
-                said = f"{self.name} has no column {brief(column)}"
-                whole = f"{said}; it has {listed(list(self.schema))}"
-                raise NoColumnError(whole, said if self.guessed else whole)
+                complaint = f"{self.name} has no column {brief(column)}"
+                whole = f"{complaint}; it has {listed(list(self.schema))}"
+                raise NoColumnError(whole, complaint if self.guessed else whole)
 
     def types_from_values(self, columns: Iterable[str]) -> bool:
         """Whether what some of these columns hold was read off their values: in a CSV file, in pandas's objects."""
@@ -328,7 +328,7 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
 
     Raises QueryError for values that are one and the same to it, such as 1 and "1", or a moment written in two ways.
     """
-    found: dict[Any, int] = {}
+    place_of: dict[Any, int] = {}
     for place, value in enumerate(values):
         held: Any = alike(kind, value)
         if kind == "number" and not isinstance(held, str):
@@ -336,12 +336,12 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
         elif kind == "time":
             moment = datetime.datetime.fromisoformat(str(value))
             held = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
-        if held in found:
+        if held in place_of:
             raise QueryError(
-                f"{brief(values[found[held]])} and {brief(value)} are the same value of {name!r}; name it once"
+                f"{brief(values[place_of[held]])} and {brief(value)} are the same value of {name!r}; name it once"
             )
-        found[held] = place
-    return found
+        place_of[held] = place
+    return place_of
 
 
 def scan(source: object) -> Table:

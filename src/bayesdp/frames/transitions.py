@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
@@ -25,6 +26,7 @@ LARGEST_CHAIN = 1000
 """The largest number of states a chain may have."""
 
 _MOST_ROWS = 4 * LARGEST_CHAIN**2
+"""Pairs of states, related in one of four ways: more rows than that mean more states than a chain may have."""
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
@@ -159,8 +161,8 @@ class Sequences:
     def refuse_unplaced(self, records: int) -> NoReturn:
         """Refuse records that have no place in a chain."""
         raise RecordsError(
-            f"{records} records of {self.table.name} have no value in the columns that order them or tell entities "
-            "apart, so they have no place in a chain; fill these columns in or remove the records"
+            f"{having(records, 'record', self.table.name)} no value in the columns that order records or tell entities "
+            "apart, and so no place in a chain; fill these columns in or remove such records"
         )
 
     def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
@@ -190,15 +192,15 @@ class Sequences:
             frame = frame.with_columns(**after) if after else frame
             return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
 
-        found: Counter[tuple[Any, ...]] = Counter()
+        counts: Counter[tuple[Any, ...]] = Counter()
         for part in self.table.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
                     f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}"
                 )
             for *key, count in part:
-                found[tuple(map(plain, key))] += whole(count)
-        return found
+                counts[tuple(map(plain, key))] += whole(count)
+        return counts
 
     def relations(self) -> Counter[Any]:
         """Return how many records relate in each way to the one before them."""
@@ -215,15 +217,16 @@ class Sequences:
                 self.refuse_unplaced(unplaced)
         if tied:
             raise RecordsError(
-                f"{tied} records of {table.name} have the same {order} as the record before them"
+                f"{having(tied, 'record', table.name)} the same {order} as the previous record"
                 + (" of the same entity" if layout.entity else "")
                 + ", so which one comes first is not known; add a column that breaks the ties to order_by"
                 + ("" if layout.entity else ", or name the entities with entity=")
             )
         if close:
+            early = counted(close, f"record of {table.name} follows", f"records of {table.name} follow")
             raise RecordsError(
-                f"{close} records of {table.name} follow the one before them by less than the step ({layout.step}), "
-                f"or at the same {order}; give the spacing of {order}, or leave step= out"
+                f"{early} the one before by less than the step ({layout.step}), or at the same {order}; give the "
+                f"spacing of {order}, or leave step= out"
             )
 
 
@@ -249,17 +252,20 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
         lacking = sizes.lacking
         if lacking and missing == "error":
             raise RecordsError(
-                f"values are missing in {table.name}: {lacking} records have no {state!r}; fill them in, or say "
+                f"values are missing in {table.name}: {counted(lacking, 'record has', 'records have')} no {state!r}; "
+                "fill them in, or say "
                 'missing="drop" (--missing drop): each is then a gap in its chain, and the pattern of gaps is public'
             )
         if lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
-        found = chains.count({"p": chains.before("s"), "n": nw.col("s")})
-    relations = _relations(found)
+        by_relation = chains.count({"p": chains.before("s"), "n": nw.col("s")})
+    relations = _relations(by_relation)
     chains.check(relations, layout)
     _check_steps(table, relations, layout, sizes)
-    pairs = Counter({(before, now): count for (before, now, relation), count in found.items() if relation == FOLLOWS})
-    states = (False, True) if chains.truth else _ordered({now for _, now, _ in found if now is not None}, state)
+    pairs = Counter(
+        {(before, now): count for (before, now, relation), count in by_relation.items() if relation == FOLLOWS}
+    )
+    states = (False, True) if chains.truth else _ordered({now for _, now, _ in by_relation if now is not None}, state)
     counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
     return Transitions(states, counts, rows - lacking, lacking, sizes.chains, sizes.longest, chains.truth)
 
@@ -325,10 +331,10 @@ def _period(step: object) -> datetime.timedelta:
     return length
 
 
-def _relations(found: Counter[tuple[Any, ...]]) -> Counter[Any]:
+def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     """Return how many records relate in each way to the one before, given counts whose keys end with the relation."""
     relations: Counter[Any] = Counter()
-    for (*_, relation), count in found.items():
+    for (*_, relation), count in counts.items():
         relations[relation] += count
     return relations
 

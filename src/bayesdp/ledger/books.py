@@ -162,7 +162,7 @@ class Books:
     ) -> bool:
         """Tell whether the data set has an account.
 
-        LedgerError if that speaks of another model or description, or if there is none and another account looks like
+        LedgerError if that names another model or description, or if there is none and another account looks like
         it, unless there is a reason to have both.
         """
         account = self.account(dataset)

@@ -24,7 +24,10 @@ e^(−1/scale)), hence less than 2^−60 in a whole answer of at most 2^31 − 1
 then privacy is untouched and only the accuracy is lost."""
 
 _MOST_CELLS = 2**31 - 1
+"""OpenDP takes the length of a vector as a 32-bit integer."""
+
 _NUDGES = 4
+"""The scale is tried as it is and raised three times, as `_least_scale` explains."""
 
 
 @final
@@ -75,8 +78,8 @@ class DiscreteLaplaceMechanism(Noise[int]):
 
         Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
         """
-        found = self._checked(values)
-        return tuple(_measurement(self.scale, self.dimension)(found))
+        checked = self._checked(values)
+        return tuple(_measurement(self.scale, self.dimension)(checked))
 
     def _least_scale(self) -> float:
         """Return the smallest scale at which OpenDP's own map is at most τ.
@@ -101,18 +104,18 @@ class DiscreteLaplaceMechanism(Noise[int]):
 
     def _checked(self, values: Sequence[int]) -> list[int]:
         try:
-            found = list(values)
+            numbers = list(values)
         except TypeError:
             raise InvalidInputError("values must be a list of whole numbers") from None
-        if len(found) != self.dimension:
-            raise InvalidInputError(f"this mechanism takes dimension = {self.dimension} values, not {len(found)}")
-        for index, value in enumerate(found):
+        if len(numbers) != self.dimension:
+            raise InvalidInputError(f"this mechanism takes dimension = {self.dimension} values, not {len(numbers)}")
+        for index, value in enumerate(numbers):
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise InvalidInputError(f"values[{index}] must be a whole number, not of type {type(value).__name__}")
-            found[index] = int(value)
-            if abs(found[index]) > LARGEST_VALUE:
+            numbers[index] = int(value)
+            if abs(numbers[index]) > LARGEST_VALUE:
                 raise InvalidInputError(f"values[{index}] lies outside ±2^62, where noise would overflow 64 bits")
-        return found
+        return numbers
 
 
 def _measurement(scale: float, dimension: int) -> Any:

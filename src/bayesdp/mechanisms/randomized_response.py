@@ -22,6 +22,7 @@ _LARGEST_TAU = 700.0
 """Above it e^(−τ) leaves the normal floats; the flips of τ = 700 are used, which protect more."""
 
 _EXACT = Context(prec=40)
+"""Decimal digits of e^τ: more than twice those of a float, so that rounding down once is safe."""
 
 
 @final

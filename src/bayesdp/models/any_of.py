@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
@@ -43,20 +43,22 @@ class AnyOf(Model):
         for index, model in enumerate(models):
             if not isinstance(model, Model):
                 raise ModelError(f"model {index} of AnyOf is not a model: {brief(model)}")
-        members = tuple(inner for model in models for inner in (model.models if isinstance(model, AnyOf) else (model,)))
+        members = tuple(member for model in models for member in model.members)
         subjects = {member.subject for member in members} | {column}
         subjects.discard(None)
         if len(subjects) > 1:
-            raise ModelError(
-                f"the models of AnyOf speak about different columns: {', '.join(sorted(map(str, subjects)))}"
-            )
+            raise ModelError(f"the models of AnyOf describe different columns: {', '.join(sorted(map(str, subjects)))}")
         records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
+        named = records.pop() if records else "record"
+        protected = dict.fromkeys(replace(member, record=named).protects for member in members)
+        if len(protected) > 1:
+            raise ModelError(f"the models of AnyOf protect different things: {'; '.join(protected)}")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
-        object.__setattr__(self, "record", records.pop() if records else "record")
+        object.__setattr__(self, "record", named)
         super().__post_init__()
 
     @property
@@ -64,10 +66,27 @@ class AnyOf(Model):
         return tuple(self.models)
 
     @property
+    def protects(self) -> str:
+        return replace(self.models[0], record=self.record).protects
+
+    @property
+    def protects_several(self) -> bool:
+        return any(model.protects_several for model in self.models)
+
+    @property
+    def metric(self) -> bool:
+        return any(model.metric for model in self.models)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that any of the models describes."""
         described = (column for model in self.models for column in model.columns)
         return tuple(dict.fromkeys((*super().columns, *described)))
+
+    @property
+    def states(self) -> Values:
+        """The states of any of the models, each once; true is not 1, nor is 1.0."""
+        return tuple({(type(state), state): state for model in self.models for state in model.states}.values())
 
     @property
     def group_size(self) -> int | None:
@@ -80,8 +99,8 @@ class AnyOf(Model):
 
     @property
     def parameters(self) -> str | None:
-        said = [(index, model.parameters) for index, model in enumerate(self.models, start=1)]
-        return "\n\n".join(f"Model {index}:\n{lines}" for index, lines in said if lines is not None) or None
+        numbered = [(index, model.parameters) for index, model in enumerate(self.models, start=1)]
+        return "\n\n".join(f"Model {index}:\n{lines}" for index, lines in numbered if lines is not None) or None
 
     @property
     def estimated(self) -> bool:
@@ -121,7 +140,10 @@ class AnyOf(Model):
         known = [_diagnosis_of(model, self.models) for model in self.models]
         if all(known) or not any(known):
             return None
-        verdicts = ("never diagnosed" if each is None else f"{each.verdict} on {each.table_name}" for each in known)
+        verdicts = (
+            "never diagnosed" if diagnosis is None else f"{diagnosis.verdict} on {diagnosis.table_name}"
+            for diagnosis in known
+        )
         numbered = "; ".join(f"model {number}: {verdict}" for number, verdict in enumerate(verdicts, 1))
         return f"Of the models of which one is assumed to hold, tables say: {numbered}."
 
@@ -155,4 +177,6 @@ class AnyOf(Model):
 
 def _diagnosis_of(model: Model, members: Sequence[Model]) -> Diagnosis | None:
     """Return a model's diagnosis; a copy of it without one is the same model, and was diagnosed with it."""
-    return model.diagnosis or next((each.diagnosis for each in members if each == model and each.diagnosis), None)
+    return model.diagnosis or next(
+        (member.diagnosis for member in members if member == model and member.diagnosis), None
+    )

@@ -295,7 +295,7 @@ def _date(value: object) -> str:
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
-    return tuple(_text(name, each) for each in validation.items(name, value, ModelError))
+    return tuple(_text(name, text) for text in validation.items(name, value, ModelError))
 
 
 def _text(name: str, value: object) -> str:

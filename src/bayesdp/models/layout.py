@@ -86,6 +86,15 @@ class ChainLayout(_Layout):
             step=self.step if step is None and same else step,
         )
 
+    def span(self, records: int) -> str | None:
+        """Return in words how long so many records take, one a step; None if the step is no period of time.
+
+        >>> ChainLayout("time", step="5m").span(12)
+        'an hour'
+        """
+        length = period(self.step) if isinstance(self.step, str) else None
+        return None if length is None else _spelled(records * length)
+
 
 @dataclass(frozen=True)
 class GroupLayout(_Layout):
@@ -173,12 +182,22 @@ def _written(length: datetime.timedelta) -> str:
     return f"{length // unit}{name}"
 
 
+def _spelled(length: datetime.timedelta) -> str:
+    """Write a period as people say it: "an hour", "90 minutes"."""
+    written = re.fullmatch(r"(\d+)(\D+)", _written(length))
+    assert written is not None
+    number, unit = int(written[1]), _UNITS[written[2]]
+    if number == 1:
+        return f"an {unit[:-1]}" if unit == "hours" else f"a {unit[:-1]}"
+    return f"{number} {unit}"
+
+
 def column_names(name: str, value: Any) -> tuple[str, ...]:
     """Return the names of columns, given as one name, several, or None for none; refuses a name twice."""
     listed = hasattr(value, "tolist") and not hasattr(value, "iloc") and not isinstance(value, type)
     given = value.tolist() if listed else () if value is None else value
     names = given if isinstance(given, Sequence) and not isinstance(given, str) else (given,)
-    columns = tuple(column_name(name, each) for each in names)
+    columns = tuple(column_name(name, column) for column in names)
     if len(set(columns)) < len(columns):
         raise ModelError(f"{name} names a column twice: {', '.join(columns)}")
     return columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -15,12 +15,15 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
-from bayesdp.errors import ModelError, QueryError, RecordsError
-from bayesdp.models.base import Model, readonly
+from bayesdp.errors import ModelError
+from bayesdp.models.base import readonly
+from bayesdp.models.chain import CHAIN_OPTIONS, Chain
 from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
-from bayesdp.models.view import TableView
-from bayesdp.queries import Query
+from bayesdp.models.memory import block_log_odds, lifted, nested, probabilities
+from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
 
 if TYPE_CHECKING:
@@ -29,31 +32,41 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkovChain"]
 
-_ROW_SUM = 1e-9
 _AGREEMENT = 0.05
 """Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
 
 _UNDERFLOW = 1e-300
+"""Near the smallest normal float: a probability that was rounded to 0 still agrees with one below this."""
 
 _LARGEST_COUNT = 2.0**53
+"""Up to here every whole number is a float of its own."""
+
 _SMALLEST_WEIGHT = 1e-200
+"""A gamma variable that underflows is taken for this: no probability drawn from the posterior is 0."""
+
 _MOST_SHOWN = 12
+"""The transition probabilities of so many states still fit on a screen, side by side."""
+
 _MOST_COMPARED = 400
-_LARGEST_LOG = 700.0
+"""For the odds ratio every two rows are compared, column by column: with 400 states, 64 million quotients."""
+
 _SMALLEST_SHOWN = 0.0005
+"""From here on four decimals show a digit that is not 0; what is smaller is written with two leading digits."""
 
 
 @dataclass(frozen=True)
-class MarkovChain(Model):
+class MarkovChain(Chain):
     """Records form a Markov chain with the given transition probabilities (several entities: independent chains).
 
-    transition: row x holds the probabilities of the next state after x.
+    transition: row x holds the probabilities of the next state after x; with memory=2 a table [before][now][next], and
+                so on.
     states:     the states' names, in the order of the rows; by default 0, 1, 2, …
     length:     an upper bound on the number of records in one chain; None means any length.
     start:      "stationary" if the chain begins in its stationary law, "any" if that is not assumed.
     state:      the expression that defines the states, if they are not a column as it stands ("steps > 0").
     counts:     the transition counts the probabilities were estimated from, if they were; from_counts builds a chain
                 from them. Probabilities that are not those of the counts, with any smoothing, are refused.
+    memory:     how many records the next one depends on.
     gaps:       whether records are missing inside the chain.
     layout:     the columns of the table it was fitted on.
 
@@ -63,32 +76,25 @@ class MarkovChain(Model):
     """
 
     transition: Matrix
-    states: Values = field(default=(), kw_only=True)
-    length: int | None = field(default=None, kw_only=True)
+    memory: int = field(default=1, kw_only=True)
     start: Literal["stationary", "any"] = field(default="stationary", kw_only=True)
-    state: str | None = field(default=None, kw_only=True)
     counts: Matrix | None = field(default=None, kw_only=True)
-    gaps: bool = field(default=False, kw_only=True)
-    layout: ChainLayout | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "markov"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        *CHAIN_OPTIONS,
+        FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
+        FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "transition", _transition(self.transition))
+        object.__setattr__(self, "memory", validation.natural("memory", self.memory, ModelError))
+        checked = _transition(self.transition) if self.memory == 1 else probabilities(self.transition, self.memory)
+        object.__setattr__(self, "transition", checked)
         object.__setattr__(self, "states", _states(self.states, len(self.transition)))
-        if self.length is not None:
-            object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
         if self.start not in ("stationary", "any"):
             raise ModelError(f'start must be "stationary" or "any", not {brief(self.start)}')
-        if self.state is not None:
-            validation.text("state", self.state, ModelError)
-            if self.column is not None:
-                raise ModelError("give column= or state=, not both: the model speaks about one of them")
-        if not isinstance(self.gaps, bool):
-            raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
-        if self.layout is not None and not isinstance(self.layout, ChainLayout):
-            raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
         if self.counts is not None:
             self._check_counts()
         if self.start == "stationary" and not self.is_irreducible:
@@ -98,9 +104,13 @@ class MarkovChain(Model):
             )
 
     def _check_counts(self) -> None:
-        counts = _counts(self.counts)
+        counts = _counts(self.counts, self.memory)
         if len(counts) != len(self.transition):
             raise ModelError(f"counts must have {len(self.transition)} rows like transition, not {len(counts)}")
+        if self.memory > 1:
+            self._check_remembered(np.array(counts, dtype=np.float64))
+            object.__setattr__(self, "counts", counts)
+            return
         place = _disagreement(np.array(counts, dtype=np.float64), np.array(self.transition))
         if place is not None:
             i, j = place
@@ -111,11 +121,20 @@ class MarkovChain(Model):
             )
         object.__setattr__(self, "counts", counts)
 
+    def _check_remembered(self, counts: NDArray[np.float64]) -> None:
+        rows = (-1, len(self.transition))
+        if _disagreement(counts.reshape(rows), np.array(self.transition).reshape(rows)) is not None:
+            raise ModelError(
+                "counts and transition disagree, and no smoothing of all counts makes up for it; leave the counts out, "
+                "or build the chain from them (from_counts)"
+            )
+
     @classmethod
     def from_counts(
         cls,
         counts: Matrix,
         *,
+        memory: int = 1,
         states: Values = (),
         length: int | None = None,
         start: Literal["stationary", "any"] = "stationary",
@@ -126,30 +145,32 @@ class MarkovChain(Model):
         record: str = "record",
         layout: ChainLayout | None = None,
     ) -> Self:
-        """Estimate the chain from transition counts, which the model keeps.
+        """Estimate the chain from transition counts, which the model keeps; with memory=2 a table [before][now][next].
 
         smoothing is added to every count first; 0 keeps unseen transitions impossible.
 
         >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
         ((0.8, 0.2), (0.75, 0.25))
         """
-        table = _counts(counts)
+        memory = validation.natural("memory", memory, ModelError)
+        table = np.array(_counts(counts, memory), dtype=np.float64)
         smoothing = validation.number("smoothing", smoothing, ModelError)
         if smoothing < 0:
             raise ModelError(f"smoothing must be at least 0, not {smoothing:g}")
         rows = []
-        for i, row in enumerate(table):
+        for i, row in enumerate(table.reshape(-1, len(table)).tolist()):
             smoothed = [count + smoothing for count in row]
             total = math.fsum(smoothed)
             if not 0 < total < math.inf:
-                name = f" ({brief(states[i])})" if i < len(states) else ""
+                name = f" ({brief(states[i])})" if i < len(states) and memory == 1 else ""
                 raise ModelError(
                     f"counts, row {i}{name} is empty: the state was never left, so nothing is known about what follows "
                     "it; leave it out or give smoothing= (--smoothing), which adds that much to every count"
                 )
             rows.append(tuple(count / total for count in smoothed))
         return cls(
-            tuple(rows),
+            tuple(rows) if memory == 1 else np.array(rows).reshape(table.shape).tolist(),
+            memory=memory,
             states=states,
             length=length,
             start=start,
@@ -198,16 +219,18 @@ class MarkovChain(Model):
         """
         layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
         table = upstairs("bayesdp.frames.source").scan(frame)
-        found = upstairs("bayesdp.frames.transitions").transitions(table, column_name("state", state), layout, missing)
+        counted = upstairs("bayesdp.frames.transitions").transitions(
+            table, column_name("state", state), layout, missing
+        )
         chain = cls.from_counts(
-            found.counts,
-            states=found.states,
-            length=found.longest,
+            counted.counts,
+            states=counted.states,
+            length=counted.longest,
             start=start,
             smoothing=smoothing,
-            gaps=found.gaps,
-            column=None if found.condition else state,
-            state=state if found.condition else None,
+            gaps=counted.gaps,
+            column=None if counted.condition else state,
+            state=state if counted.condition else None,
             record=record,
             layout=layout,
         )
@@ -228,24 +251,14 @@ class MarkovChain(Model):
         A model that was fitted knows its columns and what to do with missing values, and only what is given replaces
         them; else name them as in fit.
 
-        Raises ModelError if the columns are not known, FrameError for the table.
+        Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
-        subject = self.subject if state is None else validation.text("state", state, ModelError)
-        if self.subject not in (None, subject):
-            raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
-        if self.layout is not None:
-            layout = self.layout.renamed(order_by, entity, step)
-        else:
-            if subject is None or not order_by:
-                raise ModelError(
-                    "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
-                    "order_by= (--order-by)"
-                )
-            layout = ChainLayout(order_by, entity or (), step)
-        if missing is not None:
-            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
-        placed = replace(self, column=subject, state=None, layout=layout)
-        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(placed, frame)
+        if self.memory > 1:
+            raise ModelError(
+                f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
+            )
+        located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
+        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
@@ -258,53 +271,63 @@ class MarkovChain(Model):
         weights = np.array(self.counts, dtype=np.float64) + 0.5
         while True:
             gammas = np.maximum(generator.standard_gamma(weights), _SMALLEST_WEIGHT)
-            rows = gammas / gammas.sum(axis=1, keepdims=True)
+            rows = gammas / gammas.sum(axis=-1, keepdims=True)
             yield replace(self, transition=rows, counts=None)
-
-    @property
-    def dropped(self) -> bool:
-        return self.layout is not None and self.layout.dropped
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
-        """The transition matrix as a read-only array, rows scaled to sum to one exactly as floats can."""
-        matrix = np.array(self.transition, dtype=np.float64)
-        matrix /= matrix.sum(axis=1, keepdims=True)
-        return readonly(matrix)
+        """The transition matrix as a read-only array, rows scaled to sum to one exactly as floats can.
+
+        Raises ModelError for a chain with memory, which has none: use `table`.
+        """
+        if self.memory > 1:
+            raise ModelError(
+                f"a chain with memory={self.memory} has no transition matrix; what needs one does not apply"
+            )
+        return self.table
+
+    @cached_property
+    def table(self) -> NDArray[np.float64]:
+        """The transition probabilities as a read-only array: an axis for each record remembered, one for the next."""
+        table = np.array(self.transition, dtype=np.float64)
+        table /= table.sum(axis=-1, keepdims=True)
+        return readonly(table)
+
+    @cached_property
+    def _moves(self) -> NDArray[np.float64]:
+        """The transition matrix of the last records together, as many as are remembered."""
+        return self.matrix if self.memory == 1 else lifted(self.table)
 
     @cached_property
     def stationary(self) -> NDArray[np.float64]:
-        """The stationary distribution of an irreducible chain, by elimination without subtraction (GTH).
+        """The stationary distribution of an irreducible chain.
 
-        Raises ModelError for a reducible chain, which may have many.
+        Raises ModelError for a reducible chain, which may have many, and for one with memory.
         """
-        if not self.is_irreducible:
+        if self.memory == 1 and not self.is_irreducible:
             raise ModelError(f"the chain has no unique stationary law on all its states: {self._unreachable()}")
-        work = self.matrix.copy()
-        size = len(work)
-        for last in range(size - 1, 0, -1):
-            work[:last, last] /= work[last, :last].sum()
-            work[:last, :last] += np.outer(work[:last, last], work[last, :last])
-        weights = np.ones(size)
-        for index in range(1, size):
-            weights[index] = weights[:index] @ work[:index, index]
-        return readonly(weights / weights.sum())
+        return readonly(stationary_of(self.matrix))
 
     @property
     def gamma(self) -> float:
-        """The paper's γ: the largest transition probability over the smallest; infinite with a zero."""
+        """The paper's γ: the largest transition probability over the smallest; infinite with a zero.
+
+        Raises ModelError for a chain with memory.
+        """
+        if self.memory > 1:
+            raise ModelError(f"γ is about chains that remember one record, not memory={self.memory}")
         entries = [entry for row in self.transition for entry in row]
         return max(entries) / min(entries) if min(entries) > 0 else math.inf
 
     @cached_property
     def is_irreducible(self) -> bool:
-        """Whether every state can be reached from every other."""
+        """Whether every state can be reached from every other; with memory, the last records can become any others."""
         return bool(self._reachable.all())
 
     @cached_property
     def is_primitive(self) -> bool:
         """Whether some power of the transition matrix is positive throughout (irreducible and not periodic)."""
-        pattern = self.matrix > 0
+        pattern = self._moves > 0
         size = len(pattern)
         exponent = 1
         while exponent < size * size - 2 * size + 2:
@@ -314,14 +337,20 @@ class MarkovChain(Model):
 
     @cached_property
     def _reachable(self) -> NDArray[np.bool_]:
-        pattern = (self.matrix > 0) | np.eye(len(self.transition), dtype=bool)
-        for _ in range(len(self.transition).bit_length()):
+        pattern = (self._moves > 0) | np.eye(len(self._moves), dtype=bool)
+        for _ in range(len(pattern).bit_length()):
             pattern = _boolean_product(pattern, pattern)
         return pattern
 
     def _unreachable(self) -> str:
         source, target = np.argwhere(~self._reachable)[0]
-        return f"there is no way from state {self.states[source]!r} to state {self.states[target]!r}"
+        if self.memory == 1:
+            return f"there is no way from state {self.states[source]!r} to state {self.states[target]!r}"
+        return f"the last records cannot turn from {self._remembered(source)} into {self._remembered(target)}"
+
+    def _remembered(self, index: int) -> str:
+        """Return the states that are remembered in one row of the table, the oldest first."""
+        return ", ".join(str(self.states[int(each)]) for each in np.unravel_index(index, self.table.shape[:-1]))
 
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).
@@ -341,19 +370,12 @@ class MarkovChain(Model):
             start=self.start,
             state=self.state,
             gaps=self.gaps,
+            unit=self.unit,
             column=self.column,
             record=self.record,
             layout=self.layout,
             diagnosis=self.diagnosis,
         )
-
-    @property
-    def subject(self) -> str | None:
-        return self.column if self.column is not None else self.state
-
-    @property
-    def group_size(self) -> int | None:
-        return self.length
 
     @property
     def estimated(self) -> bool:
@@ -364,117 +386,88 @@ class MarkovChain(Model):
         size = len(self.transition)
         return (
             f"the records follow a {'stationary ' if self.start == 'stationary' else ''}Markov chain with "
-            f"{size} state{'s' if size > 1 else ''} and the given transition probabilities, "
-            + ("of any length" if self.length is None else f"at most {self.length} records long")
+            f"{size} state{'s' if size > 1 else ''}"
+            + (f", a memory of {self.memory} records" if self.memory > 1 else "")
+            + " and the given transition probabilities, "
+            + self.extent
             + (" from an unknown start" if self.start == "any" else "")
-            + self._entities
+            + self.entities
         )
 
-    @property
-    def _entities(self) -> str:
-        """That there are several chains, if there are, as the end of the assumption."""
-        if self.layout is None or not self.layout.entity:
-            return ""
-        return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+    @cached_property
+    def log_odds(self) -> float:
+        """ln of the largest odds ratio of neighbouring records, rounded up; infinite if some states cannot follow some.
+
+        With memory k, that of neighbouring blocks of k records.
+
+        >>> round(MarkovChain([[0.9, 0.1], [0.4, 0.6]]).log_odds, 6)
+        2.60269
+        """
+        return log_odds_ratio(self.transition) if self.memory == 1 else block_log_odds(self.table)
 
     @property
     def parameters(self) -> str:
         """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
-        if len(self.states) <= _MOST_SHOWN:
-            said = self._probabilities([""] * len(self.states))
+        rows = self.table[..., 0].size
+        if rows <= _MOST_SHOWN:
+            text = self._probabilities([""] * rows)
         else:
-            possible = self.matrix[self.matrix > 0]
-            said = (
+            possible = self.table[self.table > 0]
+            text = (
                 f"Transition probabilities between {len(self.states)} states: from {shown_below(possible.min(), 4)} to "
-                f"{shown_above(possible.max(), 4)}; {self.matrix.size - possible.size} of {self.matrix.size} are 0."
+                f"{shown_above(possible.max(), 4)}; {self.table.size - possible.size} of {self.table.size} are 0."
             )
-        return said if len(self.states) > _MOST_COMPARED else f"{said}\n{self._odds}"
+        return text if rows > _MOST_COMPARED else f"{text}\n{self._odds}"
 
     @property
     def _odds(self) -> str:
         """How strongly neighbours are tied: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
-        possible = self.matrix > 0
-        logs = np.log(self.matrix[:, possible[0]]) if (possible == possible[0]).all() else None
-        largest = math.inf if logs is None else max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
-        if largest > _LARGEST_LOG:
+        odds = odds_above([self.log_odds])
+        tied = "records" if self.memory == 1 else f"blocks of {self.memory} records"
+        if math.isinf(odds):
             return (
-                "Odds ratio of neighbouring records: without limit; some states can follow one state but not another."
+                f"Odds ratio of neighbouring {tied}: without limit; some states can follow one state but not another."
             )
-        return f"Odds ratio of neighbouring records: at most {shown_above(math.exp(largest), 4)}."
+        return f"Odds ratio of neighbouring {tied}: at most {shown_above(odds, 4)}."
 
     def summary(self) -> str:
         """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""
-        said = super().summary() + (" Some records in between are missing." if self.gaps else "")
-        if len(self.states) > _MOST_SHOWN:
-            return said
-        counts: Matrix = self.counts or [[]] * len(self.states)
+        summary = super().summary()
+        rows = self.table[..., 0].size
+        if rows > _MOST_SHOWN:
+            return summary
+        counts: Matrix = [[]] * rows
+        if self.counts is not None:
+            counts = np.array(self.counts).reshape(rows, -1).tolist()
         seen = ["of " + " + ".join(map(str, row)) if row else "" for row in counts]
-        return f"{said}\n\n{self._probabilities(seen)}"
+        return f"{summary}\n\n{self._probabilities(seen)}"
 
     def _probabilities(self, notes: Sequence[str]) -> str:
         """Return the transition probabilities as a table, with a note on each row."""
         header = [f"{self.subject or 'state'}, then:", *map(str, self.states), ""]
         rows = [
-            [str(state), *map(_shown, row), note]
-            for state, row, note in zip(self.states, self.transition, notes, strict=True)
+            [self._remembered(index), *map(_shown, row), note]
+            for index, (row, note) in enumerate(zip(self._flat, notes, strict=True))
         ]
         return table(header, rows)
 
-    def check_query(self, query: Query) -> None:
-        """Refuse another column, and values that are not states of the chain."""
-        super().check_query(query)
-        for value in query.values:
-            if value not in self.states:
-                known = ", ".join(map(brief, self.states[:8])) + (", …" if len(self.states) > 8 else "")
-                raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}")
-
-    def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the chain as it holds on a table: with gaps, unless the table shows that there are none.
-
-        That shows only if the model has an order and a step, and every record of the table follows the one before it
-        by that step. Refuses other states, a longer chain, ties, and records closer than the step.
-        """
-        asked = self.subject if self.subject is not None else subject
-        if asked is None:
-            return replace(self, gaps=True)
-        chains = table.chains(asked, self.states, self.layout)
-        if self.length is not None and chains.longest > self.length:
-            raise RecordsError(
-                f"{table.name} has a chain of {chains.longest} records, but the model speaks of at most {self.length}; "
-                "fit it again, or say how entities are told apart"
-            )
-        return replace(self, gaps=self.gaps or not chains.unbroken)
-
     @property
-    def unchecked(self) -> str | None:
-        if self.layout is not None:
-            return None
-        return (
-            "In which order records follow one another was not checked on the table, and all of it was taken for one "
-            "chain: the model does not name the columns."
-        )
+    def _flat(self) -> list[list[float]]:
+        """The rows of the table, whatever is remembered."""
+        return [list(map(float, row)) for row in np.array(self.transition).reshape(-1, len(self.states))]
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
             "states": list(self.states),
-            "transition": [list(row) for row in self.transition],
+            "transition": _lists(self.transition),
             "length": self.length,
             "start": self.start,
         }
-        if self.state is not None:
-            content["state"] = self.state
+        if self.memory > 1:
+            content["memory"] = self.memory
         if self.counts is not None:
-            content["counts"] = [list(row) for row in self.counts]
-        if self.gaps:
-            content["gaps"] = True
-        if self.layout is not None:
-            content["layout"] = self.layout.to_dict()
-        return content
-
-    @classmethod
-    def _read(cls, entries: Mapping[str, Any]) -> Self:
-        layout = entries.get("layout")
-        return cls(**entries) if layout is None else cls(**{**entries, "layout": ChainLayout.from_dict(layout)})
+            content["counts"] = _lists(self.counts)
+        return content | super()._content()
 
     @classmethod
     def _required(cls) -> frozenset[str]:
@@ -486,7 +479,22 @@ def _shown(probability: float) -> str:
     return f"{probability:.2g}" if probability < _SMALLEST_SHOWN else f"{probability:.4f}"
 
 
-def _counts(value: object) -> tuple[tuple[int, ...], ...]:
+def _lists(table: Any) -> list[Any]:
+    """Return a nested table as JSON has it."""
+    return [_lists(entry) if isinstance(entry, tuple) else entry for entry in table]
+
+
+def _tuples(table: Any) -> tuple[Any, ...]:
+    """Return nested lists as nested tuples."""
+    return tuple(_tuples(entry) if isinstance(entry, list) else entry for entry in table)
+
+
+def _counts(value: object, memory: int = 1) -> tuple[Any, ...]:
+    if memory > 1:
+        remembered = np.array(nested("counts", value, memory))
+        if not ((remembered >= 0) & (remembered <= _LARGEST_COUNT) & (remembered == np.floor(remembered))).all():
+            raise ModelError("counts must be whole numbers from 0 to 2^53")
+        return _tuples(remembered.astype(np.int64).tolist())
     table = validation.square("counts", value, ModelError)
     for i, row in enumerate(table):
         for j, count in enumerate(row):
@@ -501,7 +509,7 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
     The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take its rounding, bounds s
     from above or from below, and some s must satisfy all. A row without counts is uniform, whatever s is.
     """
-    size, totals = len(counts), counts.sum(axis=1, keepdims=True)
+    size, totals = counts.shape[1], counts.sum(axis=1, keepdims=True)
     most, least = (1 + _AGREEMENT) * transition + _UNDERFLOW, (1 - _AGREEMENT) * transition - _UNDERFLOW
     lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
     for slope, room in (
@@ -523,23 +531,16 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:
     table = validation.square("transition", value, ModelError)
-    for i, row in enumerate(table):
-        for j, entry in enumerate(row):
-            if not 0 <= entry <= 1:
-                raise ModelError(f"transition, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
-        total = math.fsum(row)
-        if abs(total - 1) > _ROW_SUM:
-            raise ModelError(f"transition, row {i} must sum to 1, but sums to {total:.12g}")
+    validation.check_probabilities("transition", table, ModelError)
     return table
 
 
-def _states(value: object, size: int) -> tuple[Scalar, ...]:
-    states = validation.distinct("states", value, ModelError)
+def _states(states: Values, size: int) -> tuple[Scalar, ...]:
     if not states:
         return tuple(range(size))
     if len(states) != size:
         raise ModelError(f"states must name the {size} rows of transition, but names {len(states)}")
-    return states
+    return tuple(states)
 
 
 def _boolean_product(left: NDArray[np.bool_], right: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -20,13 +20,28 @@ if TYPE_CHECKING:
 __all__ = ["AnovaMoments", "Moments", "checked_covariance", "read_moments"]
 
 _SYMMETRY = 1e-12
+"""Correlations of (i, j) and (j, i) that are closer than this differ by rounding only."""
+
 _CONDITION = 1e-12
+"""The smallest eigenvalue of a correlation matrix, for each of its rows: below it rounding decides the sign."""
+
 _LARGEST_GROUP = 2000
+"""A covariance of 2000 rows takes 32 MB; so many records are hardly one group any more."""
+
 _CORRELATIONS = 20_000
+"""At so many correlations the posterior is evaluated, at most 1/10,000 apart."""
+
 _INSIDE = 0.999
+"""A draw stays inside its cell of that grid by this share, so that none is at the ends, where no covariance is."""
+
 _ROUNDING = 1e-9
+"""What is written with ten digits agrees with what was computed."""
+
 _ULP = 2.0**-48
+"""What rounding may take from a difference of means: 16 units in the last place of the largest."""
+
 _SMALLEST = 1e-300
+"""Near the smallest normal float: below it, relative errors mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +160,13 @@ class AnovaMoments:
             between += size * (squares + groups * (mean - centre) ** 2) / (self.groups - 1)
             slack += size * groups * (2 * abs(mean - centre) + ulp) * ulp / (self.groups - 1)
         typical = (self.records - Fraction(sum(m * m * g for m, g, _, _ in rows), self.records)) / (self.groups - 1)
-        for name, found, off in (
+        for name, expected, off in (
             ("mean", centre, Fraction(_ROUNDING) * largest + Fraction(_SMALLEST)),
             ("between", between, slack + Fraction(_ROUNDING) * between),
             ("size", typical, Fraction(_ROUNDING) * typical),
         ):
-            if abs(Fraction(getattr(self, name)) - found) > off:
-                by_sizes = float(min(found, Fraction(sys.float_info.max)))
+            if abs(Fraction(getattr(self, name)) - expected) > off:
+                by_sizes = float(min(expected, Fraction(sys.float_info.max)))
                 raise ModelError(f"the moments disagree: {name} is {getattr(self, name):g}, but {by_sizes:g} by sizes")
 
     @property
@@ -267,7 +282,7 @@ def _well_within(correlations: NDArray[np.float64], least: float) -> bool:
 
 
 def _checked_sizes(value: object, groups: int, records: int, largest: int) -> tuple[tuple[int, int, float, float], ...]:
-    found = []
+    rows = []
     for index, row in enumerate(validation.items("sizes", value, ModelError)):
         entries = validation.items(f"sizes[{index}]", row, ModelError)
         if len(entries) != 4:
@@ -276,16 +291,16 @@ def _checked_sizes(value: object, groups: int, records: int, largest: int) -> tu
         mean, squares = (validation.number(f"sizes[{index}]", entry, ModelError) for entry in entries[2:])
         if squares < 0:
             raise ModelError(f"sizes[{index}] ends with a sum of squares, at least 0, not {squares:g}")
-        found.append((size, number, mean, squares))
+        rows.append((size, number, mean, squares))
     if (
-        sum(number for _, number, _, _ in found) != groups
-        or sum(size * number for size, number, _, _ in found) != records
-        or max((size for size, _, _, _ in found), default=0) != largest
+        sum(number for _, number, _, _ in rows) != groups
+        or sum(size * number for size, number, _, _ in rows) != records
+        or max((size for size, _, _, _ in rows), default=0) != largest
     ):
         raise ModelError(
             f"sizes must add up to {groups} groups and {records} records, the largest group having {largest}"
         )
-    return tuple(found)
+    return tuple(rows)
 
 
 def _components(between: float, within: float, size: float) -> tuple[float, float]:

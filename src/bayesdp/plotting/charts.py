@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bayesdp.experiments.paper import FIGURES
-from bayesdp.plotting.palette import colour_of
+from bayesdp.plotting.palette import PLAIN, colour_of
 
-__all__ = ["Chart", "Line", "Panel", "line"]
+__all__ = ["Chart", "Line", "Panel", "Points", "Style", "coinciding", "line"]
 
 Points = tuple[tuple[float, float], ...]
-Style = Literal["-", "--", ":", "o", "ring", "area"]
+Style = Literal["-", "--", "-.", ":", "o", "ring", "area"]
+
+_SAME = 1e-3
+"""Lines that differ by less than this share of their height cannot be told apart in a picture."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line, or the markers on it. An empty label is not written; `name` is what the CSV calls it."""
+    """One line, or the markers on it. An empty label is not written; `name` is what the CSV calls it.
+
+    A line of a single point is drawn as a marker.
+    """
 
     name: str
     points: Points
@@ -61,20 +67,15 @@ class Chart:
     span: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
 
-    @property
-    def title(self) -> str:
-        """What the paper calls the figure."""
-        return FIGURES.get(self.name, self.name)
-
     def csv(self) -> str:
         """Return every number drawn, one point a line, floats so that they read back as the same float."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["panel", "series", "kind", self.x, self.y])
         for panel in self.panels:
-            for each in panel.lines:
-                kind = "markers" if each.style in ("o", "ring") else "line"
-                writer.writerows([panel.title, each.name, kind, x, y] for x, y in each.points)
+            for drawn in panel.lines:
+                kind = "markers" if drawn.style in ("o", "ring") else "line"
+                writer.writerows([panel.title, drawn.name, kind, x, y] for x, y in drawn.points)
         return out.getvalue()
 
 
@@ -86,5 +87,27 @@ def line(
     >>> line("plain-dp", ((1.0, 3.0),)).style
     '--'
     """
-    usual: Style = "--" if mechanism == "plain-dp" else ":" if mechanism == "chakrabarti-2022" else "-"
+    usual: Style = "--" if mechanism == PLAIN else ":" if mechanism == "chakrabarti-2022" else "-"
     return Line(mechanism, points, colour or colour_of(mechanism), style or usual, label)
+
+
+def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
+    """Return the names of curves in order, those that cannot be told apart together.
+
+    >>> coinciding({"general": ((1.0, 3.0),), "markov-paper": (), "yang-2015": ((1.0, 3.0),)})
+    [['general', 'yang-2015'], ['markov-paper']]
+    """
+    groups: list[list[str]] = []
+    for name, points in curves.items():
+        group = next((group for group in groups if _alike(curves[group[0]], points)), None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return groups
+
+
+def _alike(first: Points, second: Points) -> bool:
+    return [x for x, _ in first] == [x for x, _ in second] and all(
+        abs(one - other) <= _SAME * abs(one) for (_, one), (_, other) in zip(first, second, strict=True)
+    )

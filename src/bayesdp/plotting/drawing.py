@@ -1,16 +1,25 @@
-"""Charts as pictures, drawn with Matplotlib: named where they end, never one name on another."""
+"""Charts as pictures, drawn with Matplotlib: lines are named where they end, and no name lies on another."""
 
 from __future__ import annotations
 
 import io
 import math
 import textwrap
+from pathlib import Path
 from typing import Any
 
-from bayesdp.errors import MissingDependencyError
+from bayesdp._support.validation import brief
+from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.plotting.charts import Chart, Line, Panel
 
-__all__ = ["draw"]
+__all__ = ["draw", "save"]
+
+_UNDATED: dict[str, dict[str, None]] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""The formats, each with the entries that would make two pictures of one chart differ."""
 
 _WIDTH = 7.4
 _NAMES = 1.95
@@ -19,70 +28,109 @@ _NAMES = 1.95
 _APART = 0.155
 """Inches between the middles of two names of one row of text."""
 
-_FEW_DECADES = 3.2
-_MOST_TICKS = 12
-"""Fewer powers of ten than the first are marked between them, too."""
+_LONGEST_NAME = 26
+"""Characters of a name that fit into one row at the right."""
+
+_WORDS_WIDE, _SOURCE_WIDE, _MOST_ROWS = 88, 112, 3
+"""Characters in a row of the sentence and of the source above a chart, and how many rows either may take."""
+
+_ONE_DECADE, _FEW_DECADES, _MOST_TICKS = 0.8, 3.2, 12
+"""Powers of ten: a logarithmic axis shorter than the first is marked as if it were linear, one shorter than the second
+at 1, 2 and 5 times the powers of ten."""
 
 _SMALL = 8.5
 """Points: the size of names."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-_SETTINGS: Any = {"font.size": 9, "svg.hashsalt": "bayesdp", "path.simplify": True}
+_SETTINGS: dict[str, Any] = {
+    "font.size": 9,
+    "svg.hashsalt": "bayesdp",
+    "path.simplify": True,
+    "text.parse_math": False,  # names and descriptions come from users: a $ in them is a dollar
+}
 
 
-def draw(chart: Chart) -> tuple[bytes, bytes]:
-    """Return a chart as SVG and as PNG, the same bytes for the same chart.
+def save(chart: Chart, path: str | Path) -> Path:
+    """Write a chart as a picture, in the format that the name ends in, and return the path.
+
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
+    that cannot be written to.
+    """
+    if not isinstance(path, str | Path):
+        raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
+    target = Path(path)
+    ending = target.suffix.lower().removeprefix(".")
+    if ending not in _UNDATED:
+        raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
+    (picture,) = draw(chart, ending)
+    try:
+        target.write_bytes(picture)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
+    return target
+
+
+def draw(chart: Chart, *formats: str) -> tuple[bytes, ...]:
+    """Return a chart as a picture in each of the formats ("svg", "png", "pdf"), the same bytes for the same chart.
 
     Raises MissingDependencyError without Matplotlib.
     """
     try:
-        from matplotlib import rc_context
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from matplotlib import style
     except ImportError:
         raise MissingDependencyError(
-            'figures need Matplotlib, which is not installed; install it with: pip install "bayesdp[plot]"'
+            'pictures need Matplotlib, which is not installed; install it with: pip install "bayesdp[plot]"'
         ) from None
-    with rc_context(_SETTINGS):
-        rows = math.ceil(len(chart.panels) / chart.columns)
-        title = textwrap.fill(chart.says, 88, break_on_hyphens=False)
-        top = 0.62 + 0.19 * title.count("\n") + (0.22 if any(each.labels == "above" for each in chart.panels) else 0)
-        height = top + 0.5 + rows * (3.1 if rows == 1 else 2.35)
-        figure = Figure(figsize=(_WIDTH, height))
-        FigureCanvasAgg(figure)
-        right = _NAMES if any(panel.labels == "right" for panel in chart.panels) else 0.2
-        figure.subplots_adjust(
-            left=0.85 / _WIDTH,
-            right=1 - right / _WIDTH,
-            bottom=0.5 / height,
-            top=1 - (top + (0.2 if chart.panels[0].title else 0)) / height,
-            wspace=0.12,
-            hspace=0.32,
-        )
-        grid = figure.subplots(rows, chart.columns, sharey=True, squeeze=False)
-        figure.text(0.1 / _WIDTH, 1 - 0.1 / height, title, va="top", fontsize=10, fontweight="bold")
-        figure.text(
-            0.1 / _WIDTH,
-            1 - (0.36 + 0.19 * title.count("\n")) / height,
-            chart.source,
-            va="top",
-            fontsize=8,
-            color="#555555",
-        )
-        figure.supxlabel(chart.x, fontsize=9, y=0.08 / height, x=(0.85 + _WIDTH - right) / 2 / _WIDTH)
-        figure.supylabel(chart.y, fontsize=9, x=0.08 / _WIDTH, y=(0.5 + height - top) / 2 / height)
-        for index, panel in enumerate(chart.panels):
-            axes = grid[index // chart.columns][index % chart.columns]
-            _panel(axes, chart, panel)
-        svg, png = io.BytesIO(), io.BytesIO()
-        figure.savefig(svg, format="svg", metadata={"Date": None})
-        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
-    return svg.getvalue(), png.getvalue()
+    with style.context(["default", _SETTINGS]):
+        figure = _figure(chart)
+        pictures = []
+        for kind in formats:
+            written = io.BytesIO()
+            figure.savefig(written, format=kind, dpi=150, metadata=_UNDATED[kind])
+            pictures.append(written.getvalue())
+    return tuple(pictures)
+
+
+def _figure(chart: Chart) -> Any:
+    """Return a chart as a Matplotlib figure: the sentence and the source above, the panels in a grid below them."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = math.ceil(len(chart.panels) / chart.columns)
+    title, source = _rows(chart.says, _WORDS_WIDE), _rows(chart.source, _SOURCE_WIDE)
+    raised = any(panel.labels == "above" for panel in chart.panels)
+    under_title = 0.36 + 0.19 * title.count("\n")
+    top = under_title + 0.26 + 0.14 * source.count("\n") + (0.22 if raised else 0)
+    height = top + 0.5 + rows * (3.1 if rows == 1 else 2.35)
+    figure = Figure(figsize=(_WIDTH, height))
+    FigureCanvasAgg(figure)
+    right = _NAMES if any(panel.labels == "right" for panel in chart.panels) else 0.2
+    figure.subplots_adjust(
+        left=0.85 / _WIDTH,
+        right=1 - right / _WIDTH,
+        bottom=0.5 / height,
+        top=1 - (top + (0.2 if chart.panels[0].title else 0)) / height,
+        wspace=0.12,
+        hspace=0.32,
+    )
+    grid = figure.subplots(rows, chart.columns, sharey=True, squeeze=False)
+    figure.text(0.1 / _WIDTH, 1 - 0.1 / height, title, va="top", fontsize=10, fontweight="bold")
+    figure.text(0.1 / _WIDTH, 1 - under_title / height, source, va="top", fontsize=8, color="#555555")
+    figure.supxlabel(chart.x, fontsize=9, y=0.08 / height, x=(0.85 + _WIDTH - right) / 2 / _WIDTH)
+    figure.supylabel(chart.y, fontsize=9, x=0.08 / _WIDTH, y=(0.5 + height - top) / 2 / height)
+    for index, panel in enumerate(chart.panels):
+        _panel(grid[index // chart.columns][index % chart.columns], chart, panel)
+    return figure
+
+
+def _rows(text: str, width: int) -> str:
+    """Return a text in rows of at most `width` characters, cut off where it would take too many."""
+    return textwrap.fill(text, width, break_on_hyphens=False, max_lines=_MOST_ROWS, placeholder=" …")
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, NullLocator
 
     for scale in chart.log:
         (axes.set_xscale if scale == "x" else axes.set_yscale)("log")
@@ -100,8 +148,8 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
     for axis, scale in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         if scale in chart.log or (scale == "x" and chart.ticks):
             axis.set_minor_locator(NullLocator())
-            if scale == "y" and _few_decades(axes):
-                axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=_MOST_TICKS))
+            if not (scale == "x" and chart.ticks):
+                _mark(axis)
             axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
     if panel.labels == "right":
         _name_right(axes, panel)
@@ -109,10 +157,16 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
         _name_above(axes, panel)
 
 
-def _few_decades(axes: Any) -> bool:
-    """Whether powers of ten alone would be too few ticks on the vertical axis."""
-    low, high = axes.get_ylim()
-    return bool(axes.get_yscale() == "log" and math.log10(high / low) < _FEW_DECADES)
+def _mark(axis: Any) -> None:
+    """Choose the ticks of a logarithmic axis; the powers of ten alone would be too few on a short one."""
+    from matplotlib.ticker import LogLocator, MaxNLocator
+
+    low, high = axis.get_view_interval()
+    decades = math.log10(high / low)
+    if decades < _ONE_DECADE:
+        axis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+    elif decades < _FEW_DECADES:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=_MOST_TICKS))
 
 
 def _tick(value: float) -> str:
@@ -138,7 +192,14 @@ def _line(axes: Any, line: Line) -> None:
     else:
         style = "-" if line.style == "area" else line.style
         axes.plot(
-            xs, ys, style, linewidth=1.9 if style == ":" else 1.5, color=line.colour, zorder=1.9 if style == "--" else 2
+            xs,
+            ys,
+            linestyle=style,
+            linewidth=1.9 if style == ":" else 1.5,
+            marker="o" if len(xs) == 1 else None,
+            markersize=3.2,
+            color=line.colour,
+            zorder=1.9 if style == "--" else 2,
         )
     if line.style == "area":
         right = axes.get_xlim()[1]
@@ -150,25 +211,25 @@ def _name_right(axes: Any, panel: Panel) -> None:
     low, high = axes.get_ylim()
     inches = axes.get_position().height * axes.figure.get_figheight()
     named = sorted(
-        ((_height(axes, _end(each, low, high)[1]), each) for each in panel.lines if each.label and each.points),
+        ((_height(axes, _end(line, low, high)[1]), line) for line in panel.lines if line.label and line.points),
         key=lambda pair: pair[0],
     )
-    sizes = [_APART * (each.label.count("\n") + 1) / inches for _, each in named]
-    places = _spread([height for height, _ in named], sizes)
-    for place, (_, each) in zip(places, named, strict=True):
+    names = [_narrow(line.label) for _, line in named]
+    places = _spread([height for height, _ in named], [_APART * (name.count("\n") + 1) / inches for name in names])
+    for name, place, (_, line) in zip(names, places, named, strict=True):
         axes.annotate(
-            each.label,
-            _end(each, low, high),
+            name,
+            _end(line, low, high),
             xytext=(1.04, place),
             textcoords="axes fraction",
             va="center",
             fontsize=_SMALL,
             linespacing=1.0,
-            color=each.colour,
+            color=line.colour,
             annotation_clip=False,
             arrowprops={
                 "arrowstyle": "-",
-                "color": each.colour,
+                "color": line.colour,
                 "linewidth": 0.5,
                 "shrinkA": 0,
                 "shrinkB": 2,
@@ -177,23 +238,32 @@ def _name_right(axes: Any, panel: Panel) -> None:
         )
 
 
+def _narrow(name: str) -> str:
+    """Return a name in rows that fit beside the axes.
+
+    >>> _narrow("randomized-response, no guarantee").splitlines()
+    ['randomized-response, no', 'guarantee']
+    """
+    return "\n".join(textwrap.fill(row, _LONGEST_NAME) for row in name.splitlines())
+
+
 def _name_above(axes: Any, panel: Panel) -> None:
     """Write every name above the end of its line, higher where another is in the way; that of a dashed one below it."""
     taken: list[tuple[float, float, float]] = []
-    for each in sorted((each for each in panel.lines if each.label and each.points), key=lambda each: each.points[-1]):
-        written: Any = {"fontsize": _SMALL, "color": each.colour, "textcoords": "offset points"}
-        if each.style == "--":
-            axes.annotate(each.label, each.points[-1], xytext=(0, -3), ha="right", va="top", **written)
+    for line in sorted((line for line in panel.lines if line.label and line.points), key=lambda line: line.points[-1]):
+        written: Any = {"fontsize": _SMALL, "color": line.colour, "textcoords": "offset points"}
+        if line.style == "--":
+            axes.annotate(line.label, line.points[-1], xytext=(0, -3), ha="right", va="top", **written)
             continue
-        x, y = axes.transData.transform(each.points[-1]) * 72 / axes.figure.dpi
-        half = 0.33 * _SMALL * len(each.label)
+        x, y = axes.transData.transform(line.points[-1]) * 72 / axes.figure.dpi
+        half = 0.33 * _SMALL * len(line.label)
         rise = 4.0
         while any(abs(x - at) < half + other and abs(y + rise - height) < _SMALL for at, other, height in taken):
             rise += 1
         taken.append((x, half, y + rise))
         axes.annotate(
-            each.label,
-            each.points[-1],
+            line.label,
+            line.points[-1],
             xytext=(0, rise),
             ha="center",
             annotation_clip=False,
@@ -214,19 +284,21 @@ def _height(axes: Any, value: float) -> float:
 
 
 def _spread(heights: list[float], sizes: list[float]) -> list[float]:
-    """Return places for names of given sizes, ascending from 0, as near to `heights` as can be without overlap.
+    """Return places for names of given sizes, between 0 and 1, as near to `heights` as can be without overlap.
 
-    >>> _spread([0.5, 0.5], [0.1, 0.1])
-    [0.45, 0.55]
+    heights: ascending. Names that need more room than there is start at 0 and pass 1.
+
+    >>> _spread([0.5, 0.5], [0.1, 0.1]), _spread([1.0, 1.0], [0.1, 0.1])
+    ([0.45, 0.55], [0.85, 0.95])
     """
     blocks: list[tuple[float, float, list[float]]] = []
     for height, size in zip(heights, sizes, strict=True):
-        middle, total, members = max(height, size / 2), size, [size]
+        middle, total, members = _inside(height, size), size, [size]
         while blocks and blocks[-1][0] + blocks[-1][1] / 2 > middle - total / 2:
             other, extent, others = blocks.pop()
             middle = (other * extent + middle * total) / (extent + total)
             total, members = extent + total, others + members
-            middle = max(middle, total / 2)
+            middle = _inside(middle, total)
         blocks.append((middle, total, members))
     places = []
     for middle, total, members in blocks:
@@ -235,3 +307,8 @@ def _spread(heights: list[float], sizes: list[float]) -> list[float]:
             places.append(round(bottom + size / 2, 6))
             bottom += size
     return places
+
+
+def _inside(middle: float, extent: float) -> float:
+    """Return the middle of a block, moved so that it neither passes the top, 1, nor starts below 0."""
+    return max(min(middle, 1 - extent / 2), extent / 2)

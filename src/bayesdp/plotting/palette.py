@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["COLOURS", "PALETTE", "colour_of"]
+__all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 _BLACK, _GREY = "#000000", "#767676"
@@ -12,8 +12,11 @@ _BLACK, _GREY = "#000000", "#767676"
 PALETTE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY)
 """In the order in which lines without a name of their own are drawn."""
 
+PLAIN = "plain-dp"
+"""The name of differential privacy as if no two records were correlated."""
+
 COLOURS: Mapping[str, str] = {
-    "plain-dp": _GREY,
+    PLAIN: _GREY,
     "general": _BLACK,
     "independent": _SKY,
     "markov-paper": _VERMILLION,

@@ -6,6 +6,7 @@ from bayesdp.queries.count import Count
 from bayesdp.queries.sum import Sum
 from bayesdp.queries.mean import Mean
 from bayesdp.queries.histogram import Histogram
+from bayesdp.queries.proportion import Proportion
 from bayesdp.queries.averaged import Averaged
 from bayesdp.queries.clipped import Clipped
 from bayesdp.queries.counting import Counting
@@ -18,6 +19,7 @@ __all__ = [
     "Counting",
     "Histogram",
     "Mean",
+    "Proportion",
     "Query",
     "Sum",
     "Value",

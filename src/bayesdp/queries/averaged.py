@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
+from bayesdp._support.words import counted
 from bayesdp.errors import QueryError, RecordsError
 from bayesdp.queries.query import Query
 from bayesdp.rounding import float_above
@@ -53,7 +54,8 @@ class Averaged(Query):
             raise RecordsError(f"the {self.kind} is over no records at all; nothing can be said about it")
         if self.size not in (None, records):
             raise RecordsError(
-                f"the {self.kind} is over {records} records, but size = {self.size} was given; leave size= out"
+                f"the {self.kind} is over {counted(records, 'record')}, but size = {self.size} was given; leave size= "
+                "out"
             )
         size: dict[str, Any] = {"size": records}
         return replace(self, **size)

@@ -33,8 +33,8 @@ class Count(Counting):
         super().__post_init__()
         if (self.equals is None) == (self.isin is None):
             raise QueryError(
-                "a count needs what to count: give either equals=value or isin=[value, ...], "
-                'for example Count("active", equals=True)'
+                f"a {self.kind} needs what to count: give either equals=value or isin=[value, ...], "
+                f'for example {type(self).__name__}("active", equals=True)'
             )
         if self.equals is not None:
             object.__setattr__(self, "equals", validation.scalar("equals", self.equals, QueryError))

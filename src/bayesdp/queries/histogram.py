@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bayesdp._support.validation import Scalar, Values
+from bayesdp._support.words import counted
 from bayesdp.queries.counting import Counting, named_once
 
 __all__ = ["Histogram"]
@@ -40,4 +41,4 @@ class Histogram(Counting):
 
     @property
     def description(self) -> str:
-        return self._about(f"the histogram of {self.column or 'the state'} over {self.dimension} cells")
+        return self._about(f"the histogram of {self.column or 'the state'} over {counted(self.dimension, 'cell')}")

@@ -34,7 +34,7 @@ Value = int | float | tuple[int, ...] | tuple[float, ...]
 class Query(Document):
     """A question about one column, perhaps only about the records that pass a filter.
 
-    column:        the column or state expression asked about; None stands for "whatever the model speaks about".
+    column:        the column or state expression asked about; None stands for "whatever the model describes".
     where:         a filter expression; None asks about every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
                    filter counts as private: it may depend on the very value that is protected.
@@ -61,6 +61,10 @@ class Query(Document):
 
     averaged: ClassVar[bool] = False
     """Whether the answer is divided by the number of records it is about, which must then be public."""
+
+    options: ClassVar[Mapping[str, str]] = {}
+    """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
+    given is read as a JSON scalar, else as a text. Bounds, size and the values to count need not be named here."""
 
     _kinds: ClassVar[dict[str, type[Query]]] = {}
 
@@ -233,6 +237,11 @@ class Query(Document):
     def rounding(self) -> Fraction:
         """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
         return Fraction(0)
+
+    @property
+    def most_records(self) -> int | None:
+        """At most how many records it may be about; None if their number has no limit."""
+        return None
 
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
         """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.

@@ -11,6 +11,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
+from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
@@ -18,11 +19,11 @@ from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.session.plan import Asked
 
-__all__ = ["Inquiry", "check_table", "missing_rule", "spread"]
+__all__ = ["Inquiry", "check_table", "missing_rule"]
 
 
 def check_table(
@@ -41,7 +42,7 @@ def check_table(
     >>> check_table(polars.DataFrame({"on": [0, 1, 1, 0]}), chain)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model speaks of at most 3; ...
+    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model describes chains of at most 3; ...
     """
     inquiry = Inquiry.into(frame, model, missing)
     questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
@@ -90,7 +91,7 @@ class Inquiry:
         return {"records": self.rows, "columns": columns, "missing": self.missing}
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not speak about.
+        """Resolve columns, choose grids and refuse what the model does not describe.
 
         No value is read, except once for each column a model that names none is asked about, and for filtered means.
         """
@@ -125,7 +126,7 @@ class Inquiry:
         return tuple(found)
 
     def _check_filter(self, query: Query) -> None:
-        """Refuse a private filter on columns the model does not speak about, and a "public" one on what is protected.
+        """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
 
         The first would release columns nobody has accounted for. The second would release the protected values, since
         a record in or out of the answer tells its value.
@@ -143,7 +144,7 @@ class Inquiry:
             )
         if not query.public_filter and described and beyond:
             raise QueryError(
-                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
+                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
                 f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
             )
 
@@ -192,7 +193,9 @@ class Inquiry:
         if query.where is None and self.missing == "error":
             size = query.public_size
             if size not in (None, records):
-                raise QueryError(f"the {query.kind} is over {records} records, not over size = {size}; leave size= out")
+                raise QueryError(
+                    f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave size= out"
+                )
             return records
         records = self.read([query], wide=self._about_all(query))[0].records
         query.of_size(records)
@@ -200,16 +203,17 @@ class Inquiry:
 
     @property
     def _spread(self) -> tuple[str, ...]:
-        return spread(self.model)
+        return self.model.spread
 
     def _about_all(self, query: Query) -> bool:
         """Whether a question without a column is about every value of a wide table."""
         return query.column is None and bool(self._spread)
 
     def _whole(self, query: Query) -> bool:
-        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
+        """Whether a sum is in steps of 1: by the type of its column, for the step must not depend on private values."""
         column = query.column
-        if self.table.guessed:
+        finer = self.model.metric and query.clipped is not None and query.clipped.step is None
+        if self.table.guessed or finer:
             return False
         with reading(self.table):
             return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"
@@ -222,7 +226,7 @@ class Inquiry:
             found = tally(unpivoted(self.table, self._spread), queries, subject=VALUE, missing=self.missing)
         rows = found[0].rows // (len(self._spread) if wide else 1)
         if rows != self.rows:
-            raise FrameError(f"{self.name} has {rows} rows now, but had {self.rows} when the session began")
+            raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
         return found
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
@@ -237,7 +241,9 @@ class Inquiry:
             if found[i].present == 0:
                 raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
             if each.query.averaged and found[i].records != each.records:
-                raise RecordsError(f"{self.name} changed: a {each.query.kind} was over {each.records} records before")
+                raise RecordsError(
+                    f"{self.name} changed: a {each.query.kind} was over {counted(each.records, 'record')} before"
+                )
         return [found[i] for i in range(len(asked))]
 
 
@@ -260,9 +266,3 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
 def missing_rule(model: Model, missing: Missing | None) -> Missing:
     """Return what is done with missing values: what is said, or what was done when the model was fitted."""
     return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
-
-
-def spread(model: Model) -> tuple[str, ...]:
-    """Return the columns over which the values of a wide table are spread; none for a long one."""
-    wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
-    return model.columns if wide else ()

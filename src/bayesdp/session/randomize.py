@@ -13,7 +13,6 @@ from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
-from bayesdp.models import MarkovChain
 from bayesdp.queries import Count
 from bayesdp.session.accounting import affordable, spend_of
 from bayesdp.session.plan import Plan, Target
@@ -71,7 +70,7 @@ def randomize(
     Raises QueryError for another model, RecordsError for a table that holds other states.
     """
     model = inquiry.model
-    if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
+    if len(model.members) > 1 or len(model.states) != 2 or model.subject is None:
         raise QueryError("randomized response is for a chain of two states that names its column or condition")
     (asked,) = inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
     asked = replace(asked, question=fingerprint({"randomize": model.subject}))

@@ -197,7 +197,7 @@ class Session:
 
         accept: why it is released although the model's diagnosis says "violated"; by default as the session was told.
 
-        Raises BudgetError if the budget does not allow it, QueryError for a question the model does not speak about,
+        Raises BudgetError if the budget does not allow it, QueryError for a question the model does not describe,
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bayesdp._support.files import write_private
 from bayesdp._support.validation import escaped
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 from bayesdp.rounding import shown_above, shown_below, shown_odds
 from bayesdp.session.pages import Block, Listed, Page, Verbatim, code, html_opening, markdown_opening
@@ -74,7 +75,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         [] if rounded == unrounded else [("Unrounded", f"{unrounded} (rounding what is released costs no privacy)")]
     )
     return [
-        ("Data set", f"{answer.dataset} ({answer.records} records, a public number)"),
+        ("Data set", f"{answer.dataset} ({counted(answer.records, 'record')}, a public number)"),
         ("Question", answer.query.description),
         ("Answer", rounded),
         *exactly,

@@ -90,7 +90,7 @@ def ask(
 
 def _refusal(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> str | None:
     """Return why a theorem does not cover these queries, also where it finds out by an error; None if it does."""
-    reply = _reply(theorem, model, lambda theorem, member: theorem.refusal(member, queries))
+    reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, queries))
     return reply.reason or reply.value
 
 

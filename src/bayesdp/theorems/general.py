@@ -19,6 +19,7 @@ class GeneralBound(Theorem):
 
     name: ClassVar[str] = "general"
     proof: ClassVar[str] = "docs/theory/general.md"
+    larger_units: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if model.group_size is None:

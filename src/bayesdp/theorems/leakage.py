@@ -114,10 +114,10 @@ class Leakage(Document):
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
         rows = [
-            [each.theorem, shown_above(each.epsilon), "best" if each.theorem == self.headline else ""]
-            if each.epsilon is not None
-            else [each.theorem, "–", each.reason or ""]
-            for each in self.assessments
+            [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
+            if assessment.epsilon is not None
+            else [assessment.theorem, "–", assessment.reason or ""]
+            for assessment in self.assessments
         ]
         return table(["theorem", "ε", ""], rows)
 
@@ -139,10 +139,16 @@ class Leakage(Document):
             "proof": self.proof,
             "notes": [*self.notes, *self.denial],
             "theorems": [
-                {"theorem": each.theorem, "applies": True, "epsilon": each.epsilon, "tau": self.tau, "alpha": alpha}
-                if each.applies
-                else {"theorem": each.theorem, "applies": False, "reason": each.reason}
-                for each in self.assessments
+                {
+                    "theorem": assessment.theorem,
+                    "applies": True,
+                    "epsilon": assessment.epsilon,
+                    "tau": self.tau,
+                    "alpha": alpha,
+                }
+                if assessment.applies
+                else {"theorem": assessment.theorem, "applies": False, "reason": assessment.reason}
+                for assessment in self.assessments
             ],
         }
 
@@ -165,12 +171,12 @@ def leakage(
     known:    the positions of the records that adversary knows exactly; none unless given.
 
     Returns the smallest ε any theorem proves, with what every theorem says. Raises InvalidInputError for a τ that is
-    not positive and finite or a record that is not there, QueryError for a query the model does not speak about, and
+    not positive and finite or a record that is not there, QueryError for a query the model does not describe, and
     NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
-    >>> found = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
-    >>> found.epsilon, found.theorem
+    >>> leaked = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
+    >>> leaked.epsilon, leaked.theorem
     (3.0, 'general')
     >>> family = GaussianGroups(covariance=[[1, 0.5], [0.5, 1]])
     >>> round(leakage(family, Sum("height", bounds=(0, 100)), tau=1.0, target=0, known=[1]).epsilon, 6)
@@ -185,7 +191,7 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     panel:     the theorems to ask, if they were asked already whether they cover these queries; by default all.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
-    Raises QueryError for queries the model does not speak about, InvalidInputError for records that are not in it,
+    Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
     NoTheoremAppliesError if nothing is proven.
     """
     if panel is not None and adversary is not None:
@@ -205,7 +211,7 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     return replace(
         worst,
         model=model,
-        unit=model.unit,
+        unit=model.protects,
         scope=worst.scope if len(scopes) == 1 else _numbered(part.scope for part in parts),
         assessments=(*together, Assessment(ANY_OF, worst.epsilon)),
         parts=parts,
@@ -251,7 +257,7 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
         epsilon=epsilon,
         theorem=theorem.name,
         scope=scope if adversary is None else f"no adversary but {adversary.within(model)}; {scope}",
-        unit=theorem.unit(model),
+        unit=model.protects,
         proof=theorem.proof,
         worst_case=theorem.worst_case(model, spend) if adversary is None else None,
         assessments=tuple(Assessment(reply.theorem.name, reply.value, reply.reason) for reply in replies),
@@ -265,7 +271,7 @@ def notes_about(model: Model) -> tuple[str, ...]:
 
 
 def check_queries(model: object, spend: Spend) -> None:
-    """Refuse what is not a model, and queries that the model does not speak about."""
+    """Refuse what is not a model, and queries that the model does not describe."""
     if not isinstance(model, Model):
         raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
     model.check_queries(queries_of(spend))
@@ -299,12 +305,12 @@ def noise_of(spend: Spend) -> tuple[float | None, float | None]:
         return None, None
 
 
-def _together(found: tuple[Assessment, ...]) -> Assessment:
+def _together(assessments: tuple[Assessment, ...]) -> Assessment:
     """Combine what one theorem says under each model that may hold: the largest ε, or the first reason."""
-    for index, each in enumerate(found):
-        if each.epsilon is None:
-            return Assessment(each.theorem, reason=f"under model {index + 1}: {each.reason}")
-    return max(found, key=lambda each: each.epsilon or 0.0)
+    for index, assessment in enumerate(assessments):
+        if assessment.epsilon is None:
+            return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")
+    return max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
 
 
 def _numbered(texts: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Theorem"]
 
 _AT_ONCE = "it bounds all adversaries at once"
+_ONE_RECORD = "one adversary asks about one record, but the model protects several at once"
 
 
 class Theorem(ABC):
@@ -34,6 +35,7 @@ class Theorem(ABC):
                 the τ's of releases of the same width. One that does not must refuse several.
     tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
     vectorised: whether `bounds` computes several spends hardly slower than one.
+    larger_units: whether it covers a model that protects several records at once (`unit=`); the others are never asked.
 
     Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
     """
@@ -43,10 +45,18 @@ class Theorem(ABC):
     composes: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-12
     vectorised: ClassVar[bool] = False
+    larger_units: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
+
+    def objection(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        """Return why the theorem cannot be used: its refusal, or that the model protects more than the theorem does."""
+        reason = self.refusal(model, queries)
+        if reason is None and model.protects_several and not self.larger_units:
+            return f"it protects one record, but the model is about {model.protects}"
+        return reason
 
     @abstractmethod
     def bound(self, model: Model, spend: Spend) -> float:
@@ -97,10 +107,6 @@ class Theorem(ABC):
         """Return in words the case in which the bound is reached, if the theorem knows it."""
         return None
 
-    def unit(self, model: Model) -> str:
-        """Return what is protected."""
-        return model.unit
-
     def epsilon(self, model: Model, spend: Spend) -> float:
         """Return the proven ε of `spend`.
 
@@ -113,28 +119,29 @@ class Theorem(ABC):
         """Return the proven ε of each of several spends on the same queries; raises as `epsilon` does."""
         if not spends:
             return []
-        reason = self.refusal(model, tuple(release.query for release in spends[0]))
+        reason = self.objection(model, tuple(release.query for release in spends[0]))
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
-        found = list(self.bounds(model, spends))
-        if len(found) != len(spends):
-            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(spends)} spends")
-        return [self._leakage(value, spend) for spend, value in zip(spends, found, strict=True)]
+        leakages = list(self.bounds(model, spends))
+        if len(leakages) != len(spends):
+            raise TheoremError(f"{self.name} returned {len(leakages)} leakages for {len(spends)} spends")
+        return [self._leakage(value, spend) for spend, value in zip(spends, leakages, strict=True)]
 
     def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
         """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
         for model in models:
-            reason = self.refusal(model, tuple(release.query for release in spend))
+            reason = self.objection(model, tuple(release.query for release in spend))
             if reason is not None:
                 raise DoesNotApplyError(self.name, reason)
-        found = list(self.bounds_under(models, spend))
-        if len(found) != len(models):
-            raise TheoremError(f"{self.name} returned {len(found)} leakages for {len(models)} models")
-        return [self._leakage(value, spend) for value in found]
+        leakages = list(self.bounds_under(models, spend))
+        if len(leakages) != len(models):
+            raise TheoremError(f"{self.name} returned {len(leakages)} leakages for {len(models)} models")
+        return [self._leakage(value, spend) for value in leakages]
 
     def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
         """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""
-        reason = self.refusal_for(model, tuple(release.query for release in spend), adversary)
+        reason = _ONE_RECORD if model.protects_several else None
+        reason = reason or self.refusal_for(model, tuple(release.query for release in spend), adversary)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         return self._leakage(self.bound_for(model, spend, adversary), spend)

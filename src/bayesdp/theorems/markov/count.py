@@ -15,7 +15,17 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_below, up
 from bayesdp.theorems.adversary import Adversary, Stretch
 from bayesdp.theorems.markov.mixing import MarkovMixing
-from bayesdp.theorems.markov.sides import QUICK, UNIT, Ending, Side, forgotten_after, reach_of, sides, unreliable
+from bayesdp.theorems.markov.sides import (
+    QUICK,
+    REMEMBERS_MORE,
+    UNIT,
+    Ending,
+    Side,
+    forgotten_after,
+    reach_of,
+    sides,
+    unreliable,
+)
 from bayesdp.theorems.spend import Spend
 from bayesdp.theorems.theorem import Theorem
 
@@ -51,6 +61,8 @@ class MarkovCount(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains (MarkovChain)"
+        if model.memory > 1:
+            return REMEMBERS_MORE
         if len(queries) != 1:
             return "it covers one answer, released once; several releases need a theorem that composes"
         (query,) = queries

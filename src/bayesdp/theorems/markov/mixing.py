@@ -22,6 +22,7 @@ from bayesdp.theorems.adversary import Adversary, Stretch
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.markov.sides import (
     QUICK,
+    REMEMBERS_MORE,
     UNIT,
     Ending,
     Side,
@@ -71,6 +72,8 @@ class MarkovMixing(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains (MarkovChain)"
+        if model.memory > 1:
+            return REMEMBERS_MORE
         reach = reach_of(model)
         if not model.is_primitive:
             forgets = "it is periodic" if model.is_irreducible else "some states cannot reach others"

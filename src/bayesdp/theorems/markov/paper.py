@@ -9,6 +9,7 @@ from typing import ClassVar
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_above, float_below, log_above
+from bayesdp.theorems.markov.sides import REMEMBERS_MORE
 from bayesdp.theorems.spend import Spend, exact_total
 from bayesdp.theorems.theorem import Theorem
 
@@ -24,6 +25,8 @@ class MarkovPaper(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains (MarkovChain)"
+        if model.memory > 1:
+            return REMEMBERS_MORE
         for i, row in enumerate(model.transition):
             for j, entry in enumerate(row):
                 if entry == 0:

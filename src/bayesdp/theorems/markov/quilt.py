@@ -13,7 +13,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import down, finite, float_above, up
 from bayesdp.theorems.general import GeneralBound
 from bayesdp.theorems.markov.paper import MarkovPaper
-from bayesdp.theorems.markov.sides import sides, steps_to_forget, unreliable
+from bayesdp.theorems.markov.sides import REMEMBERS_MORE, sides, steps_to_forget, unreliable
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -50,6 +50,8 @@ class MarkovQuilt(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains (MarkovChain)"
+        if model.memory > 1:
+            return REMEMBERS_MORE
         if not model.is_primitive:
             return (
                 "the chain never forgets where it was: no power of its transition matrix is positive throughout "

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUICK",
+    "REMEMBERS_MORE",
     "UNIT",
     "Ending",
     "Side",
@@ -36,6 +37,9 @@ __all__ = [
 UNIT = 2.0**-53
 QUICK = 2.5e-4
 """When hundreds of models are looked at, what each side leaves out may be this share of ε."""
+
+REMEMBERS_MORE = "it is about chains that remember one record, and this one remembers more"
+"""Why the theorems about transition matrices refuse a chain with memory."""
 
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000

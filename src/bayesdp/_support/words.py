@@ -1,10 +1,10 @@
-"""How the command line puts numbers into words."""
+"""Numbers and lists in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["counted", "listed"]
+__all__ = ["counted", "having", "listed"]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -14,6 +14,15 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 release', '2 entries', 'no refusals')
     """
     return f"{number or 'no'} {one if number == 1 else many or one + 's'}"
+
+
+def having(number: int, one: str, whole: str) -> str:
+    """Return how many things of a whole have what the sentence goes on to say.
+
+    >>> having(1, "record", "the table"), having(2, "group", "the table")
+    ('1 record of the table has', '2 groups of the table have')
+    """
+    return f"{counted(number, one)} of {whole} {'has' if number == 1 else 'have'}"
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

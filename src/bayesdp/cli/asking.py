@@ -1,0 +1,223 @@
+"""A question on the command line: its options, in one place, and the query they describe under a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bayesdp._support.validation import Scalar, brief, is_scalar
+from bayesdp._support.words import listed
+from bayesdp.cli import completion, options
+from bayesdp.errors import QueryError
+from bayesdp.queries import Query, query_from_dict
+
+if TYPE_CHECKING:
+    from bayesdp.models import Model
+
+__all__ = ["Asking", "Question"]
+
+_RESERVED = {"help", "json"}
+"""Options that commands have under other names."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the options say is asked. The values to count are read under a model, which knows its states.
+
+    own: what the options of its kind alone say, by field; None if one was not given.
+    """
+
+    kind: str
+    states: str | None
+    bounds: tuple[float, float] | None
+    column: str | None
+    where: str | None
+    public_filter: bool
+    size: int | None
+    own: Mapping[str, Scalar | None]
+
+    def under(self, model: Model) -> Query:
+        """Return the query; options that its kind does not use are refused."""
+        kinds = Query.kinds()
+        if self.kind not in kinds:
+            raise QueryError(f"--query must be one of {', '.join(kinds)}, not {brief(self.kind)}")
+        asked = kinds[self.kind]
+        given = {"bounds": self.bounds, "states": self.states, "size": self.size, **self.own}
+        for name, value in given.items():
+            if value is not None and name not in _options(asked):
+                takers = [kind for kind, other in kinds.items() if name in _options(other)]
+                raise QueryError(f"{_flag(name)} goes with {listed(takers)}, not with {self.kind}")
+        if "bounds" in _options(asked) and self.bounds is None:
+            raise QueryError(f"a {self.kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
+        entries: dict[str, Any] = {"column": self.column, "where": self.where, "public_filter": self.public_filter}
+        entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
+        if "states" in _options(asked):
+            entries |= asked.entries_for(_implied(asked, model) if self.states is None else _values(self.states, model))
+        return query_from_dict({"query": self.kind, **entries})
+
+
+class Asking:
+    """A command of which the parameter `question` stands for the options that say what is asked.
+
+    Typer reads the parameters when the command line is run, so that also a stranger's kinds of queries are listed, and
+    the options that they declare offered.
+    """
+
+    def __init__(self, command: Callable[..., None]) -> None:
+        update_wrapper(self, command)
+        self._command = command
+
+    def __call__(self, **given: Any) -> None:
+        """Run the command."""
+        common = {option.name: given.pop(option.name) for option in _common()}
+        own = {option.name: given.pop(option.name) for option in self._own()}
+        self._command(**given, question=Question(common.pop("query"), **common, own=own))
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters of the command, with the options of a question in place of `question`."""
+        every: list[Parameter] = []
+        for parameter in self._parameters.values():
+            every += [*_common(), *self._own()] if parameter.name == "question" else [parameter]
+        return Signature([parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every])
+
+    @property
+    def _parameters(self) -> Mapping[str, Parameter]:
+        return signature(self._command, eval_str=True).parameters
+
+    def _own(self) -> list[Parameter]:
+        """Return the options of single kinds of queries; an option that the command has already stays the command's."""
+        taken = {*_RESERVED, *self._parameters, *(option.name for option in _common())}
+        return [_own_option(name, meaning) for name, meaning in _declared().items() if name not in taken]
+
+
+def _read(reader: Callable[[str, Any], Any]) -> Callable[..., Any]:
+    """Return a callback that reads an option's text, or leaves it alone while a shell completes the line."""
+
+    def read(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
+        return value if value is None or context.resilient_parsing else reader(max(option.opts, key=len), value)
+
+    return read
+
+
+_TEXT: Any = str | None
+_PAIR: Any = tuple[str, str] | None
+
+
+def _common() -> tuple[Parameter, ...]:
+    """Return the options of every question, as Typer reads them."""
+    kinds = f"{listed(Query.kinds(), 'or')}."
+    return (
+        _option("query", str, Parameter.empty, metavar="KIND", help=kinds, autocompletion=completion.query_kinds),
+        _option(
+            "states",
+            _TEXT,
+            metavar="A,B",
+            help="The values to count, or the cells of a histogram: by default a chain's states.",
+        ),
+        _option(
+            "bounds",
+            _PAIR,
+            metavar="LOW HIGH",
+            help="What the values of a sum or mean are clipped to.",
+            callback=_read(options.bounds),
+        ),
+        _option("column", _TEXT, metavar="NAME", help="The column asked about; by default the model's."),
+        _option("where", _TEXT, metavar="EXPRESSION", help="Ask only about records that pass this filter."),
+        _option("public_filter", bool, False, help="The filter uses public attributes only."),
+        _option(
+            "size",
+            _TEXT,
+            metavar="N",
+            help="The public number of records, for the noise on a mean.",
+            callback=_read(options.whole),
+        ),
+    )
+
+
+def _declared() -> dict[str, str]:
+    """Return the options that single kinds of queries declare, with their help; kinds may share one."""
+    declared: dict[str, dict[str, list[str]]] = {}
+    for kind, query in Query.kinds().items():
+        for name, meaning in query.options.items():
+            declared.setdefault(name, {}).setdefault(meaning, []).append(kind)
+    return {
+        name: " ".join(f"{', '.join(kinds)}: {meaning}" for meaning, kinds in meanings.items())
+        for name, meanings in declared.items()
+    }
+
+
+def _own_option(name: str, meaning: str) -> Parameter:
+    return _option(name, _TEXT, metavar="VALUE", help=meaning, callback=_read(_scalar))
+
+
+def _option(name: str, read: Any, default: Any = None, **described: Any) -> Parameter:
+    annotation = Annotated[read, typer.Option(_flag(name), **described)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _options(kind: type[Query]) -> set[str]:
+    """Return the options of a kind of query, besides those of all: --column, --where and --public-filter."""
+    taken = {item.name for item in fields(kind)} & {"bounds", "size"} | ({"states"} if kind.counts_values else set())
+    return taken | set(kind.options)
+
+
+def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
+    """Return what is counted if nothing is said: all states of a chain in cells, else true if it is true or false."""
+    states = list(assumed.states)
+    if states and kind.by_cell:
+        return states
+    if len(states) == 2 and all(isinstance(state, bool) for state in states):
+        return [True]
+    some = (
+        f": some of {', '.join(json.dumps(state) for state in states[:8])}" if states else ", such as --states active"
+    )
+    raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
+
+
+def _values(text: str, assumed: Model) -> list[Scalar]:
+    """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
+    written = _json(f"[{text}]")
+    if isinstance(written, list) and written and all(map(is_scalar, written)):
+        return [_state(value, json.dumps(value), assumed) for value in written]
+    return [_state(part, part, assumed) for part in options.split("--states", text)]
+
+
+def _state(value: Scalar, text: str, assumed: Model) -> Scalar:
+    """Return the model's state that is `value`, else its state that reads the same, else the value itself."""
+    states = list(assumed.states)
+    if any(type(state) is type(value) and state == value for state in states):
+        return value
+    reads = text if isinstance(value, str) else json.dumps(value)
+    alike: dict[str, Scalar] = {
+        json.dumps(state): state for state in states if reads in (str(state), json.dumps(state))
+    }
+    if len(alike) > 1:
+        raise QueryError(f"--states {reads} could be any of {', '.join(alike)}; write the one you mean as JSON")
+    if alike:
+        return next(iter(alike.values()))
+    plain = _json(text)
+    return plain if not states and is_scalar(plain) else value
+
+
+def _scalar(option: str, text: str) -> Scalar:
+    """Read a JSON scalar, else the text as it stands."""
+    plain = _json(text)
+    return plain if is_scalar(plain) else text
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

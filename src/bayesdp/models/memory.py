@@ -1,0 +1,120 @@
+"""Chains that remember more than one record: tables [before]…[now][next], and what blocks of records make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.errors import ModelError
+from bayesdp.models.odds import log_odds_ratio
+from bayesdp.models.stationary import stationary_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["block_kernel", "block_log_odds", "joint_law", "lifted", "nested", "probabilities", "stationary_law"]
+
+_LARGEST_LIFT = 1024
+_LARGEST_TABLE = 2.0**22
+
+
+def nested(name: str, value: object, memory: int) -> tuple[Any, ...]:
+    """Return a table of memory + 1 levels as nested tuples of finite numbers, with equally many entries at each level.
+
+    Raises ModelError, naming the entry that is wrong.
+
+    >>> nested("counts", [[[8, 2], [1, 3]], [[5, 5], [2, 8]]], 2)[1][0]
+    (5.0, 5.0)
+    """
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    size = len(validation.items(name, value, ModelError))
+    if size == 0:
+        raise ModelError(f"{name} is empty; it needs at least one state")
+    if size ** (memory + 1) > _LARGEST_TABLE:
+        raise ModelError(f"{name} would have {size}^{memory + 1} entries, more than can be computed with")
+    return _level(name, value, memory, size, ())
+
+
+def _level(name: str, value: object, levels: int, size: int, path: tuple[int, ...]) -> tuple[Any, ...]:
+    place = "".join(f"[{index}]" for index in path)
+    entries = validation.items(f"{name}{place}", value, ModelError)
+    if len(entries) != size:
+        raise ModelError(f"{name}{place} must have {size} entries, one for each state, not {len(entries)}")
+    if levels == 0:
+        return tuple(
+            validation.number(f"{name}{place}[{index}]", entry, ModelError) for index, entry in enumerate(entries)
+        )
+    for index, entry in enumerate(entries):
+        if isinstance(entry, int | float):
+            raise ModelError(
+                f"{name}{place}[{index}] must be a list, not {brief(entry)}: a table with this memory has a level of "
+                "lists for each record that is remembered, and one for the next"
+            )
+    return tuple(_level(name, entry, levels - 1, size, (*path, index)) for index, entry in enumerate(entries))
+
+
+def probabilities(value: object, memory: int) -> tuple[Any, ...]:
+    """Return a checked table of transition probabilities as nested tuples; every row must sum to one."""
+    table = nested("transition", value, memory)
+    array = np.array(table)
+    for place in np.ndindex(*array.shape[:-1]):
+        named = "transition" + "".join(f"[{index}]" for index in place)
+        validation.check_probabilities(named, [array[place].tolist()], ModelError)
+    return table
+
+
+def lifted(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the transition matrix of the last k records together, for a table with memory k."""
+    memory, size = table.ndim - 1, len(table)
+    if size**memory > _LARGEST_LIFT:
+        raise ModelError(f"{size} states with a memory of {memory} records are more than can be computed with")
+    moved = np.zeros((size,) * (2 * memory))
+    for last in np.ndindex(*(size,) * memory):
+        for state in range(size):
+            moved[(*last, *last[1:], state)] = table[(*last, state)]
+    return moved.reshape(size**memory, size**memory)
+
+
+def stationary_law(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the stationary law of k records in a row, an axis for each, for a table with memory k.
+
+    The last k records must be able to become any others.
+    """
+    return stationary_of(lifted(table)).reshape(table.shape[:-1])
+
+
+def joint_law(table: NDArray[np.float64], start: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+    """Return the joint law of the first records, an axis for each, from the law of the first k of them."""
+    memory = table.ndim - 1
+    if records < memory:
+        return np.asarray(start.sum(axis=tuple(range(records, memory))))
+    law = start
+    for _ in range(records - memory):
+        law = law[..., None] * table
+    return law
+
+
+def block_kernel(table: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+    """Return the probabilities of the next block given the last two, which together hold the memory.
+
+    Blocks are numbered as their records are read, the last the fastest.
+    """
+    size, memory = len(table), table.ndim - 1
+    following = joint_law(table, np.ones(table.shape[:-1]), memory + records)
+    return np.broadcast_to(following, (size,) * (3 * records)).reshape((size**records,) * 3)
+
+
+def block_log_odds(table: NDArray[np.float64]) -> float:
+    """Return ln θ of neighbouring blocks of k records, rounded up, for a table with memory k; infinite with zeros.
+
+    >>> counts = np.array([[[8828.0, 879], [491, 804]], [[879, 416], [804, 2151]]])
+    >>> round(block_log_odds(counts / counts.sum(axis=-1, keepdims=True)), 6)
+    3.742651
+    """
+    memory = table.ndim - 1
+    blocks = len(table) ** memory
+    return log_odds_ratio(joint_law(table, np.ones(table.shape[:-1]), 2 * memory).reshape(blocks, blocks))

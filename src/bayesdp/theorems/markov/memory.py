@@ -1,0 +1,178 @@
+"""Markov chains with memory, any τ-DP mechanism, any record-wise side information. Proof: docs/theory/markov-memory.md.
+
+A chain with memory k is cut into blocks of ⌈k/2⌉ records. Blocks are symbols of a chain in which two neighbours tell
+all there is to know (`paired`); its sides are followed outwards for as many symbols as there are, or for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from bayesdp.errors import DoesNotApplyError
+from bayesdp.models import MarkovChain, Model
+from bayesdp.models.memory import block_kernel, joint_law, stationary_law
+from bayesdp.queries import Query
+from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.markov.paired import Level, PairedChain
+from bayesdp.theorems.markov.sides import UNIT, reach_of
+from bayesdp.theorems.spend import Spend, exact_total, total_tau
+from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
+
+_SMALLEST_PROBABILITY = 1e-30
+_MOST_SYMBOLS = 9
+_LARGEST_TAU = 100.0
+_SHORT = 24
+_MOST_COUNTED = 1024
+_MOST_WORK = 4e7
+_CLOSE = 1e-9
+_SLACK = 1e-10
+
+
+class MarkovMemory(Theorem):
+    """What is near the target is followed record by record, two at a time; what is far is bounded by a certificate."""
+
+    name: ClassVar[str] = "markov-memory"
+    proof: ClassVar[str] = "docs/theory/markov-memory.md"
+    tolerance: ClassVar[float] = 1e-10
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if not isinstance(model, MarkovChain):
+            return "it is about Markov chains with memory (MarkovChain with memory=2 or more)"
+        if model.memory == 1:
+            return "the chain remembers one record only; it is about a memory of two or more"
+        if model.table.min() <= 0:
+            return "it needs every transition probability to be positive, and some are 0"
+        if model.table.min() < _SMALLEST_PROBABILITY:
+            return "some transitions are too improbable for reliable floating-point arithmetic"
+        symbols = len(model.states) ** _block(model.memory)
+        if symbols > _MOST_SYMBOLS:
+            return f"blocks of records can have {symbols} values, more than the {_MOST_SYMBOLS} it can follow"
+        return None
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        assert isinstance(model, MarkovChain)
+        if len(model.states) == 1:
+            return 0.0
+        others = reach_of(model)
+        blocks = None if others is None else others // _block(model.memory) + 1
+        stationary = model.start == "stationary"
+        epsilon = memory_epsilon(paired_chain(model), total_tau(spend), blocks, stationary=stationary)
+        if epsilon is None:
+            raise DoesNotApplyError(self.name, "no certificate was found that bounds sides of any length")
+        if model.length is not None and model.length * exact_total(spend) < epsilon:
+            return float_above(model.length * exact_total(spend))
+        return finite(epsilon)
+
+    def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+        assert isinstance(model, MarkovChain)
+        return [share * epsilon for share in (0.05, 0.2)]
+
+    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return (
+            f"{super().scope(model, queries)}; an adversary who may hold any side information about each record by "
+            "itself and knows the transition probabilities, not one who is unsure of them"
+        )
+
+
+def _block(memory: int) -> int:
+    """Return how many records make a block, of which two hold the memory."""
+    return (memory + 1) // 2
+
+
+@lru_cache(maxsize=64)
+def paired_chain(model: MarkovChain) -> PairedChain:
+    """Return the blocks of a chain with memory, of which the last two tell all there is to know."""
+    start = stationary_law(model.table) if model.start == "stationary" else None
+    return paired_from(model.table, start, 36 * UNIT * float(len(model.states)) ** (3 * model.memory))
+
+
+def paired_from(table: NDArray[np.float64], start: NDArray[np.float64] | None, error: float = 0.0) -> PairedChain:
+    """Return the blocks of a table with memory k, from a law of the first k records or from any (None).
+
+    error: how far the logarithm of four probabilities of the law may be off.
+    """
+    records = _block(table.ndim - 1)
+    kernel = block_kernel(table, records)
+    values = np.array(list(np.ndindex(*(len(table),) * records)))
+    distances = (values[:, None, :] != values[None, :, :]).sum(axis=2)
+    if start is None:
+        return PairedChain(kernel, distances, None)
+    logs = np.log(joint_law(table, start, 2 * records).reshape(len(kernel), len(kernel))).T
+    turned = logs[:, None, :] - logs[None, :, :]
+    odds = turned[:, :, :, None] - turned[:, :, None, :]
+    margin = error + 2.0**-46 * (1 + float(np.abs(logs).max()))
+    other = ~np.eye(len(kernel), dtype=bool)
+    return PairedChain(kernel, distances, np.where(other[:, :, None, None] & other, odds + margin, 0.0))
+
+
+def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool) -> float | None:
+    """Return the leakage about any symbol of at most so many, rounded up, or of any number (None).
+
+    None if no certificate was found.
+
+    stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
+    """
+    if tau > _LARGEST_TAU:
+        return _saturated(chain, tau)
+    levels = _levels(chain, tau, blocks)
+    if levels is None:
+        return None
+    last = len(levels.values) - 1
+    total = 2 * last + 4 if blocks is None else blocks
+    near, far = min(total, last + 2), total if blocks is None else max(total - last - 2, last + 2)
+    targets = np.concatenate([np.arange(1, near + 1), np.arange(far + 1, total + 1)])
+    before = levels[np.minimum(np.maximum(targets - 2, 0), last)], levels[np.minimum(targets - 1, last)]
+    after = levels[np.minimum(total - targets, last)], levels[np.minimum(np.maximum(total - targets - 1, 0), last)]
+    with_before = chain.at_target(after[0].right, before[0].left, tau)
+    with_after = chain.at_target(before[1].left, after[1].right, tau)
+    if not stationary:
+        with_before[0] = np.inf
+    leaked = np.minimum(with_before, with_after)
+    return float(np.where(np.eye(chain.size, dtype=bool), 0.0, leaked).max())
+
+
+def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
+    """Return what sides of 0, 1, 2, … symbols can do, stacked; the last holds for all longer sides, too.
+
+    None if there are too many of them to be counted, and no certificate was found for the longer ones.
+    """
+    values = [chain.outermost().values]
+
+    def count_on() -> None:
+        values.append(chain.passed(Level(values[-1], chain.reach_after(len(values) - 1)), tau))
+
+    def reaches() -> list[NDArray[np.float64]]:
+        return [chain.reach_after(taken) for taken in range(len(values))]
+
+    if blocks is not None and blocks <= _SHORT:
+        while len(values) < blocks:
+            count_on()
+        return Level(np.array(values), np.array(reaches()))
+    most = max(_SHORT, min(_MOST_COUNTED, int(_MOST_WORK / (8 * chain.size**6))))
+    worthwhile = 0 if blocks is None or blocks >= 2 * most + 2 else min(blocks - 1, most)
+    reach, begins = chain.settled
+    settled = chain.settled_values(tau, _SLACK if chain.start is None else 0.0)
+    if settled is None:
+        return None
+    while len(values) <= begins or (values[-1] > settled).any():
+        if len(values) > _MOST_COUNTED:
+            return None
+        count_on()
+    while len(values) <= worthwhile and (values[-1] < settled * (1 - _CLOSE)).any():
+        count_on()
+    return Level(np.array([*values[:-1], settled]), np.array([*reaches()[:-1], reach]))
+
+
+def _saturated(chain: PairedChain, tau: float) -> float:
+    """Return a bound for a τ too large to be followed: the target, and what its neighbours can say."""
+    changed = int(chain.distances.max()) * (2 if chain.start is None else 1)
+    return (changed * tau + chain.most_from_sides) * (1 + 2.0**-48)

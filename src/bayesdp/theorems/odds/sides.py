@@ -1,0 +1,95 @@
+"""What a stretch of a chain of bounded odds adds to the leakage of a record at its end: docs/theory/odds-chain.md.
+
+c₀ = 0, cₖ₊₁ = f(τ + cₖ, d): k contractions in a row. In √e^c − 1 = δ/m they are a matrix with positive entries, so its
+k-th power takes log k products and loses no digits to cancellation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["leakage_of_any_length", "side", "tau_of_any_length"]
+
+_WIDENED = 1 + 2.0**-44
+"""What the elementary functions below may be off together (docs/theory/odds-chain.md, How it is computed)."""
+
+_ULPS_A_RECORD = 2.0**-47
+"""What each record of a stretch may add to the relative error of a power: 32 ulps, of which 16 are needed."""
+
+_LARGE = 30.0
+"""From e^30 on, asinh(y) is ln 2y to the last digit."""
+
+_TINY = 1e-290
+"""A smaller τ is taken for this one, so that nothing below underflows to zero."""
+
+
+def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float) -> NDArray[np.float64]:
+    """Return 4·asinh(√θ·sinh(τ/4)) for each τ, rounded up: the leakage of one record of a chain of any length.
+
+    >>> leakage_of_any_length(np.array([1.0]), np.log(9.0)).round(6).tolist()
+    [2.79762]
+    """
+    quarter = np.maximum(tau, _TINY) / 4
+    with np.errstate(over="ignore"):
+        direct = np.exp(log_odds / 2) * np.sinh(quarter)
+        logarithm = log_odds / 2 + quarter + np.log(-np.expm1(-2 * quarter))
+        small = 4 * np.arcsinh(np.where(logarithm < _LARGE, direct, 0.0))
+        return np.nextafter(np.where(logarithm < _LARGE, small, 4 * logarithm) * _WIDENED, np.inf)
+
+
+def tau_of_any_length(epsilon: float, log_odds: float) -> float:
+    """Return 4·asinh(sinh(ε/4)/√θ), the inverse of `leakage_of_any_length`; not rounded towards privacy."""
+    quarter = max(epsilon, _TINY) / 4
+    logarithm = quarter + np.log(-np.expm1(-2 * quarter)) - log_odds / 2
+    if logarithm < _LARGE:
+        return float(4 * np.arcsinh(np.exp(logarithm) / 2))
+    return float(4 * logarithm)
+
+
+def side(tau: NDArray[np.float64], log_odds: float, records: int | None) -> NDArray[np.float64]:
+    """Return what `records` neighbours on one side add to the leakage, for each τ, rounded up; None: any number.
+
+    >>> side(np.array([1.0]), np.log(9.0), 1).round(6).tolist()
+    [0.492308]
+    """
+    unlimited = (leakage_of_any_length(tau, log_odds) - tau) / 2
+    if records is None:
+        return np.nextafter(unlimited, np.inf)
+    loose, quick = np.exp(-log_odds / 2), np.exp(-tau / 2)
+    tied, steep = -np.expm1(-log_odds / 2), -np.expm1(-tau / 2)
+    tied, loose = np.full_like(tau, tied), np.full_like(tau, loose)
+    power = _power((tied, tied * steep, loose, loose + quick), records)
+    with np.errstate(divide="ignore"):
+        ratio = power[1] / power[3]
+    grown = 2 * np.log1p(ratio) * (1 + _ULPS_A_RECORD * (records + 1)) * _WIDENED
+    return np.minimum(np.nextafter(grown, np.inf), np.nextafter(unlimited, np.inf))
+
+
+Four = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _power(matrix: Four, exponent: int) -> Four:
+    """Return a power of 2×2 matrices with positive entries, up to a positive factor."""
+    one, zero = np.ones_like(matrix[0]), np.zeros_like(matrix[0])
+    result: Four = (one, zero, zero, one)
+    while exponent:
+        if exponent & 1:
+            result = _product(result, matrix)
+        matrix = _product(matrix, matrix)
+        exponent >>= 1
+    return result
+
+
+def _product(left: Four, right: Four) -> Four:
+    """Return a product of 2×2 matrices, scaled so that its largest entry lies between 1/2 and 1."""
+    a, b, c, d = left
+    e, f, g, h = right
+    product = (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
+    _, exponent = np.frexp(np.maximum.reduce(product))
+    p, q, r, s = (np.ldexp(entry, -exponent) for entry in product)
+    return p, q, r, s

@@ -1,0 +1,244 @@
+"""Chains with memory: references, the contract, and linear programs over all mechanisms with side information."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from bayesdp import AnyOf, ArbitraryGroups, Count, Independent, MarkovChain, calibrate, leakage
+from bayesdp.audit import oracle
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.models.memory import joint_law, stationary_law
+from bayesdp.testing import TheoremContract, memory_cases
+from bayesdp.testing.cases import Case
+from bayesdp.theorems import theorems
+from bayesdp.theorems.general import GeneralBound
+from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
+from bayesdp.theorems.markov.paired import Level
+from bayesdp.theorems.spend import as_spend
+
+COUNT = Count(equals=1)
+ACTIVITY = MarkovChain.from_counts([[[8828, 879], [491, 804]], [[879, 416], [804, 2151]]], memory=2)
+
+
+def epsilon(chain: MarkovChain, tau: float) -> float:
+    return MarkovMemory().epsilon(chain, as_spend(COUNT, tau))
+
+
+class TestMarkovMemory(TheoremContract):
+    theorem = MarkovMemory()
+    cases = memory_cases()
+    refused = (
+        (ArbitraryGroups(2), COUNT),
+        (MarkovChain([[0.5, 0.5], [0.5, 0.5]]), COUNT),
+        (MarkovChain([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]], memory=2, start="any"), COUNT),
+        (MarkovChain([[[1 - 1e-40, 1e-40], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]], memory=2), COUNT),
+        (MarkovChain(np.full((4, 4, 4, 4), 0.25).tolist(), memory=3), COUNT),
+    )
+
+
+@pytest.mark.parametrize(
+    ("promised", "tau"),
+    [(0.1, 0.0143146806), (1, 0.1391310744), (5, 0.7428528071), (10, 2.4103659907), (20, 11.0852300623)],
+)
+def test_the_step_counter(promised: float, tau: float) -> None:
+    (found,) = largest_taus(MarkovMemory(), ACTIVITY, COUNT, [promised])
+    assert found is not None
+    assert found == pytest.approx(tau, rel=1e-8)
+    assert calibrate(ACTIVITY, COUNT, epsilon=promised).tau >= found
+
+
+def test_what_the_sides_of_the_step_counter_can_say() -> None:
+    chain = paired_chain(ACTIVITY)
+    assert chain.start is not None
+    assert chain.start[0, 1, 0, 1] == pytest.approx(2.839324535, abs=1e-9)
+    right, left = chain.settled[0]
+    assert [-right[0, 1, 1, 0], right[0, 1, 0, 1]] == pytest.approx([-1.107136038, 0.057189688], abs=1e-9)
+    assert [-left[0, 1, 1, 0], left[0, 1, 0, 1]] == pytest.approx([1.732188498, 2.896514224], abs=1e-9)
+
+
+def test_the_first_record_can_be_the_worst() -> None:
+    table = np.array([[[0.9, 0.1], [0.9, 0.1]], [[0.1, 0.9], [0.1, 0.9]]])
+    chain = paired_from(table, np.array([[0.45, 0.05], [0.05, 0.45]]))
+    found = memory_epsilon(chain, 0.1, 3, stationary=False)
+    assert found == pytest.approx(0.25999, abs=5e-6)
+
+
+def test_iterating_is_no_bound_for_longer_sides() -> None:
+    """The iteration from 0 has come to less than half when it seems to stand still; the certificate has all of it."""
+    chain = paired_chain(MarkovChain([[[0.999, 0.001], [0.001, 0.999]]] * 2, memory=2))
+    values = chain.outermost().values
+    for taken in range(300):
+        values = chain.passed(Level(values, chain.reach_after(taken)), 0.001)
+    settled = chain.settled_values(0.001)
+    assert settled is not None
+    assert values.max() == pytest.approx(0.2252, abs=1e-4)
+    assert settled.max() == pytest.approx(0.4939, abs=1e-4)
+
+
+@settings(deadline=None)
+@given(memory_cases(), st.floats(1e-4, 30))
+def test_the_certificate_holds(case: Case, tau: float) -> None:
+    assert isinstance(case.model, MarkovChain)
+    chain = paired_chain(case.model)
+    reach, begins = chain.settled
+    assert (chain.narrowed(reach) <= reach).all()
+    assert (chain.reach_after(begins) <= reach).all()
+    values = chain.settled_values(tau)
+    assert values is not None
+    assert (chain.passed(Level(values, reach), tau) <= values).all()
+
+
+def _program(shape: tuple[int, ...], tau: float) -> Any:
+    """Return the constraints g(D) ≤ e^τ·g(D′) for all neighbours."""
+    from scipy.sparse import csr_matrix
+
+    points = list(itertools.product(*map(range, shape)))
+    number = {point: index for index, point in enumerate(points)}
+    rows = [
+        (number[point], number[(*point[:at], value, *point[at + 1 :])])
+        for point in points
+        for at in range(len(shape))
+        for value in range(shape[at])
+        if value != point[at]
+    ]
+    table = np.zeros((len(rows), len(points)))
+    for row, (here, there) in enumerate(rows):
+        table[row, here], table[row, there] = 1.0, -math.exp(tau)
+    return csr_matrix(table)
+
+
+def _worst(law: NDArray[np.float64], target: int, values: tuple[int, int], tau: float, program: Any) -> float:
+    """Return the largest leakage of any τ-DP mechanism about one record to somebody for whom `law` holds."""
+    from scipy.optimize import linprog
+
+    given_each = []
+    for value in values:
+        mask = np.zeros(law.shape)
+        mask[(slice(None),) * target + (value,)] = 1.0
+        given_each.append((law * mask / (law * mask).sum()).ravel())
+    more, less = given_each
+    solved: Any = linprog(-more, A_ub=program, b_ub=np.zeros(program.shape[0]), A_eq=less[None], b_eq=[1.0])
+    return math.log(-solved.fun)
+
+
+def _observed(law: NDArray[np.float64], likelihoods: Any) -> NDArray[np.float64]:
+    """Return the law, up to a factor, given an observation of each record by itself; None observes nothing."""
+    for axis, likelihood in enumerate(likelihoods):
+        if likelihood is not None:
+            law = np.moveaxis(np.moveaxis(law, axis, -1) * likelihood, -1, axis)
+    return law
+
+
+@settings(max_examples=max(20, settings().max_examples // 2), deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0.05, 0.4, 1.5]), st.sampled_from(["stationary", "any", "given"]))
+def test_side_information_does_not_help(seed: int, tau: float, begins: str) -> None:
+    generator = np.random.default_rng(seed)
+    size, memory = [(2, 2), (3, 2), (2, 3)][generator.integers(3)]
+    records = int(generator.integers(memory, 7 if (size, memory) == (2, 2) else 5))
+    table = generator.dirichlet(np.full(size, generator.choice([0.3, 2.0])), (size,) * memory) + 1e-3
+    table /= table.sum(axis=-1, keepdims=True)
+    start = stationary_law(table)
+    if begins != "stationary":
+        start = generator.dirichlet(np.ones(start.size)).reshape(start.shape) + 1e-6
+    chain = paired_from(table, None if begins == "any" else start, 1e-12)
+    blocks = math.ceil(records / ((memory + 1) // 2))
+    bounds = [memory_epsilon(chain, tau, each, stationary=begins == "stationary") for each in (blocks, None)]
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[0] <= bounds[1] * (1 + 1e-9) + 1e-12
+    program = _program((size,) * records, tau)
+    for target in range(records):
+        likelihoods = np.exp(generator.choice([0.0, 1.0, 3.0]) * generator.normal(size=(records, size)))
+        law = _observed(joint_law(table, start, records), likelihoods)
+        first = int(generator.integers(size))
+        values = (first, (first + 1) % size)
+        assert _worst(law, target, values, tau, program) <= bounds[0] * (1 + 1e-7) + 1e-8
+
+
+@pytest.mark.parametrize(("records", "target", "share"), [(2, 0, 1 - 1e-8), (3, 1, 0.98)])
+def test_side_information_reaches_it(records: int, target: int, share: float) -> None:
+    """The best likelihoods of two records reach the bound; those of three come within two percent."""
+    from scipy.optimize import minimize
+
+    law, tau = joint_law(ACTIVITY.table, stationary_law(ACTIVITY.table), records), 0.5
+    program = _program(law.shape, tau)
+
+    def missed(evidence: NDArray[np.float64]) -> float:
+        return -_worst(_observed(law, np.exp([np.zeros(records), evidence]).T), target, (0, 1), tau, program)
+
+    attack: Any = minimize(missed, np.zeros(records), method="Nelder-Mead", options={"maxfev": 200})
+    proven = memory_epsilon(paired_chain(ACTIVITY), tau, records, stationary=True)
+    assert proven is not None
+    assert share * proven <= -attack.fun <= proven
+
+
+def test_memory_of_three_is_not_that_of_two() -> None:
+    """The recursion of memory two, with a longer state, would say 1.794 for this chain; more than 2.4 is true."""
+    table = np.zeros((2, 2, 2, 2))
+    for before, then, now in np.ndindex(2, 2, 2):
+        table[before, then, now] = [0.1, 0.9] if before != then else [0.9, 0.1]
+    chain = MarkovChain(table.tolist(), memory=3, length=5)
+    law = oracle.chain_joint(chain, 5)
+    program = _program(law.shape, 1.0)
+    exactly = (None, [1, 0], [0, 1])
+    truth = max(
+        _worst(_observed(law, known), 1, (0, 1), 1.0, program)
+        for known in itertools.product(exactly, [None], exactly, exactly, exactly)
+    )
+    assert 2.4 < truth <= epsilon(chain, 1.0)
+
+
+@settings(max_examples=max(5, settings().max_examples // 8), deadline=None)
+@given(memory_cases(unlimited=False), st.floats(0.01, 6))
+def test_at_most_general_and_more_for_longer_chains(case: Case, tau: float) -> None:
+    chain = case.model
+    assert isinstance(chain, MarkovChain)
+    assert chain.length is not None
+    spend = as_spend(case.query, tau)
+    assert MarkovMemory().epsilon(chain, spend) <= GeneralBound().epsilon(chain, spend)
+    lengths = [1, 2, 3, chain.length, chain.length + 1, 24, 25, 40, None]
+    found = [epsilon(_of_length(chain, length), tau) for length in sorted(lengths, key=lambda each: each or 10**9)]
+    assert all(less <= more * (1 + 1e-9) for less, more in itertools.pairwise(found))
+
+
+def _of_length(chain: MarkovChain, length: int | None) -> MarkovChain:
+    return MarkovChain(chain.transition, memory=chain.memory, length=length, start=chain.start)
+
+
+def test_gaps_are_unlimited_time() -> None:
+    short = MarkovChain(ACTIVITY.transition, memory=2, length=4)
+    gaps = MarkovChain(ACTIVITY.transition, memory=2, length=4, gaps=True)
+    assert epsilon(short, 0.5) < epsilon(gaps, 0.5) == min(epsilon(ACTIVITY, 0.5), 4 * 0.5)
+
+
+def test_an_unknown_start_costs_little_and_never_less() -> None:
+    for length in (2, 3, 10, 100, None):
+        stationary = MarkovChain(ACTIVITY.transition, memory=2, length=length)
+        unknown = MarkovChain(ACTIVITY.transition, memory=2, length=length, start="any")
+        assert epsilon(stationary, 0.3) <= epsilon(unknown, 0.3) <= 1.3 * epsilon(stationary, 0.3)
+
+
+def test_large_and_small_tau() -> None:
+    found = [epsilon(ACTIVITY, tau) for tau in (1e-12, 1e-6, 50, 99.9, 100.1, 1000, 1e6)]
+    assert found == sorted(found)
+    assert found[0] == pytest.approx(6.957 * 1e-12, rel=1e-3)
+    assert found[-1] <= 1e6 + 20
+
+
+def test_one_state_leaks_nothing() -> None:
+    assert epsilon(MarkovChain([[[1.0]]], memory=2), 1.0) == 0
+
+
+def test_nothing_else_takes_a_chain_with_memory_for_one_without() -> None:
+    chain = MarkovChain(ACTIVITY.transition, memory=2, length=100)
+    applies = {theorem.name for theorem in theorems() if theorem.refusal(chain, (COUNT,)) is None}
+    assert applies <= {"general", "markov-memory", "odds-chain"}
+    found = leakage(AnyOf(chain, Independent()), COUNT, tau=0.1)
+    assert "side information about each record" in str(found)
+    assert "not one who is unsure" in found.scope

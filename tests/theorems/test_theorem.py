@@ -1,0 +1,73 @@
+"""What every theorem is asked through: objections come before bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import pytest
+
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.prior_art import PRIOR_ART
+from bayesdp.errors import DoesNotApplyError
+from bayesdp.models import AnyOf, Independent, Model
+from bayesdp.models.view import TableView
+from bayesdp.queries import Count, Query
+from bayesdp.theorems.spend import Spend, as_spend
+from bayesdp.theorems.theorem import Theorem
+
+COUNT = Count(equals=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hour(Model):
+    """A model that protects an hour at once."""
+
+    group_size: ClassVar[int] = 24
+    assumption: ClassVar[str] = "hours matter"
+    protects: ClassVar[str] = "an hour"
+    protects_several: ClassVar[bool] = True
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        return self
+
+    def _content(self) -> dict[str, Any]:
+        return {}
+
+
+class Careless(Theorem):
+    """A theorem that never thought of larger units and refuses nothing."""
+
+    name: ClassVar[str] = "careless"
+    proof: ClassVar[str] = "none"
+
+    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        return None
+
+    def bound(self, model: Model, spend: Spend) -> float:
+        return 0.0
+
+
+def test_a_theorem_about_one_record_is_not_asked_about_several() -> None:
+    reason = "it protects one record, but the model is about an hour"
+    for use in (
+        lambda: Careless().epsilon(Hour(), as_spend(COUNT, 1.0)),
+        lambda: Careless().epsilons_under([Hour()], as_spend(COUNT, 1.0)),
+        lambda: largest_taus(Careless(), Hour(), COUNT, [1.0]),
+    ):
+        with pytest.raises(DoesNotApplyError, match=reason):
+            use()
+    assert Careless().epsilon(Independent(), as_spend(COUNT, 1.0)) == 0.0
+
+
+def test_published_methods_are_about_one_record() -> None:
+    for method in PRIOR_ART:
+        with pytest.raises(DoesNotApplyError, match="not an hour"):
+            method.results(Hour(), COUNT, [1.0], 0.05)
+
+
+def test_models_of_any_of_protect_the_same() -> None:
+    with pytest.raises(ValueError, match="protect different things: one record, not"):
+        AnyOf(Independent(), Hour())
+    assert AnyOf(Hour(), Hour()).protects_several
+    assert AnyOf(Independent(record="meter"), Independent()).protects == "one meter, not the person behind several"
