@@ -247,7 +247,7 @@ def test_the_refusals_of_a_dry_run_are_kept_although_it_creates_no_ledger(given:
         pass
     assert not Path("budget.db").exists()
     with releasing.session(*arguments, dry_run=True) as opened:
-        opened._account.refused("the table is outside the model")
+        opened._ledger.refused("steps", "the table is outside the model")
     with Ledger("budget.db", create=False) as ledger:
         (entry,) = ledger.entries()
         assert (entry.dataset, entry.kind) == ("steps", "refusal")

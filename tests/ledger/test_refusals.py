@@ -10,8 +10,8 @@ OUTSIDE = "the table is outside the model"
 
 def test_a_refusal_is_an_entry_that_changes_no_account(account: Account, ledger: Ledger) -> None:
     before = account.state()
-    account.refused(OUTSIDE, "9f2c")
-    account.refused(OUTSIDE)
+    ledger.refused(account.dataset, OUTSIDE, "9f2c")
+    ledger.refused(account.dataset, OUTSIDE)
     after = account.state()
     assert (after.budget, after.totals, after.charges) == (before.budget, before.totals, before.charges)
     assert after.entries == before.entries + 2
@@ -25,14 +25,14 @@ def test_a_refusal_is_an_entry_that_changes_no_account(account: Account, ledger:
 
 def test_a_refusal_needs_no_account(ledger: Ledger) -> None:
     pending = ledger.account("steps", model={}, description={}, budget=1.0, at_once=False)
-    pending.refused(OUTSIDE)
+    ledger.refused(pending.dataset, OUTSIDE)
     ledger.refused(" others ", OUTSIDE)
     assert ledger.datasets() == ()
     assert [(entry.dataset, entry.kind) for entry in ledger.entries()] == [("steps", "refusal"), ("others", "refusal")]
     assert pending.state().charges == 0
     assert ledger.verify().ok
     assert pending.charge((), lambda state: (Charge("q", "count", {}, 0.5),))[0].entry == 4
-    pending.refused(OUTSIDE)
+    ledger.refused(pending.dataset, OUTSIDE)
     assert ledger.state("steps").charges == 1
     assert ledger.verify().ok
 
@@ -48,6 +48,6 @@ def test_a_refusal_belongs_to_no_account_that_it_could_seal(account: Account, le
     """Hundreds of refusals after the last charge: the account is found, and is right, all the same."""
     account.charge((), lambda state: (Charge("q", "count", {}, 0.5),))
     for _ in range(40):
-        account.refused(OUTSIDE)
+        ledger.refused(account.dataset, OUTSIDE)
     assert account.state().charges == 1
     assert ledger.verify().ok

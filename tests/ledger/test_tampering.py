@@ -201,7 +201,7 @@ def fill(path: Path) -> None:
             charge(account, "r")
             ledger.lower(name, 1.5)
             ledger.raise_budget(name, 1.75, reason="agreed")
-            account.refused("the table is outside the model")
+            ledger.refused(account.dataset, "the table is outside the model")
         ledger.refused("never opened", "the table is outside the model")
 
 
@@ -229,7 +229,7 @@ def operations(path: Path) -> list[Callable[[], object]]:
         lambda: account.answers("q"),
         lambda: charge(account),
         lambda: account.answer(charged(account, Charge("a", "count", SPENT, 0.25, DETAILS)), {"value": 1}),
-        lambda: account.refused("the table is outside the model", "q"),
+        lambda: ledger.refused(account.dataset, "the table is outside the model", "q"),
         lambda: ledger.state("other"),
         lambda: ledger.lower("other", 1.0),
         lambda: ledger.raise_budget("other", 9.0, reason="agreed"),

@@ -39,6 +39,8 @@ def test_just_the_stationary_ones_are_taken(coefficients: list[float]) -> None:
         ({"length": 0}, "length"),
         ({"distance": -1}, "distance"),
         ({"gaps": 1}, "gaps"),
+        ({"states": [0, 1]}, "no states"),
+        ({"state": "x > 0"}, "no states"),
         ({"layout": "t"}, "layout"),
     ],
 )
@@ -55,9 +57,13 @@ def test_json_there_and_back() -> None:
     assert bdp.Model.from_dict({"type": "gaussian-series", "coefficients": [0.5], "length": None}).group_size is None
     with pytest.raises(ModelError, match='needs "coefficients"'):
         bdp.Model.from_dict({"type": "gaussian-series"})
-    assert "one series for each home, and these are independent" in series.assumption
+    assert "one chain for each home, and these chains are independent" in series.assumption
     assert "at most 288 records long" in series.assumption
     assert "φ1 = 0.5, φ2 = 0.25" in series.summary()
+    with pytest.raises(ModelError, match='has no "states"'):
+        bdp.Model.from_dict({"type": "gaussian-series", "coefficients": [0.5], "states": [0, 1]})
+    hour = bdp.GaussianSeries([0.5], length=5, unit=2)
+    assert bdp.leakage(hour, SUM, tau=0.1).theorem == "general"
     with pytest.raises(ModelError, match="written by hand"):
         series.diagnose(polars.DataFrame({"x": [1.0]}))
 
@@ -86,7 +92,7 @@ def test_gaps_are_seen_or_assumed() -> None:
 
 def test_tables_outside_of_the_model_are_refused() -> None:
     short = bdp.GaussianSeries([0.5], column="x", length=4, layout=ChainLayout("t", step=1))
-    with pytest.raises(RecordsError, match="a series of 5 records, but the model describes series of at most 4"):
+    with pytest.raises(RecordsError, match="a chain of 5 records, but the model describes chains of at most 4"):
         held(TABLE, short)
     tied = TABLE.with_columns(t=polars.lit(1))
     with pytest.raises(BayesDPError):

@@ -38,6 +38,13 @@ def test_lines_that_coincide_are_drawn_once_with_both_names() -> None:
     assert "general\n= yang-2015,\nproven" in named(comparison_chart(compared).panels[0].lines)
 
 
+def test_no_two_lines_of_a_comparison_look_the_same() -> None:
+    lines = comparison_chart(bdp.compare(LAZY, COUNT, epsilons=[1.0, 10.0, 20.0])).panels[0].lines
+    looks = [(line.colour, line.style) for line in lines if line.label]
+    assert len(looks) >= 6
+    assert len(set(looks)) == len({colour for colour, _ in looks}) == len(looks)
+
+
 def test_the_title_can_be_given(tmp_path: Path) -> None:
     written = bdp.plot_tradeoff(LAZY, COUNT, tmp_path / "a.svg", epsilons=[1.0], title="How far off?")
     assert written.stat().st_size > 2000

@@ -83,6 +83,8 @@ def test_queries_describe_themselves() -> None:
     assert Count("steps > 0", equals=True).description == "the number of records with (steps > 0) = True"
     assert Count(isin=["a", "b"]).description == "the number of records in state 'a', 'b'"
     assert Sum("x", bounds=(0, 9), where="t > 1").description == "the sum of x, clipped to 0–9 where t > 1"
+    asserted = Sum("x", bounds=(0, 9), where="t > 1", public_filter=True)
+    assert asserted.description == "the sum of x, clipped to 0–9 where t > 1 (filter asserted public)"
     assert Histogram("s", cells=[1, 2]).description == "the histogram of s over 2 cells"
     assert Count("s", equals=False).to_dict() == {"query": "count", "column": "s", "equals": False}
     assert Sum("x", bounds=(0, 9)).to_dict() == {"query": "sum", "column": "x", "bounds": [0.0, 9.0]}

@@ -659,6 +659,7 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
     for name, table in {
         "polars": polars.DataFrame({"on": bits}),
         "pandas": polars.DataFrame({"on": bits}).to_pandas(),
+        "pandas objects": polars.DataFrame({"on": bits}).to_pandas().astype(object),
         "arrow": polars.DataFrame({"on": bits}).to_arrow(),
     }.items():
         with Session(table, model, epsilon=5.0, ledger=tmp_path / f"{name}.db", dataset=name) as session:
@@ -676,6 +677,18 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
     ) as session:
         with pytest.raises(FrameError, match="collect"):
             session.randomize(epsilon=2.0)
+        assert session.leaked == 0
+
+
+def test_objects_that_are_no_truths_are_not_randomized_and_not_described(tmp_path: Path) -> None:
+    """What pandas's objects are is read off the values, so a session says only that it refuses."""
+    table = polars.DataFrame({"on": [False, True] * 10}).to_pandas().astype(object)
+    model = bdp.MarkovChain([[0.7, 0.3], [0.7, 0.3]], states=[False, True], column="on", length=20)
+    with Session(table, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        table.loc[3, "on"] = "secret"
+        with pytest.raises(RefusedError) as refused:
+            session.randomize(epsilon=2.0)
+        assert "secret" not in str(refused.value)
         assert session.leaked == 0
 
 

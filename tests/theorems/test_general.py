@@ -1,11 +1,26 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bayesdp import ArbitraryGroups, Count, MarkovChain, leakage
-from bayesdp.audit.oracle import bdpl, randomized_response
-from bayesdp.testing import TheoremContract, every_case
+from bayesdp import (
+    AnyOf,
+    ArbitraryGroups,
+    Count,
+    GaussianGroups,
+    MarkovChain,
+    Model,
+    Sum,
+    calibrate,
+    leakage,
+)
+from bayesdp.audit.oracle import bdpl, generalized_randomized_response, randomized_response
+from bayesdp.errors import ModelError, NoTheoremAppliesError
+from bayesdp.testing import TheoremContract, every_case, group_cases
+from bayesdp.testing.cases import Case
 from bayesdp.theorems.general import GeneralBound
 
 COUNT = Count(equals=1)
@@ -43,3 +58,51 @@ def test_the_papers_tightness_example_approaches_twice_tau_with_vanishing_correl
     assert leaks[-1] == pytest.approx(2 * tau, rel=2e-2 * math.exp(tau) / tau)
     assert correlations == sorted(correlations, reverse=True)
     assert 0 < correlations[-1] < 0.02
+
+
+GROUPS = (
+    ArbitraryGroups(3, unit="group"),
+    GaussianGroups(correlation=0.1, size=3, unit="group"),
+    GaussianGroups(covariance=[[1, 0.1, 0.1], [0.1, 1, 0.1], [0.1, 0.1, 1]], unit="group"),
+    GaussianGroups(precision=[[1, 0.1, 0.1], [0.1, 1, 0.1], [0.1, 0.1, 1]], unit="group"),
+)
+
+
+@pytest.mark.parametrize("model", GROUPS, ids=lambda model: model.kind)
+def test_a_whole_group_is_protected_at_its_size_by_this_theorem_alone(model: Model) -> None:
+    found = leakage(model, Sum(bounds=(0, 1)), tau=0.5)
+    assert (found.theorem, found.epsilon) == ("general", 1.5)
+    assert [each.theorem for each in found.assessments if each.applies] == ["general"]
+    assert "a whole group of at most 3 records" in found.unit
+    assert "a person who is the group is protected" in str(found)
+    assert calibrate(model, Sum(bounds=(0, 1)), epsilon=1.5).tau == 0.5
+    assert Model.from_json(model.to_json()) == model
+    assert '"unit": "group"' in model.to_json()
+    with pytest.raises(NoTheoremAppliesError):
+        leakage(model, Sum(bounds=(0, 1)), tau=0.5, target=0)
+
+
+@pytest.mark.parametrize("unit", ["person", 3, None, True])
+def test_other_units_of_groups_are_refused(unit: Any) -> None:
+    with pytest.raises(ModelError, match='"record" or "group"'):
+        ArbitraryGroups(3, unit=unit)
+    with pytest.raises(ModelError, match='"record" or "group"'):
+        GaussianGroups(correlation=0.1, size=3, unit=unit)
+
+
+def test_a_whole_group_and_one_record_are_different_promises() -> None:
+    with pytest.raises(ModelError, match="protect different things"):
+        AnyOf(ArbitraryGroups(3, unit="group"), ArbitraryGroups(3))
+    assert ArbitraryGroups(3, unit="group") != ArbitraryGroups(3)
+    assert "unit" not in ArbitraryGroups(3).to_dict()
+
+
+@given(group_cases(), st.floats(0.1, 2))
+def test_no_filling_of_a_group_is_told_from_another_by_more(case: Case, tau: float) -> None:
+    """Randomized response on every record of a group: the oracle's kernel itself, all values of the group apart."""
+    size = case.model.group_size
+    assert size is not None
+    outputs = generalized_randomized_response(tau, 3, size).reshape(3**size, -1)
+    largest = float(np.log(outputs.max(axis=0) / outputs.min(axis=0)).max())
+    proven = leakage(ArbitraryGroups(size, unit="group"), case.query, tau=tau).epsilon
+    assert largest == pytest.approx(proven, rel=1e-9)

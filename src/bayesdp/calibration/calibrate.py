@@ -260,7 +260,7 @@ def options(
     """Return for each ε, for each model that may hold, what every theorem allows."""
     check_queries(model, (*spent, Release(query, 1.0)))
     panel = Panel.about(model, (*queries_of(spent), query))
-    rows = panel.ask(lambda theorem, member: largest_taus(theorem, member, query, epsilons, spent))
+    rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
         for member, replies in zip(panel.members, rows, strict=True)
@@ -309,11 +309,17 @@ def largest_taus(
     >>> largest_taus(general, ArbitraryGroups(4), Count(equals=1), [1.0, 2.0])
     [0.25, 0.5]
     """
-
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.objection(model, (*(release.query for release in spent), *queries))
+    reason = theorem.objection(model, (*queries_of(spent), *queries))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
+    return _largest_taus(theorem, model, queries, epsilons, spent)
+
+
+def _largest_taus(
+    theorem: Theorem, model: Model, queries: tuple[Query, ...], epsilons: Sequence[float], spent: Spend
+) -> list[float | None]:
+    """Return the τ's of `largest_taus`, of a theorem that has no objection; what is evaluated asks for one again."""
 
     def evaluate(taus: Sequence[float]) -> list[float]:
         return theorem.epsilons(model, [(*spent, *(Release(question, tau) for question in queries)) for tau in taus])
@@ -338,7 +344,7 @@ def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent:
     Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if
     nothing is proven under one of them.
     """
-    rows = panel.ask(lambda theorem, member: largest_taus(theorem, member, queries, [epsilon], spent))
+    rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, queries, [epsilon], spent))
     return min(_largest(replies) for replies in rows)
 
 

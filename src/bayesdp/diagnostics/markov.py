@@ -84,6 +84,10 @@ def _findings(statistics: ChainStatistics, model: MarkovChain) -> Iterator[Findi
                 yield start
     yield _small_counts(statistics, model)
     yield _gaps(statistics, model)
+    if statistics.before_gaps is not None and statistics.before_gaps.any():
+        missing = _missing_at_random(statistics.before_gaps, statistics.counts.sum(axis=1))
+        if missing.verdict != "not tested":
+            yield missing
     if model.length is not None and statistics.longest is not None:
         yield _length(statistics.longest, model.length)
     yield _fit(statistics, model)
@@ -106,6 +110,8 @@ def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Mapping[
     untold = [clock for clock in _CLOCKS if clock not in statistics.clocks]
     if untold:
         yield f"What may matter and cannot be seen does not matter: {', '.join(untold)}; {statistics.clockless}."
+    if statistics.before_gaps is not None and statistics.before_gaps.any() and "missing at random" not in findings:
+        yield "Where records are missing has nothing to do with their states: there are too few gaps to tell."
     if not model.gaps and not statistics.spaced:
         yield "No rows are absent: without a step they go unnoticed."
 
@@ -266,6 +272,23 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
             values,
         )
     return Outcome("fine", figure, meaning, values=values)
+
+
+@check(
+    "missing at random",
+    "Are records missing after some states more often than after others? (States before a gap against states before a "
+    "record: likelihood ratio of scipy.stats.chi2_contingency.)",
+)
+def _missing_at_random(before_gaps: NDArray[np.int64], before_records: NDArray[np.int64]) -> Outcome:
+    gaps, records = int(before_gaps.sum()), int(before_records.sum())
+    size = gaps * records // (gaps + records)  # two samples tell as much about a difference as one of this size
+    return alike([np.array([before_gaps, before_records])], size, "gaps").told(
+        "Where records are missing does not depend on the state before, so the gaps, which are taken to be public, do "
+        "not tell it.",
+        "Records are missing more often after some states than after others. Which records are missing is taken to be "
+        "public, so the gaps tell something about the records around them that no ε covers.",
+        "Make a state of what is missing, or fill these records in: then the guarantee covers them.",
+    )
 
 
 @check("length", "Is no chain longer than the model says? (A count.)")

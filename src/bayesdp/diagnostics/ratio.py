@@ -124,7 +124,7 @@ class LikelihoodRatio:
         return Outcome(verdict, self.figure + figure, flagged, advice, self.values)
 
 
-def alike(tables: Iterable[NDArray[np.int64]], size: int) -> LikelihoodRatio:
+def alike(tables: Iterable[NDArray[np.int64]], size: int, unit: str = "transitions") -> LikelihoodRatio:
     """Compare "every row of each table has its own law of the next state" with "all rows of a table share one"."""
     from scipy.stats import chi2_contingency
 
@@ -135,4 +135,4 @@ def alike(tables: Iterable[NDArray[np.int64]], size: int) -> LikelihoodRatio:
                 result = chi2_contingency(seen, correction=False)
                 yield seen, result.expected_freq, int(result.dof)
 
-    return LikelihoodRatio.of(parts(), size)
+    return LikelihoodRatio.of(parts(), size, unit)

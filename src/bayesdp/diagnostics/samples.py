@@ -47,6 +47,7 @@ class ChainStatistics:
     clockless:      why other clocks cannot be read, as a clause.
     together:       (T, s, s), the counts of each of T times that several entities share; None with a single entity.
     starts:         (s,), in which states chains begin; None if not counted.
+    before_gaps:    (s,), in which states the last records before a gap are; None if not counted.
 
     Raises InvalidInputError for arrays of another shape and for entries that are not counts.
 
@@ -68,6 +69,7 @@ class ChainStatistics:
     clockless: str = "the order is not known to be one of dates or times"
     together: NDArray[np.int64] | Any | None = None
     starts: NDArray[np.int64] | Any | None = None
+    before_gaps: NDArray[np.int64] | Any | None = None
 
     def __post_init__(self) -> None:
         states = validation.distinct("states", self.states)
@@ -80,6 +82,7 @@ class ChainStatistics:
             "entities": (-1, size, size),
             "together": (-1, size, size),
             "starts": (size,),
+            "before_gaps": (size,),
         }
         for name, shape in shapes.items():
             value = getattr(self, name)

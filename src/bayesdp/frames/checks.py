@@ -24,7 +24,7 @@ from bayesdp.frames.aggregates import row_count
 from bayesdp.frames.clocks import clocks
 from bayesdp.frames.groups import check_roles, checked_groups, group_moments, role_tables
 from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
-from bayesdp.frames.transitions import FOLLOWS, Sequences, transitions
+from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import Moments
@@ -60,7 +60,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
         )
     with reading(table):
-        counts, halves, triples, starts = _chain_counts(chains, states, counted.records + counted.missing)
+        counts, halves, triples, starts, before_gaps = _chain_counts(chains, states, counted.records + counted.missing)
         by_clock = _clock_counts(chains, states)
         several = counted.entities > 1
         entities = _entity_counts(chains, states) if several else None
@@ -79,6 +79,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         clockless="the columns that order the records hold no dates or times",
         together=together,
         starts=starts,
+        before_gaps=before_gaps,
     )
     return _dated(diagnose_chain(statistics, model), table, counted.records + counted.missing)
 
@@ -93,8 +94,10 @@ def _rule(layout: ChainLayout | GroupLayout) -> Missing:
     return "drop" if layout.dropped else "error"
 
 
-def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tuple[Any, Any, Any, Any]:
-    """Return the counts of pairs, of pairs in each half of every chain's records, of triples, and of first states."""
+def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tuple[Any, Any, Any, Any, Any]:
+    """Return the counts of pairs, of pairs in each half of every chain's records, of triples, of first states, and of
+    states before a gap.
+    """
     position = chains.ordered(nw.col("o0").cum_count())
     length: Any = nw.col("o0").count().over(*chains.entities) if chains.entities else nw.lit(rows)
     keys = {"i": position, "m": length, "p": chains.before("s"), "n": nw.col("s")}
@@ -108,16 +111,18 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
     size = len(states)
     halves = np.zeros((2, size, size), dtype=np.int64)
     triples = np.zeros((size, size, size), dtype=np.int64) if with_triples else None
-    starts = np.zeros(size, dtype=np.int64)
+    starts, before_gaps = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     for (before, now, half, first, *earlier, relation), count in counts.items():
         if first and now is not None:
             starts[index[now]] += count
+        if before is not None and (now is None or relation == GAP):
+            before_gaps[index[before]] += count
         if relation != FOLLOWS or before is None or now is None:
             continue
         halves[int(half or 0), index[before], index[now]] += count
         if triples is not None and earlier[0] is not None and earlier[1] == FOLLOWS:
             triples[index[earlier[0]], index[before], index[now]] += count
-    return halves.sum(axis=0), halves, triples, starts
+    return halves.sum(axis=0), halves, triples, starts, before_gaps
 
 
 def _clock_counts(chains: Sequences, states: Sequence[Scalar]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ def truth_column(source: object, table: Table, query: Query) -> Any:
     """Return a table of the caller's engine with one column, `truth`: does the record have a value the query counts?
 
     Raises FrameError for a table that is not in memory, and for missing values: a column has a place for every record.
+    Of pandas's objects the kind is read off the values: ask first whether the question may be asked (`check_question`),
+    where a refusal for that reason can be kept discreet.
     """
     try:
         frame: Any = nw.from_native(source, eager_only=True)
@@ -30,4 +32,7 @@ def truth_column(source: object, table: Table, query: Query) -> Any:
     with reading(table):
         subject = subject_of(table, query.column or "")
         column_totals(table, subject.columns, "error")
+        if table.in_pandas:  # whose objects are texts, truths or times only once they are cleaned
+            table = table.pick(subject.columns)
+            frame = table.frame.collect()
         return frame.select(subject.member(table, query.values).cast(nw.Boolean).alias(TRUTH)).to_native()

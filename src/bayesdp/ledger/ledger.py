@@ -273,10 +273,6 @@ class Account:
         self._opening = None
         return state
 
-    def refused(self, reason: str, question: str | None = None) -> None:
-        """Keep that a release was refused, whether the account is open yet or not."""
-        self._ledger.refused(self.dataset, reason, question)
-
     def state(self, *questions: str) -> State:
         """Return what stands in the account now, or will when its first charge opens it.
 

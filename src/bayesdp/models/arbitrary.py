@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.base import Model
+from bayesdp.models.base import Model, check_unit, whole_group
 from bayesdp.models.layout import column_names
 from bayesdp.models.view import TableView
 
@@ -20,6 +20,8 @@ class ArbitraryGroups(Model):
     """Records come in independent groups of at most `size`; nothing is assumed inside a group.
 
     group: the columns that tell which records belong together, so that a session can see that no group is larger.
+    unit:  "record" if one record is protected; "group" if all records of a group together are: a person, if each
+           group holds the records of one.
 
     >>> ArbitraryGroups(4).assumption
     'records come in groups of at most 4 that are independent of one another; inside a group anything may hold'
@@ -27,6 +29,7 @@ class ArbitraryGroups(Model):
 
     size: int
     group: Sequence[str] = field(default=(), kw_only=True)
+    unit: Literal["record", "group"] = field(default="record", kw_only=True)
 
     kind: ClassVar[str] = "arbitrary"
     about_values: ClassVar[bool] = False
@@ -37,6 +40,15 @@ class ArbitraryGroups(Model):
         super().__post_init__()
         object.__setattr__(self, "size", validation.natural("size", self.size, ModelError))
         object.__setattr__(self, "group", column_names("group", self.group))
+        check_unit(self.unit)
+
+    @property
+    def protects(self) -> str:
+        return whole_group(self.size, self.record) if self.protects_several else super().protects
+
+    @property
+    def protects_several(self) -> bool:
+        return self.unit == "group"
 
     @property
     def group_size(self) -> int:
@@ -69,7 +81,8 @@ class ArbitraryGroups(Model):
         )
 
     def _content(self) -> dict[str, Any]:
-        return {"size": self.size} | ({"group": list(self.group)} if self.group else {})
+        group = {"group": list(self.group)} if self.group else {}
+        return {"size": self.size} | group | ({} if self.unit == "record" else {"unit": self.unit})
 
     @classmethod
     def _required(cls) -> frozenset[str]:

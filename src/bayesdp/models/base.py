@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Model", "readonly"]
+__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
@@ -342,6 +342,17 @@ class Model(Document):
 
 def _listed(names: frozenset[str]) -> str:
     return ", ".join(f'"{name}"' for name in sorted(names))
+
+
+def check_unit(unit: object) -> None:
+    """Refuse what groups cannot protect: it is "record" or "group"."""
+    if unit not in ("record", "group"):
+        raise ModelError(f'unit must be "record" or "group", not {brief(unit)}')
+
+
+def whole_group(size: int, record: str) -> str:
+    """Return in words that all records of a group together are protected."""
+    return f"a whole group of at most {size} {record}s, so that a person who is the group is protected"
 
 
 def readonly(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
-from bayesdp.models.base import Model, readonly
+from bayesdp.models.base import Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
@@ -51,6 +51,7 @@ class GaussianGroups(Model):
 
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
+    unit:     "record" if one record is protected; "group" if all records of a group together are.
     moments:  the sample moments the covariance was estimated from, if it was; another than theirs is refused.
     layout:   the columns of the table it was fitted on.
 
@@ -65,6 +66,7 @@ class GaussianGroups(Model):
     covariance: Matrix | None = None
     precision: Precision | Any | None = None
     distance: float | None = None
+    unit: Literal["record", "group"] = "record"
     moments: Moments | AnovaMoments | None = None
     layout: GroupLayout | None = None
 
@@ -90,6 +92,7 @@ class GaussianGroups(Model):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_given()
+        check_unit(self.unit)
         if self.distance is not None:
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
@@ -275,6 +278,14 @@ class GaussianGroups(Model):
         return True
 
     @property
+    def protects(self) -> str:
+        return whole_group(self.group_size, self.record) if self.protects_several else super().protects
+
+    @property
+    def protects_several(self) -> bool:
+        return self.unit == "group"
+
+    @property
     def largest_correlation(self) -> float:
         """The largest |correlation| between two records."""
         if self.correlation is not None:
@@ -433,6 +444,8 @@ class GaussianGroups(Model):
             content = {"covariance": _as_lists(self.covariance)}
         if self.distance is not None:
             content["distance"] = self.distance
+        if self.unit != "record":
+            content["unit"] = self.unit
         if self.moments is not None:
             content["moments"] = self.moments.to_dict()
         if self.layout is not None:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["checked_odds", "log_odds_above", "log_odds_ratio", "odds_above"]
 
-_SHARE_OF_LOG = 2.0**-49
-"""Four logarithms and three differences are off by at most eight ulps of the largest logarithm together."""
+_SHARE_OF_LOG = 2.0**-47
+"""Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
+these 32 is for weights that are products of a few rounded probabilities."""
 
 _WIDENED = 1 + 2.0**-48
 """What NumPy's logarithm may be off, several times over."""

@@ -32,7 +32,7 @@ _LARGEST_DENSE = 2000
 _AT_ONCE = 2**22
 _WIDEST_BAND = 64
 _STEPS = 2000
-_SHOWN = 1e-14
+_SOLVED = 1e-14
 
 
 @dataclass(frozen=True)
@@ -117,27 +117,70 @@ class Precision:
         return diagonal
 
     @cached_property
+    def links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """The entries above the diagonal: rows, columns, absolute values."""
+        above = self.rows != self.columns
+        return self.rows[above], self.columns[above], np.abs(self.values[above])
+
+    @cached_property
     def strengths(self) -> csr_array:
         """The absolute values beside the diagonal, sparse."""
         from scipy.sparse import csr_array
 
-        beside = self.rows != self.columns
-        places = (self.rows[beside], self.columns[beside])
-        above = csr_array((np.abs(self.values[beside]), places), shape=(self.records, self.records))
+        rows, columns, values = self.links
+        above = csr_array((values, (rows, columns)), shape=(self.records, self.records))
         return (above + above.T).tocsr()
 
     @cached_property
     def dominance(self) -> Dominance | None:
         """The certificate that the matrix is walk-summable, and with it positive definite; None if it was not found."""
-        found = _solved(self.diagonal, self.strengths)
-        return None if found is None else dominance_of(self.diagonal, self.strengths, found)
+        weights = self._solved()
+        if weights is None:
+            return None
+        rows, columns, values = self.links
+        size = self.records
+        taken = np.zeros(size)
+        for here, there in ((rows, columns), (columns, rows)):
+            taken += np.bincount(here, values * weights[there], size)
+        terms = int((np.bincount(rows, minlength=size) + np.bincount(columns, minlength=size)).max())
+        return dominance_of(self.diagonal * weights, taken, weights, terms)
+
+    def _solved(self) -> NDArray[np.float64] | None:
+        """Return w with C·w ≈ 1, or None if that could not be computed: C scaled to a unit diagonal, and back."""
+        scale = 1 / np.sqrt(self.diagonal)
+        rows, columns, values = self.links
+        scaled = values * scale[rows] * scale[columns]
+        width = int((columns - rows).max(initial=0))
+        try:
+            if width <= _WIDEST_BAND and width < self.records:
+                return _solved_in_band(rows, columns, scaled, scale) * scale
+            if self.records <= _LARGEST_DENSE:
+                dense = np.eye(self.records)
+                dense[rows, columns] = dense[columns, rows] = -scaled
+                return np.asarray(np.linalg.solve(dense, scale) * scale)
+        except np.linalg.LinAlgError:
+            return None
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        strengths = self.strengths
+
+        def times(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(vector - scale * (strengths @ (scale * vector)))
+
+        operator = LinearOperator(strengths.shape, matvec=times, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            solution, _ = cg(operator, scale, rtol=_SOLVED, maxiter=_STEPS)
+        return np.asarray(solution * scale)
 
     @cached_property
     def components(self) -> NDArray[np.int64]:
         """For each record the number of the group it belongs to: groups are independent of one another."""
+        from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
-        return np.asarray(connected_components(self.strengths, directed=False)[1], dtype=np.int64)
+        rows, columns, values = self.links
+        above = csr_array((values, (rows, columns)), shape=(self.records, self.records))
+        return np.asarray(connected_components(above, directed=False)[1], dtype=np.int64)
 
     @cached_property
     def group_size(self) -> int:
@@ -251,52 +294,31 @@ def _merged(records: int, rows: NDArray[np.int64], columns: NDArray[np.int64], v
     return records, upper[kept], lower[kept], values[kept]
 
 
-def dominance_of(diagonal: Any, strengths: Any, weights: NDArray[np.float64]) -> Dominance | None:
+def dominance_of(
+    own: NDArray[np.float64], taken: NDArray[np.float64], weights: NDArray[np.float64], terms: int
+) -> Dominance | None:
     """Return the certificate that `weights` give, or None if they give none.
 
-    diagonal, strengths: the diagonal of C and the absolute values beside it; dense ones may be several at once.
+    own, taken: for each row the diagonal's share of C·w, and what the entries beside it take away, at most `terms`.
 
     C·w is computed in floats: a row of e entries errs by at most (e + 3)·2⁻⁵³ of the sum of its absolute terms.
     """
-    taken = strengths @ weights if strengths.ndim == 2 else (strengths @ weights[..., None])[..., 0]
-    own = diagonal * weights
-    terms = int(np.diff(strengths.indptr).max()) if hasattr(strengths, "indptr") else strengths.shape[-1]
     left = own - taken - 1.01 * (terms + 3) * UNIT * (own + taken)
     certain = bool((weights > 0).all() and np.isfinite(weights).all() and (left > 0).all())
     return Dominance(weights, left) if certain else None
 
 
-def _solved(diagonal: NDArray[np.float64], strengths: csr_array) -> NDArray[np.float64] | None:
-    """Return w with C·w ≈ 1, or None if that could not be computed: C scaled to a unit diagonal, and back."""
-    scale = 1 / np.sqrt(diagonal)
-    size = len(diagonal)
-    coo = strengths.tocoo()
-    scaled = coo.data * scale[coo.row] * scale[coo.col]
-    width = int((coo.col - coo.row).max(initial=0))
-    if width <= _WIDEST_BAND and width < size:
-        from scipy.linalg import LinAlgError, solveh_banded
+def _solved_in_band(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the solution of a banded system with a unit diagonal; LinAlgError if it is not positive definite."""
+    from scipy.linalg import solveh_banded
 
-        band = np.zeros((width + 1, size))
-        band[0] = 1.0
-        under = coo.row > coo.col
-        band[(coo.row - coo.col)[under], coo.col[under]] = -scaled[under]
-        try:
-            return np.asarray(solveh_banded(band, scale, lower=True) * scale)
-        except LinAlgError:
-            return None
-    from scipy.sparse import csr_array
-    from scipy.sparse.linalg import LinearOperator, cg
-
-    shifted = csr_array((scaled, (coo.row, coo.col)), shape=strengths.shape)
-    if size <= _LARGEST_DENSE:
-        try:
-            return np.asarray(np.linalg.solve(np.eye(size) - shifted.toarray(), scale) * scale)
-        except np.linalg.LinAlgError:
-            return None
-    operator = LinearOperator(shifted.shape, matvec=lambda vector: vector - shifted @ vector, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        solution, _ = cg(operator, scale, rtol=_SHOWN, maxiter=_STEPS)
-    return np.asarray(solution * scale)
+    apart = columns - rows
+    band = np.zeros((int(apart.max(initial=0)) + 1, len(right)))
+    band[0] = 1.0
+    band[apart, rows] = -values
+    return np.asarray(solveh_banded(band, right, lower=True, overwrite_ab=True, check_finite=False))
 
 
 def exact_inverse(matrix: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:

@@ -1,4 +1,4 @@
-"""One colour for one thing, in every picture: Okabe and Ito's palette, told apart by colour-blind readers."""
+"""One colour for one thing in every picture: Okabe and Ito's palette, told apart by colour-blind readers, and brown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 __all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-_BLACK, _GREY = "#000000", "#767676"
+_BLACK, _GREY, _BROWN = "#000000", "#767676", "#7F4F24"
 
 PALETTE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY)
 """In the order in which lines without a name of their own are drawn."""
@@ -26,6 +26,11 @@ COLOURS: Mapping[str, str] = {
     "gaussian-paper": _VERMILLION,
     "gaussian-tight": _BLUE,
     "gaussian-covariance": _GREEN,
+    "gaussian-walk": _PURPLE,
+    "markov-memory": _ORANGE,
+    "odds-chain": _BROWN,
+    "odds-tree": _PURPLE,
+    "odds-network": _VERMILLION,
     "any-of": _ORANGE,
     "chakrabarti-2022": _ORANGE,
     "randomized-response": _SKY,

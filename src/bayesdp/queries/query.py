@@ -126,7 +126,9 @@ class Query(Document):
         return {}
 
     def _about(self, name: str) -> str:
-        return name + (f" where {self.where}" if self.where else "")
+        """Return a description with the filter; one that was asserted to be public says so."""
+        asserted = " (filter asserted public)" if self.public_filter else ""
+        return f"{name} where {self.where}{asserted}" if self.where else name
 
     # What is computed, in whole numbers
 

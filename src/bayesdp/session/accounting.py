@@ -19,7 +19,7 @@ from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
-from bayesdp.theorems.spend import Release, Spend, queries_of
+from bayesdp.theorems.spend import Release, Spend
 
 __all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
 
@@ -133,4 +133,4 @@ def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
 
 def _panel(model: Model, spend: Spend) -> Panel:
     """Return the theorems that can be asked about everything a ledger holds: they cover any number of releases."""
-    return Panel.about(model, queries_of(spend), composing=True)
+    return Panel.about(model, tuple(release.query for release in spend), composing=True)

@@ -151,7 +151,7 @@ def _checks(answer: Answer) -> list[Block]:
             [
                 "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it.",
                 f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
-                f"is {answer.protects}: a person with several records is protected less than each record.",
+                f"is {answer.protects}: a person with more records than that is protected less.",
                 "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "
                 f"{answer.entry} with head hash {code(answer.head)}.",
             ]

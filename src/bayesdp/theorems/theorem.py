@@ -54,7 +54,7 @@ class Theorem(ABC):
     def objection(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         """Return why the theorem cannot be used: its refusal, or that the model protects more than the theorem does."""
         reason = self.refusal(model, queries)
-        if reason is None and model.protects_several and not self.larger_units:
+        if reason is None and not self.larger_units and model.protects_several:
             return f"it protects one record, but the model is about {model.protects}"
         return reason
 

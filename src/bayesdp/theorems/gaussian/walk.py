@@ -149,7 +149,8 @@ def _moves(diagonal: Floats, strengths: Floats) -> Floats | None:
     except np.linalg.LinAlgError:
         return None
     weights = solution.sum(axis=2)
-    dominance = dominance_of(diagonal, strengths, weights)
+    taken = (strengths @ weights[:, :, None])[:, :, 0]
+    dominance = dominance_of(diagonal * weights, taken, weights, size)
     own = np.einsum("nii->ni", solution)
     if dominance is None or not (own > 0).all():
         return None
@@ -172,39 +173,44 @@ def _worst(learned: Floats) -> Factors:
     return tuple(tuple((learned[row] + slack).tolist()) for row in undominated(learned))
 
 
-def _summed(precision: Precision, reaches: tuple[float, ...]) -> Floats:
-    """Return the factors of the worst target in groups that are too large to look at each pair: without the cap.
+@lru_cache(maxsize=64)
+def _beside(precision: Precision) -> float:
+    """Return the largest Σ_{j≠i} R_ji/R_ii in groups that are too large to look at each pair, from above.
 
     The sums Σ_j R_ji are one solution, R·1 ≤ weights/min(left); R_ii is at least what short walks make of it.
     """
     assert precision.dominance is not None
-    sizes = np.bincount(precision.components)
-    large = (sizes > LARGEST_DENSE)[precision.components]
+    large = (np.bincount(precision.components) > LARGEST_DENSE)[precision.components]
     totals = precision.dominance.weights / float(precision.dominance.left[large].min())
-    returns = _returns(precision.diagonal, precision.strengths)
-    beside = float((totals * precision.diagonal / returns)[large].max()) * (1 + 32 * UNIT) - 1
+    return float((totals * precision.diagonal / _returns(precision))[large].max()) * (1 + 32 * UNIT) - 1
+
+
+def _summed(precision: Precision, reaches: tuple[float, ...]) -> Floats:
+    """Return the factors of the worst target in large groups: without the cap on each record, only on all of them."""
+    beside = _beside(precision)
     factors = [min(min(reach, 1.0) + reach * beside, float(precision.group_size)) for reach in reaches]
     return np.array([factors]) * (1 + 8 * UNIT)
 
 
-def _returns(diagonal: Floats, strengths: Any) -> Floats:
+def _returns(precision: Precision) -> Floats:
     """Return lower bounds on J_ii·R_ii: the weight of all walks from i to i."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    scale = 1 / np.sqrt(diagonal)
-    found = strengths.tocoo()
-    scaled = found.data * scale[found.row] * scale[found.col] * (1 - 8 * UNIT)
-    step = csr_array((scaled, (found.row, found.col)), shape=strengths.shape)
-    place = np.arange(len(diagonal))
-    if int((found.col - found.row).max()) > _WIDEST_BAND:
-        place[reverse_cuthill_mckee(step, symmetric_mode=True)] = np.arange(len(diagonal))
-    rows, columns = place[found.row], place[found.col]
+    size, scale = precision.records, 1 / np.sqrt(precision.diagonal)
+    rows, columns, values = precision.links
+    scaled = values * scale[rows] * scale[columns] * (1 - 8 * UNIT)
+    place = np.arange(size)
     if int((columns - rows).max()) > _WIDEST_BAND:
-        return _short_returns(step)
-    after = rows < columns
-    band = np.zeros((int((columns - rows).max()), len(diagonal)))
-    band[(columns - rows)[after] - 1, rows[after]] = scaled[after]
+        above = csr_array((scaled, (rows, columns)), shape=(size, size))
+        step = csr_array(above + above.T)
+        place[reverse_cuthill_mckee(step, symmetric_mode=True)] = np.arange(size)
+        rows, columns = place[rows], place[columns]
+        if int(np.abs(columns - rows).max()) > _WIDEST_BAND:
+            return _short_returns(step)
+    apart = np.abs(columns - rows)
+    band = np.zeros((int(apart.max()), size))
+    band[apart - 1, np.minimum(rows, columns)] = scaled
     return inverse_diagonal(band)[place]
 
 
