@@ -189,7 +189,8 @@ def _generators() -> st.SearchStrategy[np.random.Generator]:
 def _factor(generator: np.random.Generator, shape: tuple[int, int], strength: float) -> NDArray[np.float64]:
     """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`."""
     table = generator.uniform(-1, 1, size=shape)
-    table -= table.mean(axis=0) + table.mean(axis=1, keepdims=True)  # what is left is as small as its odds ratio
+    table -= table.mean(axis=0)
+    table -= table.mean(axis=1, keepdims=True)  # what is left is as small as its odds ratio
     steps = table[:, None] - table[None, :]
     return np.asarray(strength * table / np.ptp(steps, axis=2).max())
 
