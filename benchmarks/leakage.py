@@ -13,13 +13,15 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from bayesdp import Count, MarkovChain
+from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Sum
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
+from bayesdp.theorems.gaussian.walk import GaussianWalk
 from bayesdp.theorems.markov.count import MarkovCount
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
@@ -237,6 +239,37 @@ def main() -> None:
     known = Fraction(1, 10**6 + 5)
     reference = timed(lambda: plain_tight(10**4, known))
     row("gaussian-tight, groups of 10⁹", 0.01, timed(lambda: tight_factor(10**9, known / 1000)), reference, "m = 10⁴")
+    walks()
+
+
+def series_precision(coefficients: tuple[float, ...], size: int) -> sp.csr_array:
+    """The precision of an autoregressive series, as a sparse matrix."""
+    filtered = np.concatenate([[1.0], -np.array(coefficients)])
+    order = len(coefficients)
+    lags = [float(filtered[: order + 1 - lag] @ filtered[lag:]) for lag in range(order + 1)]
+    offsets = list(range(-order, order + 1))
+    return sp.diags_array([lags[abs(lag)] for lag in offsets], offsets=offsets, shape=(size, size), dtype=float).tocsr()
+
+
+def plain_walk(precision: sp.csr_array) -> float:
+    """Every column of the inverse of the comparison matrix, dense."""
+    dense = -np.abs(precision.toarray())
+    np.fill_diagonal(dense, precision.diagonal())
+    inverse = np.linalg.inv(dense)
+    return float((inverse / np.diag(inverse)).sum(axis=0).max())
+
+
+def walks() -> None:
+    """A series of order 3 with a million records: by its coefficients, and by its precision."""
+    coefficients, query = (0.3, 0.2, 0.1), Sum(bounds=(0, 100))
+    timed(lambda: plain_walk(series_precision(coefficients, 100)))
+    reference = timed(lambda: plain_walk(series_precision(coefficients, 1000)))
+    series = GaussianSeries(coefficients, length=10**6)
+    ours = timed(lambda: GaussianWalk().epsilon(series, as_spend(query, 1.0)))
+    row("gaussian-walk, AR(3), 10⁶ records", 2, ours, reference, "dense, 10³ records")
+    million = series_precision(coefficients, 10**6)
+    ours = timed(lambda: GaussianWalk().epsilon(GaussianGroups(precision=million), as_spend(query, 1.0)))
+    row("gaussian-walk, sparse precision, 10⁶ records", 10, ours, reference, "dense, 10³ records")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`calibrate(credibility=0.95)`, 200 models drawn, against calibrating each of them by itself with every theorem.
 
-Two chains: Activity (two states), and five states in small steps, which markov-mixing speaks best about.
+Two chains: Activity (two states), and five states in small steps, about which markov-mixing proves most.
 The baseline calibrates every so many of the models drawn by itself, in the same run; its time is scaled.
 
 python benchmarks/uncertainty.py

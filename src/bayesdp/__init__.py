@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
-    from bayesdp.models import AnyOf, ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+    from bayesdp.models import (
+        AnyOf,
+        ArbitraryGroups,
+        GaussianGroups,
+        GaussianSeries,
+        Independent,
+        MarkovChain,
+        Model,
+        OddsChain,
+    )
     from bayesdp.plotting.tradeoff import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Query, Sum
     from bayesdp.session.answer import Answer
@@ -44,12 +53,14 @@ __all__ = [
     "Comparison",
     "Count",
     "GaussianGroups",
+    "GaussianSeries",
     "Histogram",
     "Independent",
     "Leakage",
     "MarkovChain",
     "Mean",
     "Model",
+    "OddsChain",
     "Query",
     "Session",
     "Sum",
@@ -73,12 +84,14 @@ _HOMES = {
     "Comparison": "calibration.comparison",
     "Count": "queries",
     "GaussianGroups": "models",
+    "GaussianSeries": "models",
     "Histogram": "queries",
     "Independent": "models",
     "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
     "Model": "models",
+    "OddsChain": "models",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

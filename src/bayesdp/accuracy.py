@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from bayesdp._support import validation
@@ -116,13 +116,19 @@ class DiscreteLaplace(NoiseLaw):
         return min(1.0, up(2 * math.exp(-down(steps / self.scale)) / (1 + math.exp(-up(1 / self.scale))), 2 * _ULPS))
 
     def _alpha(self, beta: float) -> float:
-        ratio = math.log(2 / (beta * (1 + math.exp(-1 / self.scale))))
-        steps = max(1, math.ceil(_finite("alpha", self.scale * ratio)))
-        while steps > 1 and self.tail(steps - 1) <= beta:
-            steps -= 1
-        while self.tail(steps) > beta:
-            steps += max(1, int(steps * 2**-50))
-        return float(steps)
+        return _discrete_alpha(self, beta)
+
+
+@lru_cache(maxsize=256)
+def _discrete_alpha(law: DiscreteLaplace, beta: float) -> float:
+    """Return the smallest whole number that the noise reaches with probability at most β; a release needs it twice."""
+    ratio = math.log(2 / (beta * (1 + math.exp(-1 / law.scale))))
+    steps = max(1, math.ceil(_finite("alpha", law.scale * ratio)))
+    while steps > 1 and law.tail(steps - 1) <= beta:
+        steps -= 1
+    while law.tail(steps) > beta:
+        steps += max(1, int(steps * 2**-50))
+    return float(steps)
 
 
 @dataclass(frozen=True)

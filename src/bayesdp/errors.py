@@ -49,7 +49,7 @@ class ModelError(InvalidInputError):
 
 
 class QueryError(InvalidInputError):
-    """A query is ill-formed, or asks about something the model does not speak about."""
+    """A query is ill-formed, or asks about something the model does not describe."""
 
 
 class ExpressionError(InvalidInputError):

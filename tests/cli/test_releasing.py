@@ -379,7 +379,7 @@ def test_another_budget_is_pointed_out(given: list[str], capsys: pytest.CaptureF
         (["--epsilon", "1", "--budget", "much"], "--budget must be a number"),
         (["--epsilon", "1", "--budget", "2", "--bounds", "0", "--ledger", "x.db"], "--bounds needs two numbers"),
         (["--epsilon", "1", "--budget", "2", "--states", "7"], "not a state"),
-        (["--epsilon", "1", "--budget", "2", "--column", "t"], "speaks about"),
+        (["--epsilon", "1", "--budget", "2", "--column", "t"], "the model describes"),
         (["--epsilon", "1", "--budget", "2", "--where", "s >"], "cannot read"),
         (["--epsilon", "1", "--budget", "2", "--missing", "guess"], "error"),
         (["--epsilon", "1", "--budget", "2", "--ledger", "mysql://x/y"], "ledger"),

@@ -1,4 +1,8 @@
-"""A ledger that version 0.1 wrote is read, verified, checked, and goes on."""
+"""Ledgers that older versions wrote are read, verified, checked, and go on.
+
+`ledger_of_0_1.sql` was written before accounts were sealed, `ledger_of_0_1_sealed.sql` before every document that is
+stored had a kind. Add the ledger of a version here before its documents change.
+"""
 
 import json
 import sqlite3
@@ -14,22 +18,82 @@ from bayesdp.cli.overview import overview
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Charge, Ledger
+from bayesdp.session.answer import Answer
+from bayesdp.session.randomize import Randomized
 
 MODEL = {"type": "independent"}
 HEIGHT = "höhe"
 SPENT = {"bounds": [0.0, 1.0], "column": "s", "query": "sum", "where": "any question"}
 
 
+LEDGERS = sorted(Path(__file__).parent.glob("ledger_of_*.sql"))
+
+
+def restored(script: Path, path: Path) -> Path:
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(script.read_text(encoding="utf-8"))
+    return path
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    with closing(sqlite3.connect(tmp_path / "old.db")) as database:
-        database.executescript((Path(__file__).parent / "ledger_of_0_1.sql").read_text(encoding="utf-8"))
-    return tmp_path / "old.db"
+    return restored(Path(__file__).parent / "ledger_of_0_1.sql", tmp_path / "old.db")
 
 
 def indices(path: Path) -> set[str]:
     with closing(sqlite3.connect(path)) as database:
         return {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+
+
+@pytest.mark.parametrize("script", LEDGERS, ids=lambda script: script.stem)
+def test_every_document_of_every_older_version_is_read(script: Path, tmp_path: Path) -> None:
+    path = restored(script, tmp_path / "old.db")
+    before = path.read_bytes()
+    with Ledger(path, create=False) as ledger:
+        assert ledger.verify().ok
+        for opening in ledger.entries(kind="open"):
+            model = opening.content()["model"]
+            assert bdp.Model.from_dict(model).identity == {"schema": 1, **model}
+        answers = [entry.content() for entry in ledger.entries(kind="answer")]
+    assert answers
+    for body in answers:
+        read = Randomized.stored(body) or Answer.stored(body)
+        written = read.to_dict()
+        assert (written["kind"], written["schema"]) == ("randomized" if isinstance(read, Randomized) else "answer", 1)
+        assert {name: written[name] for name in body if name != "asked"} == {
+            name: entry for name, entry in body.items() if name != "asked"
+        }
+    assert "releases" in overview(path, None).to_dict()["datasets"][0]
+    assert json.loads(exported(path, None))["kind"] == "ledger"
+    assert path.read_bytes() == before, "reading leaves an old ledger as it is"
+
+
+def test_what_the_previous_version_stored_goes_on(tmp_path: Path) -> None:
+    path = restored(Path(__file__).parent / "ledger_of_0_1_sealed.sql", tmp_path / "old.db")
+    table = polars.DataFrame(
+        {"s": [0, 1, 1, 0, 1] * 8, "x": [0.5, 2.0, 3.5, 1.0, 7.25] * 8, "day": [1, 2, 3, 4, 5] * 8, "n": range(40)}
+    )
+    with bdp.Session(table, bdp.Independent(), dataset="steps", ledger=path) as session:
+        before = [entry.value for entry in session.history if isinstance(entry, Answer)]
+        again = session.release(bdp.Count("s", equals=1), epsilon=0.5)
+        assert (again.value, again.reused, again.by) == (before[0], True, None)
+        fresh = session.release(bdp.Count("s", equals=0), epsilon=0.5)
+        assert fresh in session.history
+    with Ledger(path) as ledger:
+        assert ledger.entries(kind="answer")[-1].content()["kind"] == "answer"
+        assert ledger.verify().ok
+
+
+def test_a_document_of_a_newer_version_is_refused(path: Path) -> None:
+    with Ledger(path) as ledger:
+        body = ledger.entries(kind="answer")[0].content()
+    for change in ({"schema": 2}, {"kind": "forecast"}):
+        with pytest.raises(LedgerError, match=r"schema 2|kind 'forecast'"):
+            Answer.stored({**body, **change})
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE bayesdp_ledger SET schema = 2")
+    with pytest.raises(LedgerError, match="schema is 2"):
+        Ledger(path)
 
 
 def test_an_old_ledger_is_read_and_verified(path: Path) -> None:

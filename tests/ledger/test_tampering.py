@@ -150,9 +150,10 @@ def test_a_charge_costs_the_same_number_of_looks_in_a_long_ledger(
     read: list[Entry] = []
     intact = Entry.intact
 
-    def counting(columns: Any) -> Entry:
-        read.append(intact(columns))
-        return read[-1]
+    def counting(rows: Any) -> list[Entry]:
+        entries = intact(rows)
+        read.extend(entries)
+        return entries
 
     monkeypatch.setattr(Entry, "intact", counting)
     charge(steps)

@@ -109,7 +109,7 @@ def test_documented_json_forms_are_read() -> None:
         ('{"type": "any-of", "models": [{"type": "independent"}], "kind": 1}', 'has no "kind"'),
         ('{"type": "arbitrary", "size": 2.5}', "size must be a whole number"),
         ('{"type": "arbitrary", "size": true}', "size must be a whole number"),
-        ('{"type": "arbitrary", "size": 3, "schema": 2}', '"schema" 1, not 2'),
+        ('{"type": "arbitrary", "size": 3, "schema": 2}', "of schema 2, and this version of bayesdp reads schema 1"),
         ('{"type": "arbitrary", "size": 3, "column": 4}', "column must be a non-empty text"),
         ('{"type": "markov"}', 'needs "transition"'),
         ('{"type": "markov", "transition": 1e999}', "transition must be a list"),
@@ -218,7 +218,7 @@ def test_load_names_the_file(tmp_path: Any) -> None:
 
 
 def test_queries_about_something_else_are_refused() -> None:
-    with pytest.raises(QueryError, match="speaks about 's', the query about 'weight'"):
+    with pytest.raises(QueryError, match="describes 's', but the query is about 'weight'"):
         CHAIN.check_query(Count("weight", equals="idle"))
     with pytest.raises(QueryError, match="'gone' is not a state of the chain; its states are 'idle', 'active'"):
         CHAIN.check_query(Count("s", equals="gone"))
@@ -268,7 +268,7 @@ def test_every_json_object_of_the_documentation_is_read() -> None:
         else:
             layout: type[ChainLayout | GroupLayout] = ChainLayout if "order_by" in each else GroupLayout
             assert layout.from_dict(each).to_dict() == each
-    assert len(documents) == 11
+    assert len(documents) > len(ours)
 
 
 @pytest.mark.parametrize(

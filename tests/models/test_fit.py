@@ -314,7 +314,7 @@ def test_a_model_built_by_hand_is_diagnosed_in_the_columns_named() -> None:
     assert found.findings[:-1] == expected.findings[:-1]
     assert fitted.diagnose(steps, **options) == expected
     assert fitted.diagnose(steps.drop_nulls(), missing="error").records == 15_264
-    with pytest.raises(ModelError, match="speaks about 'steps > 0', not about 'steps > 1'"):
+    with pytest.raises(ModelError, match="describes 'steps > 0', not 'steps > 1'"):
         fitted.diagnose(steps, state="steps > 1", order_by="date")
     with pytest.raises(ModelError, match="does not say which columns"):
         by_hand.diagnose(steps, state="steps > 0")
@@ -326,7 +326,7 @@ def test_a_model_built_by_hand_is_diagnosed_in_the_columns_named() -> None:
     assert verdicts["correlations"] == "violated"
     weights = GaussianGroups(correlation=0.9, size=6, column="weight")
     assert weights.diagnose(litters(), group="litter").records == litters().height
-    with pytest.raises(ModelError, match="speaks about 'weight', not about litter"):
+    with pytest.raises(ModelError, match="describes 'weight', not litter"):
         weights.diagnose(litters(), value="litter", group="litter")
     with pytest.raises(ModelError, match="one value column needs group="):
         weights.diagnose(litters())

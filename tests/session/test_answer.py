@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
+from answers import DIAGNOSIS, answered  # type: ignore[import-not-found]
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -18,42 +19,8 @@ from rich.console import Console
 import bayesdp as bdp
 from bayesdp.errors import InvalidInputError
 from bayesdp.session.answer import Answer
-from bayesdp.session.publishing import last_place, shortened_accuracy
+from bayesdp.session.measurement import last_place, shortened_accuracy
 from bayesdp.session.session import Session
-
-DIAGNOSIS: dict[str, Any] = {
-    "verdict": "violated",
-    "date": "2026-11-01",
-    "table": "steps.csv",
-    "rows": 500,
-    "findings": [{"name": "order", "verdict": "violated"}, {"name": "same over time", "verdict": "fine"}],
-}
-
-
-def answered(value: Any = 4248, query: bdp.Query | None = None, **changes: Any) -> Answer:
-    """Return an answer with noise of scale 100: the interval of 95 % reaches 300 to either side of a count."""
-    query = query or bdp.Count("s", equals=1)
-    figures: dict[str, Any] = {
-        "records": 15264,
-        "tau": 0.01,
-        "noise": 100.0,
-        "unit": 1.0,
-        "rounding": 0.0,
-        "epsilon": 0.5,
-        "epsilon_total": 1.0,
-        "epsilon_remaining": 1.0,
-        "theorem": "general",
-        "proof": "docs/theory/general.md",
-        "scope": "every pair of target values",
-        "protects": "one record, not the person behind several",
-        "assumption": "all records are independent of one another",
-        "timestamp": "2026-11-02T00:00:00+00:00",
-        "query_fingerprint": "a" * 64,
-        "model_fingerprint": "b" * 64,
-        "entry": 2,
-        "head": "c" * 64,
-    }
-    return Answer(value=value, query=query, dataset="steps", **{**figures, **changes})
 
 
 def test_a_count_is_rounded_to_the_digits_that_the_noise_leaves() -> None:
@@ -212,15 +179,57 @@ def test_new_entries_survive_json_and_are_part_of_the_answer() -> None:
     assert read.parameters == "one line\nanother"
     for name in (*entries, "parameters"):
         without: Any = {name: None}
-        assert answer.differences(replace(answer, **without)) == (name,)
+        assert answer.differences(answered(**{**entries, "parameters": "one line\nanother", **without})) == (name,)
     assert read.diagnosis == DIAGNOSIS
     more = answered(diagnosis={**DIAGNOSIS, "notes": ["long"]})
     assert more.diagnosis == DIAGNOSIS
 
 
+def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
+    answer = answered(by="Ada", reused=True)
+    parts = (answer.measurement, answer.promise, answer.posting)
+    names = [item.name for part in parts for item in fields(part)]
+    assert len(set(names)) == len(names), "an entry belongs to one part"
+    assert set(names) <= set(answer.to_dict())
+    for part in parts:
+        assert is_dataclass(part)
+        for item in fields(part):
+            assert getattr(answer, item.name) is getattr(part, item.name)
+            with pytest.raises(FrozenInstanceError):
+                setattr(part, item.name, None)
+    with pytest.raises(FrozenInstanceError):
+        answer.posting = answer.posting
+    assert {name for name in vars(Answer) if hasattr(vars(Answer)[name], "_part")} >= set(names)
+    assert Answer(*parts) == answer == Answer.from_dict(answer.to_dict())
+
+
+def test_the_json_of_the_previous_version_is_written_again_byte_for_byte() -> None:
+    """Those answers lack `kind`, and nothing else: `fields are added, never re-meant`."""
+    lines = (Path(__file__).parent / "answers_of_0_1.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 6
+    for line in lines:
+        assert Answer.from_dict(json.loads(line)).to_json() == f'{{"kind": "answer", {line[1:]}'
+
+
+@pytest.mark.parametrize(
+    ("change", "refused"),
+    [
+        ({"kind": "model"}, "of kind answer, not of kind 'model'"),
+        ({"schema": 2}, "is of schema 2, and this version of bayesdp reads schema 1; update it"),
+        ({"schema": True}, '"schema" must be a whole number'),
+        ({"schema": "1"}, '"schema" must be a whole number'),
+        ({"schema": 0}, '"schema" must be a whole number'),
+    ],
+)
+def test_another_kind_and_a_newer_schema_are_refused(change: dict[str, Any], refused: str) -> None:
+    with pytest.raises(InvalidInputError, match=refused):
+        Answer.from_dict({**answered().to_dict(), **change})
+    assert Answer.from_dict({**answered().to_dict(), "added later": 1}) == answered()
+
+
 def test_an_older_answer_still_reads() -> None:
     """Version 0.1 wrote none of these entries."""
-    added = {"rounded", "warnings", "diagnosis", "accepted", "by", "version", "ledger", "parameters"}
+    added = {"kind", "rounded", "warnings", "diagnosis", "accepted", "by", "version", "ledger", "parameters"}
     document = json.loads(answered().to_json())
     older = {name: value for name, value in document.items() if name not in added}
     assert set(document) - set(older) == added

@@ -264,3 +264,18 @@ def test_elsewhere_it_is_the_users_word_and_the_statement_says_so(tmp_path: Path
         page = session.release(query, epsilon=1.0).statement()
     assert "district = 1" in page
     assert "asserted" in page
+
+
+def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> None:
+    """Reference: values 0–10 in groups of 5, ρ = 0.1: a step of 1 would leave τ = 0.526 of ε = 1 instead of 0.714."""
+    frame = polars.DataFrame({"family": [0, 0, 0, 0, 0, 1, 1], "x": [3, 4, 5, 10, 0, 7, 7]})
+    family = bdp.GaussianGroups(correlation=0.1, size=5, column="x")
+    question = bdp.Sum("x", bounds=(0, 10))
+    for model in (family, bdp.AnyOf(family, bdp.Independent())):
+        with bdp.Session(frame, model, epsilon=3.0, dataset=model.kind) as session:
+            coarse = session.preview(bdp.Sum("x", bounds=(0, 10), step=1), epsilon=1.0)
+            answer = session.release(question, epsilon=1.0)
+        assert answer.tau == pytest.approx(1 / 1.4, rel=1e-9)
+        assert coarse.tau == pytest.approx(1 / (1.4 + 5 * 513 / 5120), rel=1e-9)
+    with bdp.Session(frame, bdp.ArbitraryGroups(5, column="x"), epsilon=3.0, dataset="e") as session:
+        assert session.release(question, epsilon=1.0).unit == 1

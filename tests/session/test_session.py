@@ -220,7 +220,7 @@ def test_a_sum_on_the_grid_with_its_rounding(families: polars.DataFrame, tmp_pat
         assert abs(float(mean.value) - truth / 898) < 60 * mean.scale  # type: ignore[arg-type]
         with pytest.raises(QueryError, match="898 records, not over size = 5"):
             session.release(bdp.Mean("height", bounds=(0, 50), size=5), epsilon=0.5)
-        with pytest.raises(QueryError, match="speaks about"):
+        with pytest.raises(QueryError, match="the model describes"):
             session.release(bdp.Count("family", equals="1"), epsilon=0.1)
 
 

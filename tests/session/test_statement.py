@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answers import DIAGNOSIS, DOCUMENT  # type: ignore[import-not-found]
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,40 +26,16 @@ from bayesdp.theorems.registry import theorems
 ROOT = Path(__file__).parents[2]
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
 
-DOCUMENT: dict[str, Any] = {
-    "schema": 1,
-    "value": 4248,
-    "query": {"query": "count", "column": "s", "equals": 1},
-    "dataset": "steps",
-    "records": 15264,
-    "tau": 0.01,
-    "noise": 100.0,
-    "unit": 1.0,
-    "rounding": 0.0,
-    "epsilon": 0.5,
-    "epsilon_total": 1.0,
-    "epsilon_remaining": 1.0,
+CHAINED: dict[str, Any] = {
+    **DOCUMENT,
     "theorem": "markov-mixing",
     "proof": "docs/theory/markov-mixing.md",
-    "scope": "every pair of target values",
-    "protects": "one record",
     "assumption": CHAIN.assumption,
-    "timestamp": "2026-11-02T00:00:00+00:00",
-    "query_fingerprint": "a" * 64,
-    "model_fingerprint": "b" * 64,
-    "entry": 2,
-    "head": "c" * 64,
 }
 EVERYTHING: dict[str, Any] = {
-    **DOCUMENT,
+    **CHAINED,
     "query": {"query": "count", "column": "s", "equals": 1, "where": "district == 3", "public_filter": True},
-    "diagnosis": {
-        "verdict": "violated",
-        "date": "2026-11-01",
-        "table": "steps.csv",
-        "rows": 500,
-        "findings": [{"name": "order", "verdict": "violated"}, {"name": "same over time", "verdict": "fine"}],
-    },
+    "diagnosis": DIAGNOSIS,
     "accepted": "the board agreed",
     "by": "Ada Lovelace",
     "version": "1.2.3",
@@ -69,7 +46,7 @@ HOSTILE = "<script>alert(1)</script> | [x](http://evil) `` ` \n## forged & \"q' 
 
 
 def answer(**changes: Any) -> Answer:
-    return Answer.from_dict({**DOCUMENT, **changes})
+    return Answer.from_dict({**CHAINED, **changes})
 
 
 class Reader(HTMLParser):

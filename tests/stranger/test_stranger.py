@@ -1,20 +1,24 @@
-"""A stranger adds a model, a theorem and three queries from outside; they appear wherever ours do."""
+"""A stranger adds two models, a theorem and three queries from outside; they appear wherever ours do."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from inspect import Parameter, signature
 from pathlib import Path
 
 import polars
 import pytest
-from twins import Cents, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
+from twins import Cents, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp.cli import run
-from bayesdp.errors import QueryError, RefusedError
+from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError, RefusedError
 from bayesdp.experiments import Experiment
 from bayesdp.experiments import run as run_experiment
+from bayesdp.frames.source import scan
+from bayesdp.frames.view import View
+from bayesdp.models import ChainLayout
 from bayesdp.plotting.charts import line
 from bayesdp.plotting.palette import COLOURS, colour_of
 from bayesdp.queries import query_from_dict
@@ -28,6 +32,7 @@ HUGE = 1e6
 """An ε at which there is hardly any noise."""
 
 KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "shares", "cents")}
+TYPES = {kind: bdp.Model._types.pop(kind) for kind in ("twins", "lingering")}
 """Tests of other files list the kinds there are: these are known here only."""
 
 
@@ -35,6 +40,8 @@ KINDS = {kind: bdp.Query._kinds.pop(kind) for kind in ("share", "shares", "cents
 def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for kind, query in KINDS.items():
         monkeypatch.setitem(bdp.Query._kinds, kind, query)
+    for kind, model in TYPES.items():
+        monkeypatch.setitem(bdp.Model._types, kind, model)
     bdp.register(TwinsTheorem())
     yield
     bdp.unregister("twins")
@@ -75,6 +82,86 @@ def test_the_command_line_knows_both(tmp_path: Path, capsys: pytest.CaptureFixtu
     said = json.loads(capsys.readouterr().out)
     assert said["epsilon"] == 2.0
     assert [each["epsilon"] for each in said["theorems"] if each["theorem"] == "twins"] == [2.0]
+
+
+def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, path = tmp_path / "table.parquet", tmp_path / "model.json"
+    TABLE.with_row_index("t").write_parquet(data)
+    assert run(["fit", "--help"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "--pair NAME twins: the column that tells pairs apart." in printed
+    assert "--order-by A,B markov, lingering: the columns that put records in order." in printed
+    assert "--record NAME What one record is" in printed
+    assert "--missing RULE gaussian, markov, lingering: error, or drop" in printed
+    assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
+    assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
+    capsys.readouterr()
+    assert run(["diagnose", str(path), str(data), "--pair", "couple", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["basis"] == "pairs told by couple"
+    chain = ["fit", str(data), "--model", "lingering", "--state", "ill", "--order-by", "t", "--json"]
+    assert run([*chain, "--step", "1", "--margin", "0.125"]) == 0
+    fitted = bdp.Model.from_json(capsys.readouterr().out)
+    assert fitted == Lingering.fit(TABLE.with_row_index("t"), state="ill", order_by=["t"], step="1", margin=0.125)
+    assert isinstance(fitted, Lingering)
+    assert (fitted.stay, fitted.length, fitted.gaps) == (0.375, 100, False)
+    for arguments, message in (
+        (["--model", "twins"], "a twins model needs --pair, such as --pair couple"),
+        (["--model", "twins", "--pair", "couple", "--missing", "drop"], "--missing does not go with --model twins"),
+        (["--model", "markov", "--pair", "couple"], "--pair does not go with --model markov"),
+        (["--model", "quintuplets"], "--model must be gaussian, markov, twins or lingering, not 'quintuplets'"),
+        (["--model", "arbitrary"], "--model must be gaussian, markov, twins or lingering, not 'arbitrary'"),
+    ):
+        assert run(["fit", str(data), *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_chain_inherits_its_place_in_a_table() -> None:
+    frame = TABLE.with_row_index("t").with_columns(who=polars.col("t") // 50)
+    chain = Lingering.fit(frame, state="ill", order_by=["t"], entity=["who"], step="1")
+    assert chain.assumption.endswith(
+        "at most 50 records long, one chain for each who, and these chains are independent of one another"
+    )
+    assert bdp.Model.from_json(chain.to_json()) == chain
+    with bdp.Session(frame, chain, epsilon=1.0, dataset="whole") as session:
+        assert session.release(COUNT, epsilon=0.5).tau == pytest.approx(0.01)
+        with pytest.raises(QueryError, match="'well' is not a state of the chain; its states are False, True"):
+            session.release(bdp.Count(equals="well"), epsilon=0.1)
+    for wrong, message in (
+        (frame.with_columns(who=polars.lit(0)), "a chain of 100 records, but the model describes chains of at most 50"),
+        (frame.with_columns(t=polars.col("t") // 2), "the same t"),
+    ):
+        with pytest.raises(RecordsError, match=message):
+            bdp.check_table(wrong, chain)
+    with pytest.raises(InvalidInputError, match="there is no record 50 in a chain of 50"):
+        bdp.leakage(chain, COUNT, tau=1.0, target=50)
+
+
+def test_a_chain_that_lists_no_states_takes_any_value() -> None:
+    chain = Lingering(stay=0.5, length=100, column="owes", layout=ChainLayout("t", step=1))
+    frame = TABLE.with_row_index("t")
+    assert not chain.check_table(View(scan(frame), "error")).gaps
+    holes = frame.with_columns(owes=polars.when(polars.col("t") == 7).then(float("nan")).otherwise("owes"))
+    with pytest.raises(RecordsError, match="1 records have no 'owes'"):
+        chain.check_table(View(scan(holes), "error"))
+    assert chain.check_table(View(scan(holes), "drop")).gaps
+    unplaced = Lingering(stay=0.5, length=99, column="owes")
+    assert unplaced.check_table(View(scan(holes), "drop")).gaps
+    with pytest.raises(RecordsError, match="a chain of 100 records"):
+        unplaced.check_table(View(scan(frame), "error"))
+
+
+def test_models_declare_what_their_fit_takes() -> None:
+    for model in bdp.Model.types().values():
+        if not model.fit_options:
+            with pytest.raises(ModelError, match="cannot be fitted; it is written by hand"):
+                model.fit(TABLE)
+            continue
+        keywords = signature(model.fit).parameters
+        for option in model.fit_options:
+            given = keywords[option.name].default
+            assert option.required == (given is Parameter.empty)
+            if option.default is not None:
+                assert given == (float(option.default) if option.reads == "number" else option.default)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,18 @@
-"""A stranger's package in one file: a model of its own, a theorem about it, and three questions."""
+"""A stranger's package in one file: a model of pairs, a theorem about it, a model of chains, and three questions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from bayesdp import Count, Histogram, Model, Query, Sum, Theorem
 from bayesdp.errors import RecordsError
+from bayesdp.frames.source import scan
+from bayesdp.frames.transitions import transitions
+from bayesdp.frames.view import View
+from bayesdp.models import CHAIN_OPTIONS, RECORD, Chain, ChainLayout, FitOption
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.view import TableView
 from bayesdp.queries import Averaged
 from bayesdp.theorems.spend import Spend, total_tau
@@ -21,6 +26,19 @@ class Twins(Model):
 
     kind: ClassVar[str] = "twins"
     about_values: ClassVar[bool] = False
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        FitOption("pair", "the column that tells pairs apart.", required=True, example="couple", locates=True),
+        RECORD,
+    )
+
+    @classmethod
+    def fit(cls, frame: object, *, pair: str, record: str = "record") -> Self:
+        """There is nothing to estimate; a table without pairs is refused."""
+        return cls(pair=pair, record=record).check_table(View(scan(frame), "error"))
+
+    def diagnose(self, frame: object, *, pair: str | None = None, missing: str | None = None) -> Diagnosis:
+        """Nothing is tested."""
+        return Diagnosis(self.assumption, (), 0, f"pairs told by {pair or self.pair}")
 
     @property
     def group_size(self) -> int:
@@ -37,6 +55,58 @@ class Twins(Model):
 
     def _content(self) -> dict[str, Any]:
         return {"pair": self.pair}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lingering(Chain):
+    """A chain in which every record stays as the one before it with a probability of at least `stay`."""
+
+    stay: float
+
+    kind: ClassVar[str] = "lingering"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        *CHAIN_OPTIONS,
+        FitOption("margin", "taken off the share that was seen to stay.", "X", reads="number", default="0"),
+    )
+
+    @classmethod
+    def fit(
+        cls,
+        frame: object,
+        *,
+        state: str,
+        order_by: list[str],
+        entity: tuple[str, ...] | list[str] = (),
+        step: str | None = None,
+        missing: Literal["error", "drop"] = "error",
+        record: str = "record",
+        margin: float = 0.0,
+    ) -> Self:
+        """Estimate the smallest share of records of a state that stay in it."""
+        layout = ChainLayout(order_by, entity, step, dropped=missing == "drop")
+        counted = transitions(frame, state, layout, missing)
+        stay = min(row[place] / sum(row) for place, row in enumerate(counted.counts)) - margin
+        return cls(
+            stay=stay,
+            states=counted.states,
+            length=counted.longest,
+            gaps=counted.gaps,
+            layout=layout,
+            record=record,
+            column=None if counted.condition else state,
+            state=state if counted.condition else None,
+        )
+
+    @property
+    def assumption(self) -> str:
+        return f"records stay with probability {self.stay:g} or more, in a chain {self.extent}{self.entities}"
+
+    def _content(self) -> dict[str, Any]:
+        return {"stay": self.stay} | super()._content()
+
+    @classmethod
+    def _required(cls) -> frozenset[str]:
+        return frozenset({"stay"})
 
 
 class TwinsTheorem(Theorem):

@@ -6,9 +6,10 @@ import pytest
 
 from bayesdp import AnyOf, ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
 from bayesdp.errors import DoesNotApplyError, TooLargeError
-from bayesdp.theorems import theorems
-from bayesdp.theorems.ask import ask
-from bayesdp.theorems.spend import Spend, as_spend
+from bayesdp.theorems import register, theorems, unregister
+from bayesdp.theorems.ask import Panel, ask
+from bayesdp.theorems.leakage import proven
+from bayesdp.theorems.spend import Spend, as_spend, queries_of
 
 SPEND = as_spend(Count(equals=1), 1.0)
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=10)
@@ -29,8 +30,17 @@ def test_every_theorem_is_asked_under_every_member() -> None:
 
 
 def test_a_ledger_asks_only_what_composes() -> None:
-    (replies,) = ask(CHAIN, epsilon, composing=True)
+    (replies,) = Panel.about(CHAIN, queries_of(SPEND), composing=True).ask(epsilon)
     assert {reply.theorem.name for reply in replies} == {theorem.name for theorem in theorems() if theorem.composes}
+
+
+@pytest.mark.parametrize("model", [CHAIN, AnyOf(Independent(), ArbitraryGroups(3))])
+def test_hypotheses_that_were_looked_at_before_give_the_same_replies(model: Model) -> None:
+    panel = Panel.about(model, queries_of(SPEND))
+    assert panel.ask(epsilon) == ask(model, epsilon)
+    assert max(min(reply.value for reply in row if reply.value is not None) for row in ask(model, epsilon)) == proven(
+        panel, SPEND
+    )
 
 
 class _Broken(Theorem):
@@ -39,10 +49,12 @@ class _Broken(Theorem):
     name = "broken"
     proof = "nowhere"
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    def __init__(self, error: Exception, *, when_asked: bool = False) -> None:
+        self.error, self.when_asked = error, when_asked
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+        if self.when_asked:
+            raise self.error
         return None
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -58,3 +70,13 @@ def test_what_does_not_apply_or_is_too_large_says_why() -> None:
         assert (reply.value, reply.reason) == (None, reason)
     with pytest.raises(ZeroDivisionError):
         ask(CHAIN, epsilon, only=[_Broken(ZeroDivisionError())])
+
+
+def test_a_hypothesis_that_cannot_be_computed_is_a_reason() -> None:
+    broken = _Broken(TooLargeError("beyond floats"), when_asked=True)
+    register(broken)
+    try:
+        panel = Panel.about(CHAIN, queries_of(SPEND))
+        assert [reply.reason for reply in panel.ask(epsilon)[0] if reply.theorem is broken] == ["beyond floats"]
+    finally:
+        unregister("broken")

@@ -23,10 +23,10 @@ COUNT = Count(equals=1)
 class Hour(Model):
     """A model that protects an hour at once."""
 
-    group_size: ClassVar[int] = 24  # type: ignore[assignment,misc]
-    assumption: ClassVar[str] = "hours matter"  # type: ignore[assignment,misc]
-    protects: ClassVar[str] = "an hour"  # type: ignore[assignment,misc]
-    protects_several: ClassVar[bool] = True  # type: ignore[assignment,misc]
+    group_size: ClassVar[int] = 24
+    assumption: ClassVar[str] = "hours matter"
+    protects: ClassVar[str] = "an hour"
+    protects_several: ClassVar[bool] = True
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support.files import write_private
+from bayesdp._support.validation import Refuse, brief
 from bayesdp.errors import InvalidInputError
 
-__all__ = ["Document", "parse", "read", "write"]
+__all__ = ["Document", "canonical", "checked", "fingerprint", "of_schema", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
 
@@ -37,6 +39,38 @@ def write(path: str | Path, document: Document) -> None:
         write_private(path, document.to_json(indent=2) + "\n")
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def checked(document: object, kind: str, schema: int, refuse: Refuse = InvalidInputError) -> Mapping[str, Any]:
+    """Return a stored document if this version can read it (docs/architecture.md, "Documents that are stored").
+
+    One without `kind` or `schema` is of the first version, which did not write them everywhere.
+
+    >>> dict(checked({"schema": 1, "value": 41}, "answer", 1))
+    {'schema': 1, 'value': 41}
+    >>> checked({"kind": "answer", "schema": 2}, "answer", 1)
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: this answer is of schema 2, and this version of bayesdp reads schema 1; update it
+    """
+    read = of_schema(document, kind, schema, refuse)
+    if read.get("kind", kind) != kind:
+        raise refuse(f"expected a document of kind {kind}, not of kind {brief(read['kind'])}")
+    return read
+
+
+def of_schema(document: object, name: str, schema: int, refuse: Refuse = InvalidInputError) -> Mapping[str, Any]:
+    """Return a JSON object if this version can read its schema, whatever tells its kind."""
+    if not isinstance(document, Mapping):
+        raise refuse(f"the {name} must be a JSON object, not {brief(document)}")
+    written = document.get("schema", 1)
+    if isinstance(written, bool) or not isinstance(written, int) or not written >= 1:
+        raise refuse(f'"schema" must be a whole number from 1, not {brief(written)}')
+    if written > schema:
+        raise refuse(
+            f"this {name} is of schema {written}, and this version of bayesdp reads schema {schema}; update it"
+        )
+    return document
 
 
 def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
@@ -99,3 +133,36 @@ def read(path: str | Path) -> Mapping[str, Any]:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InvalidInputError(f"cannot read {name}: {reason}") from None
     return parse(source, name)
+
+
+def canonical(name: str, document: Mapping[str, Any]) -> str:
+    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is none.
+
+    >>> canonical("the model", {"type": "arbitrary", "size": 3})
+    '{"size":3,"type":"arbitrary"}'
+    """
+
+    def plain(value: object) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+
+    if not isinstance(document, Mapping):
+        raise InvalidInputError(f"{name} must be a JSON object, not {type(document).__name__}")
+    try:
+        written = json.dumps(
+            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain
+        )
+        written.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
+    return written
+
+
+def fingerprint(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a JSON object: equal for equal objects, whatever the order of their keys.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    return hashlib.sha256(canonical("the document", document).encode()).hexdigest()

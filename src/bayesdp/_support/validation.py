@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -15,17 +15,21 @@ __all__ = [
     "Scalar",
     "Values",
     "brief",
+    "check_probabilities",
     "distinct",
     "escaped",
+    "every",
     "is_scalar",
     "items",
     "line",
     "natural",
+    "not_negative",
     "number",
     "plain_number",
     "positive",
     "positives",
     "probability",
+    "rows_of_probabilities",
     "scalar",
     "square",
     "text",
@@ -37,6 +41,9 @@ Scalar = str | int | float | bool
 Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
 """Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
+
+_ROW_SUM = 1e-9
+"""Probabilities that were written down to ten digits still count as summing to 1."""
 
 _LARGEST_NATURAL = 10**18
 _LONGEST_INTEGER = 10**300
@@ -78,6 +85,14 @@ def positive(name: str, value: object, refuse: Refuse = InvalidInputError) -> fl
     return as_float
 
 
+def not_negative(name: str, value: object, refuse: Refuse = InvalidInputError) -> float:
+    """Return `value` as a float of at least zero."""
+    as_float = number(name, value, refuse)
+    if as_float < 0:
+        raise refuse(f"{name} must be at least 0, not {as_float:g}")
+    return as_float
+
+
 def positives(name: str, values: object, refuse: Refuse = InvalidInputError) -> list[float]:
     """Return a non-empty list of floats above zero."""
     found = [positive(name, value, refuse) for value in items(name, values, refuse)]
@@ -111,6 +126,19 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     if not isinstance(value, str) or not value.strip():
         raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
     return value
+
+
+def every(*checks: tuple[Callable[[str, Any], object], Mapping[str, object]]) -> None:
+    """Check the entries of a document at once: pairs of a check and the values it is for, by their names.
+
+    >>> every((text, {"dataset": "steps"}), (positive, {"tau": 0.5, "scale": -1}))
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.InvalidInputError: scale must be greater than 0, not -1
+    """
+    for check, values in checks:
+        for name, value in values.items():
+            check(name, value)
 
 
 def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
@@ -179,6 +207,36 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
             raise refuse(f"{name} must be square: it has {len(rows)} rows, but row {i} has {len(cells)} entries")
         table.append(tuple(number(f"{name}, row {i}, column {j}", cell, refuse) for j, cell in enumerate(cells)))
     return tuple(table)
+
+
+def rows_of_probabilities(
+    name: str, value: object, refuse: Refuse = InvalidInputError
+) -> tuple[tuple[float, ...], ...]:
+    """Return `value` as rows of equally many probabilities, each row with the sum 1, naming what is wrong."""
+    rows = items(name, value, refuse)
+    if not rows:
+        raise refuse(f"{name} is empty; it needs at least one row")
+    table = [items(f"{name}, row {i}", row, refuse) for i, row in enumerate(rows)]
+    for i, row in enumerate(table):
+        if not row or len(row) != len(table[0]):
+            raise refuse(f"{name}: row {i} has {len(row)} entries, but row 0 has {len(table[0])}")
+    checked = tuple(
+        tuple(number(f"{name}, row {i}, column {j}", entry, refuse) for j, entry in enumerate(row))
+        for i, row in enumerate(table)
+    )
+    check_probabilities(name, checked, refuse)
+    return checked
+
+
+def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputError) -> None:
+    """Refuse a table of numbers unless each is a probability and each row has the sum 1."""
+    for i, row in enumerate(table):
+        for j, entry in enumerate(row):
+            if not 0 <= entry <= 1:
+                raise refuse(f"{name}, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
+        total = math.fsum(row)
+        if abs(total - 1) > _ROW_SUM:
+            raise refuse(f"{name}, row {i} must sum to 1, but sums to {total:.12g}")
 
 
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:

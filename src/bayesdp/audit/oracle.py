@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp.audit.any_mechanism import log_ratio, most_telling
+from bayesdp.audit.tables import array, enumerable_tau, joint_table
 from bayesdp.errors import InvalidInputError
 from bayesdp.models.memory import joint_law, stationary_law
 
@@ -42,7 +44,6 @@ __all__ = [
 _LARGEST_TABLE = 3**5
 _LARGEST_GROUP = 6
 _LARGEST_PROGRAM = 27
-_LARGEST_EXPONENT = 600
 
 
 @dataclass(frozen=True)
@@ -105,51 +106,31 @@ def worst_mechanism(joint: ArrayLike, tau: float, *, adversary: tuple[int, tuple
 
     adversary: a target and the records known; only what this one learns.
 
-    The likelihood of an output is a function g ≥ 0 of the data set that changes by at most a factor e^τ when one record
-    does; for every adversary and pair of values the worst g maximises E[g | x]/E[g | x′]. A solver's g is private up to
-    its tolerance only; it is made so, g(D) := min g(D′)·e^(τ·distance), before the ratio is taken.
+    For every adversary and pair of values the worst output is found by `any_mechanism`; what is returned is attained.
 
     >>> round(worst_mechanism([[0.4, 0.1], [0.1, 0.4]], tau=1.0), 6)
     1.569445
     """
-    from scipy.optimize import linprog
-
     law = _checked(joint, np.ones((*np.shape(joint), 1)))[0]
     if law.size > _LARGEST_PROGRAM:
         raise InvalidInputError(f"linear programs are solved for at most {_LARGEST_PROGRAM} data sets, not {law.size}")
-    steps = _neighbours(law.shape, math.exp(_private(tau, law.ndim)))
-    points = np.array(list(itertools.product(*map(range, law.shape))))
-    grown = np.exp(tau * (points[:, None, :] != points[None, :, :]).sum(axis=2))
+    tau = enumerable_tau(tau, law.ndim)
     worst = 0.0
     for target, known in _adversaries(law.ndim) if adversary is None else [adversary]:
         for values in itertools.product(*(range(law.shape[record]) for record in known)):
             fixed = dict(zip(known, values, strict=True))
             laws = [_given(law, fixed | {target: value}) for value in range(law.shape[target])]
             for more, less in itertools.permutations([each for each in laws if each is not None], 2):
-                solved: Any = linprog(-more, A_ub=steps, b_ub=np.zeros(len(steps)), A_eq=less[None], b_eq=[1.0])
-                private = (np.maximum(solved.x, 0.0)[None, :] * grown).min(axis=1)
-                worst = max(worst, math.log((more @ private) / (less @ private)))
+                worst = max(worst, log_ratio(more, less, most_telling(more, less, tau)))
     return worst
 
 
 def _given(law: NDArray[np.float64], fixed: dict[int, int]) -> NDArray[np.float64] | None:
-    """Return the law of the data set given some records, flattened; None if they cannot occur."""
+    """Return the law of the data set given some records; None if they cannot occur."""
     kept = np.zeros_like(law)
     where = tuple(fixed.get(record, slice(None)) for record in range(law.ndim))
     kept[where] = law[where]
-    return kept.ravel() / kept.sum() if kept.sum() > 0 else None
-
-
-def _neighbours(shape: tuple[int, ...], factor: float) -> NDArray[np.float64]:
-    """Return rows that say g(D) − e^τ·g(D′) ≤ 0 for all data sets that differ in one record."""
-    points = list(itertools.product(*map(range, shape)))
-    rows = []
-    for (i, first), (j, second) in itertools.permutations(enumerate(points), 2):
-        if sum(a != b for a, b in zip(first, second, strict=True)) == 1:
-            row = np.zeros(len(points))
-            row[i], row[j] = 1.0, -factor
-            rows.append(row)
-    return np.array(rows).reshape(-1, len(points))
+    return kept / kept.sum() if kept.sum() > 0 else None
 
 
 def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple[float, int, int, int] | None:
@@ -177,31 +158,12 @@ def _adversaries(records: int) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    law, likelihood = _array("the joint table", joint), _array("the kernel", kernel)
-    if law.ndim < 1 or law.size == 0 or law.size > _LARGEST_TABLE:
-        raise InvalidInputError(f"the oracle enumerates joint tables of 1 to {_LARGEST_TABLE} entries, not {law.size}")
-    if not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
-        raise InvalidInputError("the joint table must hold probabilities that sum to 1")
+    law, likelihood = joint_table(joint, _LARGEST_TABLE), array("the kernel", kernel)
     if likelihood.shape[:-1] != law.shape or likelihood.shape[-1] == 0:
         raise InvalidInputError(f"the kernel must have the shape {law.shape} and one more axis, its outputs")
     if not (np.isfinite(likelihood).all() and (likelihood >= 0).all()):
         raise InvalidInputError("the kernel must hold finite likelihoods of at least 0")
     return law, likelihood
-
-
-def _array(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(f"{name} must be a rectangular table of numbers") from None
-
-
-def _private(tau: float, records: int) -> float:
-    """Return τ if likelihoods over so many records do not underflow."""
-    tau = validation.positive("tau", tau)
-    if tau * records > _LARGEST_EXPONENT:
-        raise InvalidInputError(f"tau times the number of records must be at most {_LARGEST_EXPONENT} to be enumerated")
-    return tau
 
 
 def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -214,7 +176,7 @@ def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None
     if size**records > _LARGEST_TABLE:
         raise InvalidInputError(f"{records} records of {size} states are too many to enumerate")
     if chain.memory > 1:
-        first = stationary_law(chain.table) if start is None else _array("the start", start)
+        first = stationary_law(chain.table) if start is None else array("the start", start)
         return joint_law(chain.table, first, records)
     joint: NDArray[np.float64] = np.array(chain.stationary if start is None else start, dtype=np.float64)
     for _ in range(records - 1):
@@ -249,7 +211,7 @@ def laplace_sum(
         sums = sums[..., None] + numbers
     if (numbers == numbers[0]).all():
         return np.ones((*sums.shape, 1))
-    tau = _private(tau, records)
+    tau = enumerable_tau(tau, records)
     points = np.unique(sums)
     return np.array(np.exp(-tau / spread * np.abs(points - sums[..., None])))
 
@@ -271,7 +233,7 @@ def randomized_response(flip: float, records: int) -> NDArray[np.float64]:
 
 def generalized_randomized_response(tau: float, states: int, records: int) -> NDArray[np.float64]:
     """Return the kernel that keeps every record with odds e^τ to 1 against each other value: τ-DP."""
-    channel = np.ones((states, states)) + (math.exp(_private(tau, records)) - 1) * np.eye(states)
+    channel = np.ones((states, states)) + (math.exp(enumerable_tau(tau, records)) - 1) * np.eye(states)
     return record_channel(channel / channel.sum(axis=1, keepdims=True), records)
 
 
@@ -314,7 +276,7 @@ def gaussian_lemma(
     >>> round(gaussian_lemma(galton).factor, 3)
     1.477
     """
-    matrix = _array("the covariance", covariance)
+    matrix = array("the covariance", covariance)
     size = len(matrix) if matrix.ndim else 0
     if matrix.shape != (size, size) or not 1 <= size <= _LARGEST_GROUP or not np.isfinite(matrix).all():
         raise InvalidInputError(f"the oracle enumerates square covariances of 1 to {_LARGEST_GROUP} records")

@@ -23,13 +23,13 @@ from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputErro
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
 from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Release, Spend, as_spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Calibration", "Option", "calibrate", "largest_taus", "options"]
+__all__ = ["Calibration", "Option", "calibrate", "largest_tau", "largest_taus", "options"]
 
 _NEXT_TO_NOTHING = 1.001
 """A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
@@ -221,7 +221,7 @@ def calibrate(
     draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
     Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
-    QueryError for a query the model does not speak about, NoTheoremAppliesError if nothing is proven for the model, and
+    QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
     CalibrationError if theorems apply but none reaches ε.
 
     >>> from bayesdp import ArbitraryGroups, Sum
@@ -259,10 +259,11 @@ def options(
 ) -> list[list[list[Option]]]:
     """Return for each ε, for each model that may hold, what every theorem allows."""
     check_queries(model, (*spent, Release(query, 1.0)))
-    rows = ask(model, lambda theorem, member: largest_taus(theorem, member, query, epsilons, spent))
+    panel = Panel.about(model, (*queries_of(spent), query))
+    rows = panel.ask(lambda theorem, member: largest_taus(theorem, member, query, epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
-        for member, replies in zip(model.members, rows, strict=True)
+        for member, replies in zip(panel.members, rows, strict=True)
     ]
     return [
         [[of_theorem[index] for of_theorem in of_member] for of_member in by_member] for index in range(len(epsilons))
@@ -310,7 +311,7 @@ def largest_taus(
     """
 
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.objection(model, (*queries_of(spent), *queries))
+    reason = theorem.objection(model, (*(release.query for release in spent), *queries))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
 
@@ -329,6 +330,24 @@ def largest_taus(
     starts = [tau / len(queries) for tau in first]
     found.update(zip(left, searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
     return [found[epsilon] for epsilon in epsilons]
+
+
+def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
+    """Return the largest τ of each query at which theorems prove at most ε for them and `spent`; 0 if there is none.
+
+    Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if
+    nothing is proven under one of them.
+    """
+    rows = panel.ask(lambda theorem, member: largest_taus(theorem, member, queries, [epsilon], spent))
+    return min(_largest(replies) for replies in rows)
+
+
+def _largest(replies: Sequence[Reply[list[float | None]]]) -> float:
+    """Return the largest τ any theorem allows under one model; 0 if none does."""
+    allowed = [reply.value[0] or 0.0 for reply in replies if reply.value is not None]
+    if not allowed:
+        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+    return max(allowed)
 
 
 def _options(
@@ -402,7 +421,7 @@ def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int
 
 
 def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
-    """Draw from the posterior of every model that was estimated, each with the theorem that speaks best about it."""
+    """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
     number, found = draws_needed(credibility, draws), plain.leakage
     several = found.model.members
     parts = zip(several, found.parts or (found,), strict=True)

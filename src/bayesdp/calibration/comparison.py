@@ -17,7 +17,7 @@ from bayesdp.accuracy import impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
 from bayesdp.calibration.prior_art import PRIOR_ART, Published, PublishedResult
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import ArbitraryGroups, Model
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.leakage import BETA
@@ -65,17 +65,18 @@ class Comparison(Document):
 
     def _impossible(self) -> list[str]:
         """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
-        if not isinstance(self.model, ArbitraryGroups) or self.query.dimension > 1:
+        size = self.model.group_size
+        if not self.model.anything_inside or size is None or self.query.dimension > 1:
             return []
         asked = [row.epsilon for row in self.rows]
-        half = self.model.size * self.query.sensitivity / 2
+        half = size * self.query.sensitivity / 2
         if not any(impossible(each, alpha=half, beta=self.beta, spread=2 * half) for each in asked):
             return []
         limit = shown_below(math.log((1 - self.beta) / self.beta), 4)
         share = shown_below(100 * (1 - self.beta))
         return [
             f"for ε below {limit} no mechanism at all is {share} % sure to within {shown_below(half)}, half of what "
-            f"{self.model.size:,} correlated records can move the answer (docs/theory/impossibility.md)"
+            f"{size:,} correlated records can move the answer (docs/theory/impossibility.md)"
         ]
 
     @property

@@ -140,7 +140,7 @@ def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
 class Sample:
     """Models drawn from one posterior, with what is computed of them: nothing twice.
 
-    theorem: the theorem that speaks about all of them.
+    theorem: the theorem that covers all of them.
     leaks:   returns what models leak at τ; infinite where nothing is proven.
     largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
     """

@@ -69,7 +69,7 @@ class Published(ABC):
     proven:    whether it keeps the promise.
     standing:  the same in a few words, for tables and pictures.
     note:      the same in a sentence.
-    one_model: whether it speaks about one model only, not about the worst of several.
+    one_model: whether it is about one model only, not the worst of several.
     """
 
     name: ClassVar[str]

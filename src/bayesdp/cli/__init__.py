@@ -16,6 +16,7 @@ import typer
 
 from bayesdp._support.validation import escaped
 from bayesdp.cli.app import app
+from bayesdp.cli.fitting import naming
 from bayesdp.cli.spelling import spelled, spelling
 from bayesdp.errors import BayesDPError, BudgetError
 
@@ -38,7 +39,9 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line on `arguments` and return its exit status."""
-    root, asked = typer.main.get_command(app), list(arguments)
+    asked = list(arguments)
+    with naming(asked):
+        root = typer.main.get_command(app)
     words, command = _chosen(root, asked)
     if asked == words and hasattr(command, "commands"):
         asked.append("--help")

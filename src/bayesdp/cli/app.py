@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from bayesdp import __version__
 from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
-from bayesdp.cli import options
+from bayesdp.cli import fitting, options
 from bayesdp.cli.spelling import spelled
 from bayesdp.cli.words import listed
 from bayesdp.queries import Query
@@ -64,23 +65,6 @@ Column = Annotated[str | None, typer.Option(metavar="NAME", help="The column ask
 Where = Annotated[str | None, typer.Option(metavar="EXPRESSION", help="Ask only about records that pass this filter.")]
 PublicFilter = Annotated[bool, typer.Option("--public-filter", help="The filter uses public attributes only.")]
 Size = Annotated[str | None, typer.Option(metavar="N", help="The public number of records, for the noise on a mean.")]
-State = Annotated[
-    str | None, typer.Option(metavar="EXPRESSION", help="markov: a column, or a condition such as 'steps > 0'.")
-]
-OrderBy = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that put records in order.")
-]
-Entity = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="markov: the columns that tell independent chains apart.")
-]
-Step = Annotated[str | None, typer.Option(metavar="STEP", help="markov: the spacing of the order column: 5, 5m, 1d.")]
-ValueColumns = Annotated[
-    list[str] | None, typer.Option("--value", metavar="A,B", help="gaussian: the column; several: one row a group.")
-]
-GroupColumns = Annotated[
-    list[str] | None, typer.Option("--group", metavar="A,B", help="gaussian: the columns that tell groups apart.")
-]
-Role = Annotated[str | None, typer.Option(metavar="NAME", help="gaussian: the column of roles.")]
 Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -183,49 +167,22 @@ def compare(
 
 
 @app.command(short_help="Estimate a model from a table; does the table look like it?")
+@fitting.OfferingModelOptions
 def fit(
     data: Data,
-    model: Annotated[str, typer.Option(metavar="KIND", help="markov or gaussian.")],
-    state: State = None,
-    order_by: OrderBy = None,
-    entity: Entity = None,
-    step: Step = None,
-    smoothing: Annotated[str, typer.Option(metavar="X", help="markov: added to every count.")] = "0",
-    start: Annotated[
-        str, typer.Option(metavar="LAW", help="markov: stationary, or any: nothing is assumed of the first records.")
-    ] = "stationary",
-    value: ValueColumns = None,
-    group: GroupColumns = None,
-    role: Role = None,
-    missing: Annotated[
-        str, typer.Option(metavar="RULE", help="error, or drop: leave records with missing values out.")
-    ] = "error",
-    record: Annotated[
-        str, typer.Option(metavar="NAME", help='What one record is, as in "5-minute interval".')
-    ] = "record",
+    model: Annotated[
+        str, typer.Option(metavar="KIND", help="The kind of model; options name the kinds that take them.")
+    ],
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
     as_json: AsJson = False,
+    **chosen: Any,
 ) -> None:
     """Estimate a model from a table, and say whether the table looks like it."""
     from bayesdp._support.documents import write
-    from bayesdp.cli import fitting
 
-    chosen = fitting.Choice(
-        state=state,
-        order_by=options.columns("--order-by", order_by),
-        entity=options.columns("--entity", entity),
-        step=step,
-        smoothing=options.number("--smoothing", smoothing),
-        start=start,
-        value=options.columns("--value", value),
-        group=options.columns("--group", group),
-        role=role,
-        missing=missing,
-        record=record,
-    )
     if output is not None:
         refuse_overwriting(output, options.files(data))
         if not force:
@@ -241,44 +198,29 @@ def fit(
 
 
 @app.command(short_help="Does a table look as a model assumes?")
+@partial(fitting.OfferingModelOptions, wanted=lambda option: option.locates)
 def diagnose(
     model: ModelPath,
     data: Data,
-    state: State = None,
-    order_by: OrderBy = None,
-    entity: Entity = None,
-    step: Step = None,
-    value: ValueColumns = None,
-    group: GroupColumns = None,
-    role: Role = None,
     missing: Missing = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
     ] = None,
     as_json: AsJson = False,
+    **chosen: Any,
 ) -> None:
     """Does a table look as a model assumes? What it says is stored in the model.
 
     A model that was fitted knows its columns; name them for another.
     """
     from bayesdp._support.documents import write
-    from bayesdp.cli import fitting
 
-    named = {
-        "state": state,
-        "order_by": options.columns("--order-by", order_by),
-        "entity": options.columns("--entity", entity),
-        "step": step,
-        "value": options.columns("--value", value),
-        "group": options.columns("--group", group),
-        "role": role,
-    }
     assumed, place = options.model(model), model if output is None else output
     refuse_overwriting(place, options.files(data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
-    diagnosis = fitting.diagnosis(assumed, data, missing, named)
+    diagnosis = fitting.diagnosis(assumed, data, missing, chosen)
     write(place, assumed.with_diagnosis(diagnosis))
     print(
         _text(diagnosis, True)

@@ -1,77 +1,137 @@
-"""The models that can be fitted from the command line, and the options each takes."""
+"""`bayesdp fit` and `bayesdp diagnose` take the options that models declare for their `fit`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from bayesdp._support.validation import brief
 from bayesdp.cli import options
-from bayesdp.diagnostics import Diagnosis
+from bayesdp.cli.words import listed
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import GaussianGroups, MarkovChain, Model
 
-__all__ = ["Choice", "diagnosis", "fitted"]
+if TYPE_CHECKING:
+    from bayesdp.diagnostics import Diagnosis
+    from bayesdp.models import FitOption, Model
 
-
-@dataclass(frozen=True)
-class Choice:
-    """What the options of `bayesdp fit` say."""
-
-    state: str | None
-    order_by: list[str]
-    entity: list[str]
-    step: str | None
-    smoothing: float
-    start: str
-    value: list[str]
-    group: list[str]
-    role: str | None
-    missing: str
-    record: str
+__all__ = ["OfferingModelOptions", "diagnosis", "fitted", "naming"]
 
 
-def fitted(data: str, kind: str, chosen: Choice) -> MarkovChain | GaussianGroups:
-    """Fit the model the options describe; options of the other kind are refused."""
-    common: dict[str, Any] = {"missing": chosen.missing, "record": chosen.record}
-    if kind == "markov":
-        options.only_for(kind, {"--value": chosen.value, "--group": chosen.group, "--role": chosen.role})
-        if chosen.state is None or not chosen.order_by:
-            raise InvalidInputError(
-                "a markov model needs --state and --order-by, such as --state 'steps > 0' --order-by time"
-            )
-        return MarkovChain.fit(
-            data,
-            state=chosen.state,
-            order_by=chosen.order_by,
-            entity=chosen.entity,
-            step=chosen.step,
-            smoothing=chosen.smoothing,
-            start=cast("Any", chosen.start),
-            **common,
+_first_word: ContextVar[str | None] = ContextVar("_first_word", default=None)
+
+
+@contextmanager
+def naming(arguments: Sequence[str]) -> Iterator[None]:
+    """Tell commands which of them is named while they are built; none is while a shell asks for completions."""
+    token = _first_word.set(arguments[0] if arguments else None)
+    try:
+        yield
+    finally:
+        _first_word.reset(token)
+
+
+class OfferingModelOptions:
+    """A command of which `**chosen` stands for the options of every model that can be fitted, whoever defined it.
+
+    wanted: which of the options the command offers.
+
+    Models take a while to load, so they are not asked when another command is named.
+    """
+
+    def __init__(self, command: Callable[..., None], wanted: Callable[[FitOption], bool] = lambda option: True) -> None:
+        update_wrapper(self, command)
+        self.command, self.wanted = command, wanted
+
+    def __call__(self, **given: Any) -> None:
+        """Run the command."""
+        self.command(**given)
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters of the command, with those of the models there are now in place of `**chosen`."""
+        own = signature(self.command, eval_str=True)
+        *fixed, _ = own.parameters.values()
+        places = [place for place, parameter in enumerate(fixed) if parameter.default is Parameter.empty]
+        after = places[-1] + 1
+        takers = _by_name(self.wanted) if _first_word.get() in (None, self.command.__name__) else {}
+        offered = [_parameter(name, options) for name, options in takers.items()]
+        return own.replace(parameters=[*fixed[:after], *offered, *fixed[after:]])
+
+
+def _fittable() -> dict[str, type[Model]]:
+    """Return the models that can be fitted, by kind."""
+    from bayesdp.models import Model
+
+    return {kind: model for kind, model in Model.types().items() if model.fit_options}
+
+
+def _by_name(wanted: Callable[[FitOption], bool]) -> dict[str, dict[str, FitOption]]:
+    """Return the options by their names, each as the kinds that take it declare it; those that all take come last."""
+    options: dict[str, dict[str, FitOption]] = {}
+    for kind, model in _fittable().items():
+        for option in filter(wanted, model.fit_options):
+            options.setdefault(option.name, {})[kind] = option
+    return dict(sorted(options.items(), key=lambda item: len(item[1]) == len(_fittable())))
+
+
+def _parameter(name: str, takers: Mapping[str, FitOption]) -> Parameter:
+    """Return an option as Typer reads it; its help names the models that take it, unless all do."""
+    meanings: dict[str, list[str]] = {}
+    for kind, option in takers.items():
+        meanings.setdefault(option.help, []).append(kind)
+    everybody = len(meanings) == 1 and len(takers) == len(_fittable())
+    lines = meanings if everybody else [f"{', '.join(kinds)}: {meaning}" for meaning, kinds in meanings.items()]
+    first = next(iter(takers.values()))
+    read: Any = list[str] | None if first.reads == "columns" else str | None
+    typed = Annotated[read, typer.Option(first.flag, metavar=first.metavar, help=" ".join(lines))]
+    return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=first.default, annotation=typed)
+
+
+def _given(option: FitOption, value: Any) -> bool:
+    return value not in (None, [], option.default)
+
+
+def _read(option: FitOption, value: Any) -> Any:
+    """Return what an option says, as `fit` takes it."""
+    if option.reads == "columns":
+        return options.columns(option.flag, value)
+    return options.number(option.flag, value) if option.reads == "number" else value
+
+
+def fitted(data: str, kind: str, chosen: Mapping[str, Any]) -> Model:
+    """Fit a model of a kind as the options say; options of other kinds are refused."""
+    known = _fittable()
+    if kind not in known:
+        raise InvalidInputError(
+            f"--model must be {listed(known, 'or')}, not {brief(kind)}; other models are written by hand"
         )
-    if kind == "gaussian":
-        markov = {
-            "--state": chosen.state,
-            "--order-by": chosen.order_by,
-            "--entity": chosen.entity,
-            "--step": chosen.step,
-        }
-        options.only_for(kind, {**markov, "--smoothing": chosen.smoothing, "--start": chosen.start != "stationary"})
-        if not chosen.value:
-            raise InvalidInputError("a gaussian model needs --value, such as --value height --group family")
-        return GaussianGroups.fit(data, value=chosen.value, group=chosen.group, role=chosen.role, **common)
-    raise InvalidInputError(f"--model must be markov or gaussian, not {brief(kind)}; other models are written by hand")
+    declared = {option.name: option for option in known[kind].fit_options}
+    for name, takers in _by_name(lambda option: True).items():
+        option = declared.get(name) or next(iter(takers.values()))
+        if name not in declared and _given(option, chosen[name]):
+            raise InvalidInputError(f"{option.flag} does not go with --model {kind}")
+    if any(option.required and not _given(option, chosen[name]) for name, option in declared.items()):
+        needed = listed(option.flag for option in declared.values() if option.required)
+        examples = ((option.flag, option.example) for option in declared.values() if option.example is not None)
+        such = " ".join(f"{flag} {shlex.quote(example)}" for flag, example in examples)
+        raise InvalidInputError(f"a {kind} model needs {needed}" + (f", such as {such}" if such else ""))
+    given = {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
+    return known[kind].fit(data, **given)
 
 
-_COLUMNS = {"markov": ("state", "order_by", "entity", "step"), "gaussian": ("value", "group", "role")}
-
-
-def diagnosis(model: Model, data: str, missing: str | None, named: Mapping[str, Any]) -> Diagnosis:
-    """Diagnose a model on a table, in the columns it was fitted on or in those named."""
-    given = {name: value for name, value in named.items() if value}
-    for name in given:
-        if name not in _COLUMNS.get(model.kind, given):
+def diagnosis(model: Model, data: str, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
+    """Diagnose a model on a table, in the columns it was fitted on or in those that the options name."""
+    offered = _by_name(lambda option: option.locates)
+    named = {name: value for name, value in chosen.items() if value}
+    for name in named:
+        if model.fit_options and model.kind not in offered[name]:
             raise InvalidInputError(f"--{name.replace('_', '-')} does not go with a {model.kind} model")
-    return model.diagnose(data, missing=missing, **given)
+    options_of = {name: next(iter(takers.values())) for name, takers in offered.items()}
+    return model.diagnose(data, missing=missing, **{name: _read(options_of[name], named[name]) for name in named})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ __all__ = [
     "number",
     "numbers",
     "one_of",
-    "only_for",
     "pair",
     "positive",
     "query",
@@ -137,13 +136,6 @@ def columns(option: str, texts: Sequence[str] | None) -> list[str]:
     return [part for text in texts or () for part in _split(option, text)]
 
 
-def only_for(kind: str, given: Mapping[str, object]) -> None:
-    """Refuse options that go with another kind of model."""
-    for option, value in given.items():
-        if value:
-            raise InvalidInputError(f"{option} does not go with --model {kind}")
-
-
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
     """Read the one of two options that must be given."""
     given = {option: text for option, text in ((first, first_text), (second, second_text)) if text is not None}
@@ -222,10 +214,7 @@ def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
 
 def _states(assumed: Model) -> list[Scalar]:
     """Return the states of a chain, or of the several chains it may be."""
-    from bayesdp.models import MarkovChain
-
-    chains = [member for member in assumed.members if isinstance(member, MarkovChain)]
-    return list({json.dumps(state): state for chain in chains for state in chain.states}.values())
+    return list(assumed.states)
 
 
 def _values(text: str, assumed: Model) -> list[Scalar]:

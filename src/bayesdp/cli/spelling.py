@@ -26,7 +26,8 @@ _QUOTED = re.compile(
 """What a message quotes (a text in quotes, as repr writes it) and paths: they stay as they are."""
 
 _ALIASES = {"equals": "states", "isin": "states", "cells": "states", "epsilons": "epsilon"}
-_TYPES = {"AnyOf": "any-of", "ArbitraryGroups": "arbitrary", "GaussianGroups": "gaussian", "MarkovChain": "markov"}
+_TYPE = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b(?!\()")
+"""The name of a class, which is that of a model if some model has it: it is written as the model's type."""
 
 _ENTRIES = frozenset(
     {"column", "entity", "group", "order_by", "record", "role", "size", "start", "state", "step", "value"}
@@ -39,10 +40,17 @@ _PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r" \((?:\w+, )*from_\w+(?:, from_\w+)*\)"), ""),
     (re.compile(r"\b[A-Z][a-z]+\('column', \.\.\.\)"), "--column NAME"),
     (re.compile(r"\bArbitraryGroups\(size=(\w+)\)"), r'{"type": "arbitrary", "size": \1}'),
-    (re.compile(rf"\b({'|'.join(_TYPES)})\b(?!\()"), lambda name: f'"{_TYPES[name[1]]}"'),
+    (_TYPE, lambda name: _type_named(name[0])),
     (re.compile(r", or read it with [^;]*? and pass the frame"), ""),
     (re.compile(r"\band pass the frame, or save"), "and save"),
 ]
+
+
+def _type_named(name: str) -> str:
+    """Return a model's type in quotes for the name of its class; another name as it stands."""
+    from bayesdp.models import Model
+
+    return next((f'"{kind}"' for kind, model in Model.types().items() if model.__name__ == name), name)
 
 
 def options_of(command: Any) -> Options:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bayesdp.calibration.prior_art import PRIOR_ART
+from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
-from bayesdp.models import MarkovChain
 from bayesdp.plotting.charts import Chart, Line, Panel, line
 
 __all__ = ["error_chart", "mape_chart"]
@@ -126,7 +126,7 @@ def _error_sentence(study: Study, result: Result) -> str:
     best = _best(result)
     (ours,), (general,) = result.at(best, 1), result.at("general", 1)
     said = f"{best} costs {ours.factor:.2f} times plain DP's error"
-    if isinstance(study.experiment.model, MarkovChain):
+    if DATA[study.name].matrix is not None:
         least = least_epsilon("markov-paper", study)
         (paper,) = result.at("markov-paper", 10)
         return (
@@ -153,7 +153,7 @@ def _note(study: Study, result: Result) -> str:
             f"Averaged over {len(result.answers)} days, each taken as a chain of its own, as in the paper; in truth "
             "neighbouring days are one chain, which the general bound for 288 records does not cover."
         )
-    if "markov-count" in dict(result.reasons) and isinstance(study.experiment.model, MarkovChain):
+    if "markov-count" in dict(result.reasons) and DATA[study.name].matrix is not None:
         said.append(f"markov-count is left out: {dict(result.reasons)['markov-count']}.")
     joined = [" = ".join(name for name in names) for names in _distinct(result) if len(names) > 1]
     if joined:

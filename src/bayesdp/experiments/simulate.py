@@ -353,9 +353,9 @@ def _tallied(spec: Experiment) -> Tally:
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
     from bayesdp.frames.wide import VALUE, unpivoted
-    from bayesdp.session.prepare import missing_rule, spread
+    from bayesdp.session.prepare import missing_rule
 
-    frame, subject, columns = spec.frame, spec.model.subject, spread(spec.model)
+    frame, subject, columns = spec.frame, spec.model.subject, spec.model.spread
     if columns and not spec.query.column:
         frame, subject = unpivoted(scan(frame), columns), VALUE
     (found,) = tally(frame, [spec.query], subject=subject, missing=missing_rule(spec.model, spec.missing))

@@ -72,14 +72,14 @@ class Study:
 
     @property
     def judged(self) -> str:
-        """The diagnosis in one sentence: what speaks against the model, or that nothing tested does."""
+        """The diagnosis in one sentence: what contradicts the model, or that nothing tested does."""
         found = self.diagnosis
         against = [each for each in found.findings if each.verdict == found.verdict]
         if found.verdict in _AGAINST:
             said = "; ".join(f"{each.name}: {each.figure.partition(';')[0] or each.meaning}" for each in against)
         else:
             untested = [each.name for each in found.findings if each.verdict == "not tested"]
-            said = "nothing that was tested speaks against the model"
+            said = "nothing that was tested contradicts the model"
             said += f"; not tested: {', '.join(untested)}" if untested else ""
         return said
 

@@ -86,8 +86,8 @@ def least_epsilon(theorem: str, study: Study) -> float | None:
 
 def data_table(study: Study, result: Result) -> Table:
     """Return a data set, with what the paper prints and what we find side by side."""
-    printed, model, answers = DATA[study.name], study.experiment.model, result.answers
-    symbol, value = ("γ", model.gamma) if isinstance(model, MarkovChain) else ("ρ", _correlation(study))
+    printed, answers = DATA[study.name], result.answers
+    symbol, value = ("ρ", _correlation(study)) if printed.matrix is None else ("γ", _chain(study).gamma)
     row = (
         study.label,
         f"{printed.records} / {study.records}" + (f", {len(answers)} days" if len(answers) > 1 else ""),
@@ -113,7 +113,7 @@ def diagnosis_table(study: Study) -> Table:
             else []
         ),
     )
-    header = ("data set", "verdict", "what speaks against the model")
+    header = ("data set", "verdict", "what contradicts the model")
     return Table("diagnosis", "Do the data look like their models?", header, (row,), notes)
 
 
@@ -125,7 +125,7 @@ def _answer(answers: Sequence[float]) -> str:
 def least_table(study: Study) -> Table:
     """Return the smallest ε of a Markov data set under every theorem; no row for another data set."""
     rows = []
-    if isinstance(study.experiment.model, MarkovChain):
+    if DATA[study.name].matrix is not None:
         cells = []
         for theorem in _MARKOV:
             least = least_epsilon(theorem, study)
@@ -158,7 +158,7 @@ def multiples_table(study: Study, result: Result) -> Table:
 
 def paper_table(study: Study, result: Result) -> Table:
     """Return every number the paper prints about a data set that can be recomputed, beside ours, with a verdict."""
-    about = _gaussian if isinstance(study.experiment.model, GaussianGroups) else _markov
+    about = _gaussian if DATA[study.name].matrix is None else _markov
     rows = (*_records(study.name, study), *about(study.name, study, result))
     return _beside(study.label, rows)
 
@@ -211,8 +211,7 @@ def _records(name: str, study: Study) -> Iterator[Cells]:
 
 
 def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
-    printed, model = DATA[name], study.experiment.model
-    assert isinstance(model, GaussianGroups)
+    printed, model = DATA[name], _groups(study)
     assert printed.correlation is not None
     assert printed.factor is not None
     rho = _correlation(study)
@@ -246,8 +245,7 @@ def _gaussian(name: str, study: Study, result: Result) -> Iterator[Cells]:
 
 
 def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
-    printed, model = DATA[name], study.experiment.model
-    assert isinstance(model, MarkovChain)
+    printed, model = DATA[name], _chain(study)
     assert printed.matrix is not None
     assert printed.gamma is not None
     entries = [entry for row in model.transition for entry in row]
@@ -428,6 +426,16 @@ def _lower(text: str) -> str:
 
 
 def _correlation(study: Study) -> float:
-    model = study.experiment.model
-    assert isinstance(model, GaussianGroups)
-    return model.largest_correlation
+    return _groups(study).largest_correlation
+
+
+def _groups(study: Study) -> GaussianGroups:
+    """Return the model of a data set for which the paper prints a correlation."""
+    assert isinstance(study.experiment.model, GaussianGroups)
+    return study.experiment.model
+
+
+def _chain(study: Study) -> MarkovChain:
+    """Return the model of a data set for which the paper prints a transition matrix."""
+    assert isinstance(study.experiment.model, MarkovChain)
+    return study.experiment.model

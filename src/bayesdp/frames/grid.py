@@ -7,11 +7,11 @@ import narwhals as nw
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
 from bayesdp.queries import Clipped
+from bayesdp.queries.clipped import SUM_BITS
 from bayesdp.queries.placement import Placement
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
 
-_SUM_BITS = 62
 FINEST_BITS = 40
 """At most 2^40 steps between the bounds: placing a value is then exact to 2^-10 of a step (docs/frames.md)."""
 
@@ -46,7 +46,7 @@ def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BI
     low, high = query.bounds
     origin = query.origin
     width = max(abs(low), abs(high), high - low) if query.privately_filtered else high - low
-    room = _SUM_BITS - max(records, 1).bit_length()
+    room = SUM_BITS - max(records, 1).bit_length()
     if query.step is not None:
         return _stepped(query.step, low, high, origin, width, room, whole=whole)
     exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT

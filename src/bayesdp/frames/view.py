@@ -10,7 +10,7 @@ import narwhals as nw
 
 from bayesdp._support.validation import Values
 from bayesdp.errors import RecordsError
-from bayesdp.frames.aggregates import tally
+from bayesdp.frames.aggregates import present_records, row_count, subject_of, tally
 from bayesdp.frames.groups import check_named
 from bayesdp.frames.source import Missing, Table, plain, reading, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences
@@ -35,21 +35,38 @@ class View:
 
     def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
         """Return the chains; refuses other states than these, ties, and records closer than the step."""
+        records = self._records_in(subject, states) if states else self._records_of(subject)
+        if layout is None:
+            return Chains(records, unbroken=False)
+        with reading(self.table):
+            sequences = Sequences.of(self.table, subject, layout)
+            sizes = sequences.sizes()
+            relations = sequences.relations()
+        sequences.check(relations, layout)
+        unbroken = layout.step is not None and not sizes.lacking and relations[FOLLOWS] == records - sizes.chains
+        return Chains(sizes.longest, unbroken)
+
+    def _records_in(self, subject: str, states: Values) -> int:
+        """Return how many records have a state; refuses a record in another."""
         known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
         if known.counts[0] < known.records:
             raise RecordsError(
                 f"{known.records - known.counts[0]} records of {self.name} have a value of {subject!r} that is not a "
                 "state of the chain; fit it again"
             )
-        if layout is None:
-            return Chains(known.records, unbroken=False)
+        return known.records
+
+    def _records_of(self, subject: str) -> int:
+        """Return how many records have a value, whatever it is; refuses missing ones unless they are dropped."""
         with reading(self.table):
-            sequences = Sequences.of(self.table, subject, layout)
-            sizes = sequences.sizes()
-            relations = sequences.relations()
-        sequences.check(relations, layout)
-        unbroken = layout.step is not None and not sizes.lacking and relations[FOLLOWS] == known.records - sizes.chains
-        return Chains(sizes.longest, unbroken)
+            rows = row_count(self.table)
+            present = present_records(self.table, subject_of(self.table, subject).columns)
+        if present < rows and self.missing == "error":
+            raise RecordsError(
+                f"values are missing in {self.name}: {rows - present} records have no {subject!r}; fill them in, or "
+                'say missing="drop" (--missing drop), which treats the pattern of missing values as public'
+            )
+        return present
 
     def largest_group(self, group: Sequence[str], value: str | None = None) -> int:
         """Return the most records that agree in the columns `group`, of those that have a `value`."""

@@ -6,9 +6,10 @@ and no answer, never the reverse. The ledger stores what it is given, so give it
 only, never records.
 """
 
+from bayesdp._support.documents import fingerprint
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
-from bayesdp.ledger.records import Charge, Entry, Receipt, State, Total, Verification, fingerprint
+from bayesdp.ledger.records import Charge, Entry, Receipt, State, Total, Verification
 
 __all__ = [
     "Account",

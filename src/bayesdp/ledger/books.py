@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 
 from sqlalchemy import Connection, Row, bindparam, select, update
 
+from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import LedgerError
 from bayesdp.ledger.database import IS_CHANGE, SCHEMA, accounts, entries, index_changes, ledgers, totals
 from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
-from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State, canonical, fingerprint
+from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 
@@ -111,12 +112,13 @@ class Books:
 
     def read(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
         """Yield the entries in order: all, or those of a data set, or of a kind. LedgerError if one was changed."""
-        yield from (Entry.intact(vars(entry).values()) for entry in self.stored(dataset, kind))
+        for entry in self.stored(dataset, kind):
+            yield from Entry.intact([vars(entry).values()])
 
     def answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question, newest first; LedgerError if one was changed."""
-        rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question})
-        stored = [Entry.intact(row) for row in rows]
+        rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question}).all()
+        stored = Entry.intact(rows) if rows else []
         if not all(map(self._is_linked, stored)):
             _damaged(f"an answer of {dataset!r} is not the one that was stored")
         return tuple(entry.content() for entry in stored)
@@ -160,7 +162,7 @@ class Books:
     ) -> bool:
         """Tell whether the data set has an account.
 
-        LedgerError if that speaks of another model or description, or if there is none and another account looks like
+        LedgerError if that names another model or description, or if there is none and another account looks like
         it, unless there is a reason to have both.
         """
         account = self.account(dataset)
@@ -250,7 +252,7 @@ class Books:
     def _unanswered(self, dataset: str, question: str) -> str | None:
         """Return when a question was last charged whose answer is not stored, or None."""
         row = self.connection.execute(_UNANSWERED, {"dataset": dataset, "question": question}).one_or_none()
-        return None if row is None else Entry.intact(row).timestamp
+        return None if row is None else _intact(row).timestamp
 
     def _check_end(self) -> None:
         """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""
@@ -258,7 +260,7 @@ class Books:
             return
         rows = self.connection.execute(_RECENT).all()
         place = self.entries, self.head
-        for entry in map(Entry.intact, rows):
+        for entry in Entry.intact(rows):
             if (entry.number, entry.hash) != place:
                 break
             place = entry.number - 1, entry.previous
@@ -282,7 +284,7 @@ class Books:
 
     def _sealed(self, dataset: str, account: Standing, row: Row[Any]) -> bool:
         """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
-        change = Entry.intact(row)
+        change = _intact(row)
         if not self._is_linked(change):
             return False
         seal = change.content().get(SEAL)
@@ -299,7 +301,7 @@ class Books:
         if entry.number > self.entries - RECENT:
             return True
         following = self.connection.execute(_ENTRY, {"number": entry.number + 1}).one_or_none()
-        return following is not None and Entry.intact(following).previous == entry.hash
+        return following is not None and _intact(following).previous == entry.hash
 
     def _change(
         self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None
@@ -324,6 +326,11 @@ class Books:
 
 
 _SEPARATELY = "separate_because= (--separate-because REASON), which the ledger keeps"
+
+
+def _intact(row: Row[Any]) -> Entry:
+    (entry,) = Entry.intact([row])
+    return entry
 
 
 def _damaged(what: str) -> NoReturn:

@@ -121,8 +121,8 @@ class Database:
     def __init__(self, url: str | Path, *, create: bool) -> None:
         path = _sqlite_path(url)
         self._secrets: tuple[str, ...] = ()
-        self._engine = self._at_url(str(url)) if path is None else self._at_path(path, create=create)
         self._begin = (_READ_POSTGRESQL, _WRITE_POSTGRESQL) if path is None else (_READ_SQLITE, _WRITE_SQLITE)
+        self._engine = self._at_url(str(url)) if path is None else self._at_path(path, create=create)
         with self.transaction(write=False) as connection:
             installed = sa.inspect(connection).has_table(ledgers.name)
         if not installed and not (create and path is None):
@@ -133,9 +133,19 @@ class Database:
                 if not sa.inspect(connection).has_table(ledgers.name):
                     _install(connection)
 
-    def transaction(self, *, write: bool) -> contextlib.AbstractContextManager[sa.Connection]:
-        """Return a transaction to enter: committed when left, undone by an exception; `LedgerError` if it fails."""
-        return self._transaction(self._engine, self._begin[write])
+    @contextlib.contextmanager
+    def transaction(self, *, write: bool, engine: sa.Engine | None = None) -> Iterator[sa.Connection]:
+        """Enter a transaction: committed when left, undone by an exception; `LedgerError` if it fails.
+
+        engine: that of another database than this one, of the same kind.
+        """
+        try:
+            with (engine or self._engine).connect() as connection, connection.begin():
+                for statement in self._begin[write]:
+                    connection.exec_driver_sql(statement.format(patience=PATIENCE))
+                yield connection
+        except SQLAlchemyError as error:
+            raise LedgerError(f"the ledger {self.name} cannot be used: {self._reason(error)}") from None
 
     def close(self) -> None:
         """Let go of everything."""
@@ -148,16 +158,6 @@ class Database:
         with self.transaction(write=False) as connection:
             found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
             return [f"the file is damaged: {line}" for line in found if line != "ok"]
-
-    @contextlib.contextmanager
-    def _transaction(self, engine: sa.Engine, begin: tuple[str, ...]) -> Iterator[sa.Connection]:
-        try:
-            with engine.connect() as connection, connection.begin():
-                for statement in begin:
-                    connection.exec_driver_sql(statement.format(patience=PATIENCE))
-                yield connection
-        except SQLAlchemyError as error:
-            raise LedgerError(f"the ledger {self.name} cannot be used: {self._reason(error)}") from None
 
     def _reason(self, error: SQLAlchemyError) -> str:
         """Return the database's own words, without the parameters, and without the password."""
@@ -210,7 +210,7 @@ class Database:
         fresh = Path(name)
         try:
             fresh.chmod(0o600)  # whatever the umask took away
-            with self._transaction(_sqlite_engine(fresh), _WRITE_SQLITE) as connection:
+            with self.transaction(write=True, engine=_sqlite_engine(fresh)) as connection:
                 _install(connection)
             with contextlib.suppress(FileExistsError):
                 place.hardlink_to(fresh)

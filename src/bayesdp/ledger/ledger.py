@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from bayesdp._support import validation
+from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import verification
 from bayesdp.ledger.books import Books, refuse_other
 from bayesdp.ledger.database import SCHEMA, Database
-from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, canonical, label, parsed
+from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, label, parsed
 
 __all__ = ["Account", "Ledger"]
 

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief, plain_number
 from bayesdp.errors import InvalidInputError
-from bayesdp.ledger.records import fingerprint, label
+from bayesdp.ledger.records import label
 
 __all__ = ["dataset_name", "likeness", "normalised", "table_likeness"]
 

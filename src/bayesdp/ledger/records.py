@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import canonical
 from bayesdp._support.validation import brief
-from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
-from bayesdp.rounding import float_above
+from bayesdp.errors import InvalidInputError, LedgerError
 
 __all__ = [
     "Charge",
@@ -24,9 +22,8 @@ __all__ = [
     "State",
     "Total",
     "Verification",
-    "canonical",
-    "fingerprint",
     "label",
+    "parsed",
 ]
 
 GENESIS = "0" * 64
@@ -204,15 +201,16 @@ class Entry:
         return replace(self, hash=self.digest())
 
     @classmethod
-    def intact(cls, columns: Iterable[Any]) -> Entry:
-        """Return the entry that a row of the database holds; LedgerError if it is not what was written."""
-        entry = cls(*columns)
-        typed = all(isinstance(value, kind) for value, kind in zip(vars(entry).values(), _COLUMNS, strict=True))
-        if not typed or entry.hash != entry.digest():
-            raise LedgerError(
-                f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
-            )
-        return entry
+    def intact(cls, rows: Iterable[Iterable[Any]]) -> list[Entry]:
+        """Return the entries that rows of the database hold; LedgerError if one is not what was written."""
+        entries = [cls(*row) for row in rows]
+        for entry in entries:
+            typed = all(isinstance(value, kind) for value, kind in zip(vars(entry).values(), _COLUMNS, strict=True))
+            if not typed or entry.hash != entry.digest():
+                raise LedgerError(
+                    f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
+                )
+        return entries
 
     def content(self) -> dict[str, Any]:
         """Return the body, read; LedgerError if it is no JSON object."""
@@ -230,30 +228,6 @@ _COLUMNS = (int, str, str, str | None, int | None, str, str, str, str)
 """What the columns of an entry hold, in their order."""
 
 
-def canonical(name: str, document: Mapping[str, Any]) -> str:
-    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is none.
-
-    >>> canonical("the model", {"type": "arbitrary", "size": 3})
-    '{"size":3,"type":"arbitrary"}'
-    """
-
-    def plain(value: object) -> dict[str, Any]:
-        if isinstance(value, Mapping):
-            return dict(value)
-        raise TypeError(f"{type(value).__name__} is no JSON value")
-
-    if not isinstance(document, Mapping):
-        raise InvalidInputError(f"{name} must be a JSON object, not {type(document).__name__}")
-    try:
-        written = json.dumps(
-            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain
-        )
-        written.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"{name} cannot be written as JSON: {error}") from None
-    return written
-
-
 def parsed(written: str) -> Any:
     """Return what a stored JSON text says; `LedgerError` if it was damaged.
 
@@ -264,15 +238,6 @@ def parsed(written: str) -> Any:
         return json.loads(written)
     except (ValueError, TypeError, RecursionError):
         raise LedgerError("the ledger is damaged: it holds a text that is not JSON; verify it") from None
-
-
-def fingerprint(document: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a JSON object: equal for equal objects, whatever the order of their keys.
-
-    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
-    True
-    """
-    return hashlib.sha256(canonical("the document", document).encode()).hexdigest()
 
 
 def label(name: str, value: object) -> str:
@@ -287,18 +252,3 @@ def label(name: str, value: object) -> str:
     if "\0" in found or any("\ud800" <= character <= "\udfff" for character in found):
         raise InvalidInputError(f"{name} holds a character that no database can store: {found!a}")
     return found
-
-
-def rounded_up(total: Fraction) -> float:
-    """Return an exact total of τ's as a float that is not below it; `LedgerError` if there is none.
-
-    >>> rounded_up(Fraction(3, 4))
-    0.75
-    """
-    try:
-        rounded = float_above(total)
-    except TooLargeError:
-        rounded = math.inf
-    if not math.isfinite(rounded):
-        raise LedgerError("the total τ would be too large for a floating-point number; nothing was charged")
-    return rounded

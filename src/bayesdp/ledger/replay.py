@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import canonical
 from bayesdp.errors import BayesDPError, LedgerError
-from bayesdp.ledger.records import CHANGES, Entry, canonical
+from bayesdp.ledger.records import CHANGES, Entry
 from bayesdp.ledger.standing import SEAL, Standing
 
 __all__ = ["Replay"]

@@ -6,14 +6,17 @@ totals, which are kept beside the chain to be read in constant time, can be chec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger.records import Total, canonical, fingerprint, parsed, rounded_up
+from bayesdp._support.documents import canonical, fingerprint
+from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
+from bayesdp.ledger.records import Total, parsed
+from bayesdp.rounding import float_above
 
 __all__ = ["SEAL", "Standing", "Subtotal"]
 
@@ -32,7 +35,10 @@ class Subtotal:
 
     def rounded(self) -> Total:
         """Return it as it is accounted for: the sum rounded up once."""
-        return Total(self.key, parsed(self.query), validation.positive("tau", rounded_up(Fraction(self.tau))))
+        exact = Fraction(self.tau)
+        if exact <= 0:
+            raise ValueError(f"tau must be greater than 0, not {self.tau}")
+        return Total(self.key, parsed(self.query), _rounded_up(exact))
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ class Standing:
         if before.query != asked:
             raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
         exact = Fraction(before.tau) + amount
-        rounded_up(exact)
+        _rounded_up(exact)
         subtotals[key] = replace(before, tau=str(exact))
         return replace(self, charges=self.charges + 1, subtotals=tuple(subtotals.values()))
 
@@ -95,3 +101,18 @@ class Standing:
             return tuple(subtotal.rounded() for subtotal in self.subtotals)
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
+
+
+def _rounded_up(total: Fraction) -> float:
+    """Return an exact total of τ's as a float that is not below it; `LedgerError` if there is none.
+
+    >>> _rounded_up(Fraction(3, 4))
+    0.75
+    """
+    try:
+        rounded = float_above(total)
+    except TooLargeError:
+        rounded = math.inf
+    if not math.isfinite(rounded):
+        raise LedgerError("the total τ would be too large for a floating-point number; nothing was charged")
+    return rounded

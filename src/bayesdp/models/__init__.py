@@ -3,22 +3,33 @@
 from bayesdp.models.any_of import AnyOf
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import SCHEMA, Model
+from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.gaussian import GaussianGroups
 from bayesdp.models.independent import Independent
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.markov import MarkovChain
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.odds_chain import OddsChain
+from bayesdp.models.series import GaussianSeries
 
 __all__ = [
+    "CHAIN_OPTIONS",
+    "MISSING",
+    "RECORD",
     "SCHEMA",
     "AnovaMoments",
     "AnyOf",
     "ArbitraryGroups",
+    "Chain",
     "ChainLayout",
+    "FitOption",
     "GaussianGroups",
+    "GaussianSeries",
     "GroupLayout",
     "Independent",
     "MarkovChain",
     "Model",
     "Moments",
+    "OddsChain",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
@@ -43,13 +43,11 @@ class AnyOf(Model):
         for index, model in enumerate(models):
             if not isinstance(model, Model):
                 raise ModelError(f"model {index} of AnyOf is not a model: {brief(model)}")
-        members = tuple(inner for model in models for inner in (model.models if isinstance(model, AnyOf) else (model,)))
+        members = tuple(member for model in models for member in model.members)
         subjects = {member.subject for member in members} | {column}
         subjects.discard(None)
         if len(subjects) > 1:
-            raise ModelError(
-                f"the models of AnyOf speak about different columns: {', '.join(sorted(map(str, subjects)))}"
-            )
+            raise ModelError(f"the models of AnyOf describe different columns: {', '.join(sorted(map(str, subjects)))}")
         records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
             raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
@@ -76,10 +74,19 @@ class AnyOf(Model):
         return any(model.protects_several for model in self.models)
 
     @property
+    def metric(self) -> bool:
+        return any(model.metric for model in self.models)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that any of the models describes."""
         described = (column for model in self.models for column in model.columns)
         return tuple(dict.fromkeys((*super().columns, *described)))
+
+    @property
+    def states(self) -> Values:
+        """The states of any of the models, each once; true is not 1, nor is 1.0."""
+        return tuple({(type(state), state): state for model in self.models for state in model.states}.values())
 
     @property
     def group_size(self) -> int | None:

@@ -30,6 +30,7 @@ class ArbitraryGroups(Model):
 
     kind: ClassVar[str] = "arbitrary"
     about_values: ClassVar[bool] = False
+    anything_inside: ClassVar[bool] = True
     _instead_of_diagnosis: ClassVar[str] = ": it assumes only the size of groups, and that they are independent"
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class ArbitraryGroups(Model):
             largest = table.largest_group(self.group)
             if largest > self.size:
                 raise RecordsError(
-                    f"{table.name} has a group of {largest} records, but the model speaks of at most {self.size}"
+                    f"{table.name} has a group of {largest} records, but the model describes at most {self.size}"
                 )
         return self
 

@@ -1,4 +1,4 @@
-"""What every correlation model has: the column it speaks about, its largest group, its sentence, its JSON."""
+"""What every correlation model has: the column it describes, its largest group, its sentence, its JSON."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.fit_option import FitOption
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
@@ -30,7 +31,7 @@ SCHEMA = 1
 class Model(Document):
     """An assumption about how records are correlated. Frozen, validated, hashable, and a JSON document.
 
-    column:    the column whose records are correlated, or None when the model speaks about whatever is asked.
+    column:    the column whose records are correlated, or None when the model describes whatever is asked.
     record:    what one record is, in the singular ("5-minute interval"); guarantees name it as the privacy unit.
     diagnosis: what a table said about the assumption, if one was asked: `fit` does, `with_diagnosis` stores it. Models
                that differ in it only are equal.
@@ -44,6 +45,12 @@ class Model(Document):
     about_values: ClassVar[bool] = True
     """Whether the model describes the values of one column, not only which records are correlated."""
 
+    anything_inside: ClassVar[bool] = False
+    """Whether the records of a group may be correlated in any way at all."""
+
+    fit_options: ClassVar[tuple[FitOption, ...]] = ()
+    """What `fit` needs and takes, for the command line; none for a model that cannot be fitted."""
+
     _instead_of_diagnosis: ClassVar[str] = ""
     """What to do instead, as the end of a sentence, for a type without a diagnosis."""
 
@@ -53,6 +60,15 @@ class Model(Document):
         super().__init_subclass__(**kwargs)
         if "kind" in cls.__dict__:
             Model._types[cls.kind] = cls
+
+    @staticmethod
+    def types() -> dict[str, type[Model]]:
+        """Return the types of models by their JSON names, in the order in which they were defined.
+
+        >>> Model.types()["independent"].__name__
+        'Independent'
+        """
+        return dict(Model._types)
 
     def __post_init__(self) -> None:
         if self.column is not None:
@@ -73,7 +89,7 @@ class Model(Document):
 
     @property
     def subject(self) -> str | None:
-        """The column or state expression the model speaks about."""
+        """The column or state expression the model describes."""
         return self.column
 
     @property
@@ -114,9 +130,47 @@ class Model(Document):
         return (self,)
 
     @property
+    def metric(self) -> bool:
+        """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
+
+        Each step of rounding costs as much as a move of that length.
+        """
+        return False
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose values the model describes; empty when it speaks about whatever is asked."""
+        """The columns whose values the model describes; empty when it describes whatever is asked."""
         return () if self.subject is None else (self.subject,)
+
+    @property
+    def states(self) -> Values:
+        """The values a record can have, if the model lists them."""
+        return ()
+
+    @property
+    def spread(self) -> tuple[str, ...]:
+        """The columns of a wide table over which the records of a group are spread; none for a record a row."""
+        return ()
+
+    @property
+    def surroundings(self) -> str:
+        """Where the records of one adversary are, in words."""
+        return "in one group"
+
+    def check_position(self, position: int) -> None:
+        """Refuse a record's position, counted from 0, that chains or groups of the model do not have.
+
+        Raises InvalidInputError. Models without positions leave the question to their theorems.
+        """
+        return
+
+    @classmethod
+    def fit(cls, frame: object, *args: Any, **options: Any) -> Self:
+        """Estimate the model from a table; the types that can be fitted list what that takes in `fit_options`.
+
+        Raises ModelError for any other type.
+        """
+        raise ModelError(f'a model of type "{cls.kind}" cannot be fitted; it is written by hand')
 
     @abstractmethod
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
@@ -175,28 +229,28 @@ class Model(Document):
         )
 
     def check_query(self, query: Query) -> None:
-        """Refuse a query about a column the model does not speak about.
+        """Refuse a query about a column the model does not describe.
 
         Raises QueryError. Models that know their values refuse unknown ones too.
         """
         if self.columns and query.column is not None and query.column not in self.columns:
             raise QueryError(
-                f"the model speaks about {', '.join(map(repr, self.columns))}, the query about {query.column!r}; a "
+                f"the model describes {', '.join(map(repr, self.columns))}, but the query is about {query.column!r}; a "
                 "correlation model of one column says nothing about another"
             )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:
-        """Refuse queries the model does not speak about, one by one and together.
+        """Refuse queries the model does not describe, one by one and together.
 
-        A model of values speaks about one column even if it does not name it; two columns need a model of both.
+        A model of values describes one column even if it does not name it; two columns need a model of both.
         """
         for query in queries:
             self.check_query(query)
         columns = sorted({query.column for query in queries if query.column is not None})
         if self.about_values and len(columns) > 1 and not set(columns) <= set(self.columns):
             raise QueryError(
-                f"the queries are about different columns ({', '.join(columns)}), but the model speaks about the "
-                "values of one; how the columns hang together is not in it"
+                f"the queries are about different columns ({', '.join(columns)}), but the model describes "
+                "the values of one; how the columns hang together is not in it"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,12 +290,8 @@ class Model(Document):
         >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
         3
         """
-        if not isinstance(document, Mapping):
-            raise ModelError(f"a model must be a JSON object, not {brief(document)}")
-        entries = dict(document)
-        schema = entries.pop("schema", SCHEMA)
-        if isinstance(schema, bool) or schema != SCHEMA:
-            raise ModelError(f'this version reads models of "schema" {SCHEMA}, not {brief(schema)}')
+        entries = dict(documents.of_schema(document, "model", SCHEMA, ModelError))
+        entries.pop("schema", None)
         kind = entries.pop("type", None)
         known = ", ".join(f'"{name}"' for name in sorted(Model._types))
         if kind is None:

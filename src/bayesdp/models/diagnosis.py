@@ -9,12 +9,14 @@ from pathlib import PurePath
 from typing import Any, Literal, Self, get_args
 
 from bayesdp._support import validation
-from bayesdp._support.documents import Document
+from bayesdp._support.documents import Document, checked
 from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
 __all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
+
+KIND, SCHEMA = "diagnosis", 1
 
 Verdict = Literal["fine", "not tested", "doubtful", "violated"]
 """From the least to the most alarming."""
@@ -212,6 +214,8 @@ class Diagnosis(Document):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp diagnose --json` prints."""
         return {
+            "kind": KIND,
+            "schema": SCHEMA,
             "assumption": self.assumption,
             "date": self.date,
             "table": self.table_name,
@@ -237,7 +241,8 @@ class Diagnosis(Document):
         True
         """
         known = ("assumption", "date", "table", "rows", "records", "basis", "verdict", "findings", "trusted", "notes")
-        entries = _entries("a diagnosis", document, known)
+        entries = _entries("a diagnosis", checked(document, KIND, SCHEMA, ModelError), known, ("kind", "schema"))
+        entries = {name: entries[name] for name in known}
         _texts("the notes of a diagnosis", entries.pop("notes"))
         verdict = _check_verdict(entries.pop("verdict"))
         findings = validation.items("the findings of a diagnosis", entries.pop("findings"), ModelError)

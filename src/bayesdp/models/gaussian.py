@@ -13,11 +13,13 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
-from bayesdp.errors import ModelError, RecordsError
+from bayesdp.errors import InvalidInputError, ModelError, RecordsError
 from bayesdp.models.base import Model, readonly
 from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
+from bayesdp.models.precision import Precision, exact_inverse
 from bayesdp.models.view import TableView
 from bayesdp.rounding import shown_above, shown_below
 
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 __all__ = ["GaussianGroups"]
 
 _MOST_SHOWN = 12
+_LARGEST_INVERTED = 20
+_MOST_KINDS = 64
+"""A precision of small groups is also known by their covariances, if they are not too many to look at one by one."""
+
 _AGREEMENT = 0.005
 """Covariances this close to those of the moments, in standard deviations, still agree with them: they were rounded."""
 
@@ -37,7 +43,9 @@ class GaussianGroups(Model):
     """Records come in independent groups, jointly normal inside a group.
 
     Either a bound — `correlation` on every pair's |correlation| and `size`, the largest group, all variances equal — or
-    what is known exactly: `covariance`, one matrix or a list of matrices for several kinds of group.
+    what is known exactly: `covariance`, one matrix or a list of matrices for several kinds of group; or `precision`,
+    the inverse of the covariance of all records: {"records": n, "entries": [[i, j, value], …]}, a SciPy sparse matrix,
+    or its rows. Records that no path of entries connects are in different groups.
 
     distance: target values up to this far apart are protected; None means the clipping width of the query. Values
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
@@ -53,24 +61,33 @@ class GaussianGroups(Model):
     correlation: float | None = None
     size: int | None = None
     covariance: Matrix | None = None
+    precision: Precision | Any | None = None
     distance: float | None = None
     moments: Moments | AnovaMoments | None = None
     layout: GroupLayout | None = None
 
     kind: ClassVar[str] = "gaussian"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        FitOption(
+            "value",
+            "the column; several: one row a group.",
+            "A,B",
+            reads="columns",
+            required=True,
+            example="height",
+            locates=True,
+        ),
+        FitOption(
+            "group", "the columns that tell groups apart.", "A,B", reads="columns", example="family", locates=True
+        ),
+        FitOption("role", "the column of roles.", locates=True),
+        MISSING,
+        RECORD,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.covariance is None) == (self.correlation is None):
-            raise ModelError(
-                "give either correlation= and size= (a bound on every pair) or covariance= (what is known exactly)"
-            )
-        if self.covariance is None:
-            self._check_bound()
-        else:
-            if self.size is not None:
-                raise ModelError("size= goes with correlation=; a covariance has its own size")
-            object.__setattr__(self, "covariance", _kinds(self.covariance))
+        self._check_given()
         if self.distance is not None:
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
@@ -93,6 +110,23 @@ class GaussianGroups(Model):
                 f"the model describes {self.column!r}, but its layout is about {', '.join(self.layout.value)}; name "
                 "one column in both"
             )
+
+    def _check_given(self) -> None:
+        if sum(given is not None for given in (self.covariance, self.correlation, self.precision)) != 1:
+            raise ModelError(
+                "give either correlation= and size= (a bound on every pair) or covariance= (what is known exactly), or "
+                "precision=, its inverse"
+            )
+        if self.correlation is not None:
+            self._check_bound()
+        elif self.size is not None:
+            raise ModelError("size= goes with correlation=; a covariance has its own size")
+        if self.covariance is not None:
+            object.__setattr__(self, "covariance", _kinds(self.covariance))
+        if self.precision is not None:
+            object.__setattr__(self, "precision", Precision.of(self.precision))
+            if self.layout is not None:
+                raise ModelError("a precision tells all records of a table apart by position; it takes no layout")
 
     def _check_moments(self, moments: Moments | AnovaMoments) -> None:
         given, estimated = self.matrices[0], np.array(moments.covariance)
@@ -207,7 +241,7 @@ class GaussianGroups(Model):
                 )
             layout = GroupLayout(values, group or (), role)
         if self.column is not None and self.column not in layout.value:
-            raise ModelError(f"the model speaks about {self.column!r}, not about {', '.join(layout.value)}")
+            raise ModelError(f"the model describes {self.column!r}, not {', '.join(layout.value)}")
         if missing is not None:
             layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_groups_of(replace(self, layout=layout), frame)
@@ -218,9 +252,11 @@ class GaussianGroups(Model):
         """The covariance of each kind of group as a read-only array; empty when only a bound is known."""
         return tuple(readonly(np.array(kind)) for kind in self.kinds)
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Matrix, ...]:
-        """The covariance of each kind of group; empty when only a bound is known."""
+        """The covariance of each kind of group; empty when only a bound is known, or a precision of large groups."""
+        if self.precision is not None:
+            return _inverses(self.precision)
         if self.covariance is None:
             return ()
         several = self.covariance if _depth(self.covariance) == 3 else (self.covariance,)
@@ -228,13 +264,21 @@ class GaussianGroups(Model):
 
     @property
     def group_size(self) -> int:
+        if self.precision is not None:
+            return int(self.precision.group_size)
         return self.size if self.size is not None else max(len(kind) for kind in self.kinds)
+
+    @property
+    def metric(self) -> bool:
+        return True
 
     @property
     def largest_correlation(self) -> float:
         """The largest |correlation| between two records."""
         if self.correlation is not None:
             return self.correlation
+        if not self.matrices:
+            raise ModelError(f"groups of {self.group_size} records are too large to list their correlations")
         return max(_largest_correlation(matrix) for matrix in self.matrices)
 
     @property
@@ -245,6 +289,8 @@ class GaussianGroups(Model):
         if self.correlation is not None:
             bound = shown_below(self.correlation)
             return f"{groups}equal variances and every correlation at most {bound} in absolute value"
+        if self.precision is not None:
+            return f"{groups}the given precision"
         return f"{groups}the given covariance{'s' if len(self.kinds) > 1 else ''}"
 
     @property
@@ -257,6 +303,10 @@ class GaussianGroups(Model):
             return self._exchangeable
         if self._shows_members:
             return self._members
+        if not self.matrices:
+            assert self.precision is not None
+            beside = len(self.precision.values) - self.precision.records
+            return f"A precision of {self.precision.records} records, {beside} pairs of which depend directly."
         deviations = [deviation for matrix in self.matrices for deviation in np.sqrt(np.diag(matrix))]
         return (
             f"Standard deviations from {min(deviations):.4g} to {max(deviations):.4g}; every correlation is at most "
@@ -282,7 +332,7 @@ class GaussianGroups(Model):
 
     @property
     def _shows_members(self) -> bool:
-        return len(self.kinds) == 1 and self.group_size <= _MOST_SHOWN
+        return len(self.kinds) == 1 and len(self.kinds[0]) <= _MOST_SHOWN
 
     @property
     def _members(self) -> str:
@@ -311,7 +361,7 @@ class GaussianGroups(Model):
         """Return the model; refuses a table with a larger group, an unknown role, or a role twice in a group."""
         layout = self.layout
         if layout is None:
-            return self
+            return self._check_records(table, subject)
         if not layout.wide and layout.role is None and not self._alike:
             raise ModelError(
                 "the covariance tells members apart, but the layout names no role column, so nobody can see which "
@@ -320,11 +370,22 @@ class GaussianGroups(Model):
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:
             raise RecordsError(
-                f"{table.name} has a group of {largest} records, but the model speaks of at most {self.group_size}; "
-                "fit it again"
+                f"{table.name} has a group of {largest} records, but the model describes groups of at most "
+                f"{self.group_size}; fit it again"
             )
         if layout.role is not None:
             self._check_roles(table, table.roles(layout))
+        return self
+
+    def _check_records(self, table: TableView, subject: str | None) -> Self:
+        """Refuse a table with more records than a precision has; which record is which does not matter to ε."""
+        asked = self.column if self.column is not None else subject
+        if self.precision is not None and asked is not None:
+            records = table.chains(asked, (), None).longest
+            if records > self.precision.records:
+                raise RecordsError(
+                    f"{table.name} has {records} records, but the precision describes {self.precision.records}"
+                )
         return self
 
     @property
@@ -353,17 +414,21 @@ class GaussianGroups(Model):
     def unchecked(self) -> str | None:
         if self.layout is not None:
             return None
+        if self.precision is not None:
+            return "That the records of the table are those of the precision was not checked, only their number."
         return (
             f"That no group has more than {self.group_size} records was not checked on the table: the model does not "
             "name the columns that tell which records belong together."
         )
 
     def _content(self) -> dict[str, Any]:
-        content: dict[str, Any] = (
-            {"correlation": self.correlation, "size": self.size}
-            if self.correlation is not None
-            else {"covariance": _as_lists(self.covariance)}
-        )
+        content: dict[str, Any]
+        if self.correlation is not None:
+            content = {"correlation": self.correlation, "size": self.size}
+        elif self.precision is not None:
+            content = {"precision": self.precision.to_dict()}
+        else:
+            content = {"covariance": _as_lists(self.covariance)}
         if self.distance is not None:
             content["distance"] = self.distance
         if self.moments is not None:
@@ -391,8 +456,19 @@ class GaussianGroups(Model):
         return self.layout is not None and self.layout.dropped
 
     @property
+    def spread(self) -> tuple[str, ...]:
+        return tuple(self.layout.value) if self.layout is not None and self.layout.wide else ()
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.layout.value) if self.layout is not None and self.layout.wide else super().columns
+        return self.spread or super().columns
+
+    def check_position(self, position: int) -> None:
+        """Refuse a position that no group has."""
+        if position >= self.group_size:
+            raise InvalidInputError(
+                f"there is no record {position} in a group of {self.group_size}; they are numbered from 0"
+            )
 
 
 def _kinds(covariance: object) -> Any:
@@ -402,6 +478,19 @@ def _kinds(covariance: object) -> Any:
     kinds = validation.items("covariance", covariance, ModelError)
     checked = tuple(checked_covariance(f"covariance of kind {index}", kind) for index, kind in enumerate(kinds))
     return checked[0] if len(checked) == 1 else checked
+
+
+def _inverses(precision: Precision) -> tuple[Matrix, ...]:
+    """Return the covariance of each kind of group, each entry to the nearest float; none if groups are too large."""
+    if precision.group_size > _LARGEST_INVERTED:
+        return ()
+    blocks = [block for same_size in precision.blocks() for block in same_size]
+    if len(blocks) > _MOST_KINDS:
+        return ()
+    try:
+        return tuple(exact_inverse(block) for block in blocks)
+    except OverflowError:
+        return ()
 
 
 def _largest_correlation(matrix: NDArray[np.float64]) -> float:

@@ -22,14 +22,8 @@ class Independent(Model):
     kind: ClassVar[str] = "independent"
     about_values: ClassVar[bool] = False
     _instead_of_diagnosis: ClassVar[str] = "; fit a chain or groups to see whether records depend on one another"
-
-    @property
-    def group_size(self) -> int:
-        return 1
-
-    @property
-    def assumption(self) -> str:
-        return "all records are independent of one another"
+    group_size: ClassVar[int] = 1
+    assumption: ClassVar[str] = "all records are independent of one another"
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model: independence has no size or order that a table could exceed."""

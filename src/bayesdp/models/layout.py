@@ -86,6 +86,15 @@ class ChainLayout(_Layout):
             step=self.step if step is None and same else step,
         )
 
+    def span(self, records: int) -> str | None:
+        """Return in words how long so many records take, one a step; None if the step is no period of time.
+
+        >>> ChainLayout("time", step="5m").span(12)
+        'an hour'
+        """
+        length = period(self.step) if isinstance(self.step, str) else None
+        return None if length is None else _spelled(records * length)
+
 
 @dataclass(frozen=True)
 class GroupLayout(_Layout):
@@ -171,6 +180,16 @@ def _written(length: datetime.timedelta) -> str:
     units = ((name, datetime.timedelta(**{unit: 1})) for name, unit in _UNITS.items())
     name, unit = next((name, unit) for name, unit in units if not length % unit)
     return f"{length // unit}{name}"
+
+
+def _spelled(length: datetime.timedelta) -> str:
+    """Write a period as people say it: "an hour", "90 minutes"."""
+    written = re.fullmatch(r"(\d+)(\D+)", _written(length))
+    assert written is not None
+    number, unit = int(written[1]), _UNITS[written[2]]
+    if number == 1:
+        return f"an {unit[:-1]}" if unit == "hours" else f"a {unit[:-1]}"
+    return f"{number} {unit}"
 
 
 def column_names(name: str, value: Any) -> tuple[str, ...]:

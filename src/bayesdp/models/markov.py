@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -15,14 +15,15 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
-from bayesdp.errors import ModelError, QueryError, RecordsError
-from bayesdp.models.base import Model, readonly
+from bayesdp.errors import ModelError
+from bayesdp.models.base import readonly
+from bayesdp.models.chain import CHAIN_OPTIONS, Chain
 from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.memory import block_log_odds, lifted, nested, probabilities
+from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.stationary import stationary_of
-from bayesdp.models.view import TableView
-from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkovChain"]
 
-_ROW_SUM = 1e-9
 _AGREEMENT = 0.05
 """Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
 
@@ -41,12 +41,11 @@ _LARGEST_COUNT = 2.0**53
 _SMALLEST_WEIGHT = 1e-200
 _MOST_SHOWN = 12
 _MOST_COMPARED = 400
-_LARGEST_LOG = 700.0
 _SMALLEST_SHOWN = 0.0005
 
 
 @dataclass(frozen=True)
-class MarkovChain(Model):
+class MarkovChain(Chain):
     """Records form a Markov chain with the given transition probabilities (several entities: independent chains).
 
     transition: row x holds the probabilities of the next state after x; with memory=2 a table [before][now][next], and
@@ -68,15 +67,15 @@ class MarkovChain(Model):
 
     transition: Matrix
     memory: int = field(default=1, kw_only=True)
-    states: Values = field(default=(), kw_only=True)
-    length: int | None = field(default=None, kw_only=True)
     start: Literal["stationary", "any"] = field(default="stationary", kw_only=True)
-    state: str | None = field(default=None, kw_only=True)
     counts: Matrix | None = field(default=None, kw_only=True)
-    gaps: bool = field(default=False, kw_only=True)
-    layout: ChainLayout | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "markov"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        *CHAIN_OPTIONS,
+        FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
+        FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -84,18 +83,8 @@ class MarkovChain(Model):
         checked = _transition(self.transition) if self.memory == 1 else probabilities(self.transition, self.memory)
         object.__setattr__(self, "transition", checked)
         object.__setattr__(self, "states", _states(self.states, len(self.transition)))
-        if self.length is not None:
-            object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
         if self.start not in ("stationary", "any"):
             raise ModelError(f'start must be "stationary" or "any", not {brief(self.start)}')
-        if self.state is not None:
-            validation.text("state", self.state, ModelError)
-            if self.column is not None:
-                raise ModelError("give column= or state=, not both: the model speaks about one of them")
-        if not isinstance(self.gaps, bool):
-            raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
-        if self.layout is not None and not isinstance(self.layout, ChainLayout):
-            raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
         if self.counts is not None:
             self._check_counts()
         if self.start == "stationary" and not self.is_irreducible:
@@ -256,22 +245,8 @@ class MarkovChain(Model):
             raise ModelError(
                 f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
             )
-        subject = self.subject if state is None else validation.text("state", state, ModelError)
-        if self.subject not in (None, subject):
-            raise ModelError(f"the model speaks about {self.subject!r}, not about {subject!r}")
-        if self.layout is not None:
-            layout = self.layout.renamed(order_by, entity, step)
-        else:
-            if subject is None or not order_by:
-                raise ModelError(
-                    "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
-                    "order_by= (--order-by)"
-                )
-            layout = ChainLayout(order_by, entity or (), step)
-        if missing is not None:
-            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
-        placed = replace(self, column=subject, state=None, layout=layout)
-        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(placed, frame)
+        located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
+        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
@@ -286,10 +261,6 @@ class MarkovChain(Model):
             gammas = np.maximum(generator.standard_gamma(weights), _SMALLEST_WEIGHT)
             rows = gammas / gammas.sum(axis=-1, keepdims=True)
             yield replace(self, transition=rows, counts=None)
-
-    @property
-    def dropped(self) -> bool:
-        return self.layout is not None and self.layout.dropped
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -387,19 +358,12 @@ class MarkovChain(Model):
             start=self.start,
             state=self.state,
             gaps=self.gaps,
+            unit=self.unit,
             column=self.column,
             record=self.record,
             layout=self.layout,
             diagnosis=self.diagnosis,
         )
-
-    @property
-    def subject(self) -> str | None:
-        return self.column if self.column is not None else self.state
-
-    @property
-    def group_size(self) -> int | None:
-        return self.length
 
     @property
     def estimated(self) -> bool:
@@ -413,17 +377,21 @@ class MarkovChain(Model):
             f"{size} state{'s' if size > 1 else ''}"
             + (f", a memory of {self.memory} records" if self.memory > 1 else "")
             + " and the given transition probabilities, "
-            + ("of any length" if self.length is None else f"at most {self.length} records long")
+            + self.extent
             + (" from an unknown start" if self.start == "any" else "")
-            + self._entities
+            + self.entities
         )
 
-    @property
-    def _entities(self) -> str:
-        """That there are several chains, if there are, as the end of the assumption."""
-        if self.layout is None or not self.layout.entity:
-            return ""
-        return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+    @cached_property
+    def log_odds(self) -> float:
+        """ln of the largest odds ratio of neighbouring records, rounded up; infinite if some states cannot follow some.
+
+        With memory k it is that of neighbouring blocks of k records.
+
+        >>> round(MarkovChain([[0.9, 0.1], [0.4, 0.6]]).log_odds, 6)
+        2.60269
+        """
+        return log_odds_ratio(self.transition) if self.memory == 1 else block_log_odds(self.table)
 
     @property
     def parameters(self) -> str:
@@ -442,23 +410,17 @@ class MarkovChain(Model):
     @property
     def _odds(self) -> str:
         """How strongly neighbours are tied: the largest P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)), in a sentence."""
-        if self.memory > 1:
-            largest, tied = block_log_odds(self.table), f"blocks of {self.memory} records"
-            if largest > _LARGEST_LOG:
-                return f"Odds ratio of neighbouring {tied}: without limit."
-            return f"Odds ratio of neighbouring {tied}: at most {shown_above(math.exp(largest), 4)}."
-        possible = self.matrix > 0
-        logs = np.log(self.matrix[:, possible[0]]) if (possible == possible[0]).all() else None
-        largest = math.inf if logs is None else max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
-        if largest > _LARGEST_LOG:
+        tied = "records" if self.memory == 1 else f"blocks of {self.memory} records"
+        odds = odds_above([self.log_odds])
+        if math.isinf(odds):
             return (
-                "Odds ratio of neighbouring records: without limit; some states can follow one state but not another."
+                f"Odds ratio of neighbouring {tied}: without limit; some states can follow one state but not another."
             )
-        return f"Odds ratio of neighbouring records: at most {shown_above(math.exp(largest), 4)}."
+        return f"Odds ratio of neighbouring {tied}: at most {shown_above(odds, 4)}."
 
     def summary(self) -> str:
         """Return what is assumed, and the transition probabilities of up to a dozen states with their counts."""
-        said = super().summary() + (" Some records in between are missing." if self.gaps else "")
+        said = super().summary()
         rows = self.table[..., 0].size
         if rows > _MOST_SHOWN:
             return said
@@ -482,40 +444,6 @@ class MarkovChain(Model):
         """The rows of the table, whatever is remembered."""
         return [list(map(float, row)) for row in np.array(self.transition).reshape(-1, len(self.states))]
 
-    def check_query(self, query: Query) -> None:
-        """Refuse another column, and values that are not states of the chain."""
-        super().check_query(query)
-        for value in query.values:
-            if value not in self.states:
-                known = ", ".join(map(brief, self.states[:8])) + (", …" if len(self.states) > 8 else "")
-                raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}")
-
-    def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the chain as it holds on a table: with gaps, unless the table shows that there are none.
-
-        That shows only if the model has an order and a step, and every record of the table follows the one before it
-        by that step. Refuses other states, a longer chain, ties, and records closer than the step.
-        """
-        asked = self.subject if self.subject is not None else subject
-        if asked is None:
-            return replace(self, gaps=True)
-        chains = table.chains(asked, self.states, self.layout)
-        if self.length is not None and chains.longest > self.length:
-            raise RecordsError(
-                f"{table.name} has a chain of {chains.longest} records, but the model speaks of at most {self.length}; "
-                "fit it again, or say how entities are told apart"
-            )
-        return replace(self, gaps=self.gaps or not chains.unbroken)
-
-    @property
-    def unchecked(self) -> str | None:
-        if self.layout is not None:
-            return None
-        return (
-            "In which order records follow one another was not checked on the table, and all of it was taken for one "
-            "chain: the model does not name the columns."
-        )
-
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
             "states": list(self.states),
@@ -525,20 +453,9 @@ class MarkovChain(Model):
         }
         if self.memory > 1:
             content["memory"] = self.memory
-        if self.state is not None:
-            content["state"] = self.state
         if self.counts is not None:
             content["counts"] = _lists(self.counts)
-        if self.gaps:
-            content["gaps"] = True
-        if self.layout is not None:
-            content["layout"] = self.layout.to_dict()
-        return content
-
-    @classmethod
-    def _read(cls, entries: Mapping[str, Any]) -> Self:
-        layout = entries.get("layout")
-        return cls(**entries) if layout is None else cls(**{**entries, "layout": ChainLayout.from_dict(layout)})
+        return content | super()._content()
 
     @classmethod
     def _required(cls) -> frozenset[str]:
@@ -602,23 +519,16 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:
     table = validation.square("transition", value, ModelError)
-    for i, row in enumerate(table):
-        for j, entry in enumerate(row):
-            if not 0 <= entry <= 1:
-                raise ModelError(f"transition, row {i}, column {j} must be a probability in [0, 1], not {entry:g}")
-        total = math.fsum(row)
-        if abs(total - 1) > _ROW_SUM:
-            raise ModelError(f"transition, row {i} must sum to 1, but sums to {total:.12g}")
+    validation.check_probabilities("transition", table, ModelError)
     return table
 
 
-def _states(value: object, size: int) -> tuple[Scalar, ...]:
-    states = validation.distinct("states", value, ModelError)
+def _states(states: Values, size: int) -> tuple[Scalar, ...]:
     if not states:
         return tuple(range(size))
     if len(states) != size:
         raise ModelError(f"states must name the {size} rows of transition, but names {len(states)}")
-    return states
+    return tuple(states)
 
 
 def _boolean_product(left: NDArray[np.bool_], right: NDArray[np.bool_]) -> NDArray[np.bool_]:

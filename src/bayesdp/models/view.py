@@ -32,6 +32,7 @@ class TableView(Protocol):
     def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
         """Return the chains; refuses other states than these, ties, and records closer than the step.
 
+        states: none means that the model does not list them.
         layout: None means that the whole table is one chain in an order that nobody has named.
         """
 

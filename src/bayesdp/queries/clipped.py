@@ -13,9 +13,12 @@ from bayesdp.errors import QueryError
 from bayesdp.queries.placement import Placement
 from bayesdp.queries.query import Query
 
-__all__ = ["Clipped"]
+__all__ = ["SUM_BITS", "Clipped"]
 
 MOST_STEPS = 2**60
+
+SUM_BITS = 62
+"""Sums on a grid stay below 2^62 steps, with room for noise in 64 bits; grids are chosen so, from the public size."""
 
 ROUNDING_SLACK = Fraction(513, 512)
 """Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
@@ -81,6 +84,14 @@ class Clipped(Query):
             return Fraction(0)
         low, high = self._ends
         return ROUNDING_SLACK * Fraction(self.step) / (high - low)
+
+    @property
+    def most_records(self) -> int | None:
+        """So many records keep a sum on a grid below 2^62 steps, as every release does; None without a grid."""
+        if self.step is None:
+            return None
+        low, high = self._ends
+        return int(2**SUM_BITS * Fraction(self.step) / (high - low))
 
     @property
     def _ends(self) -> tuple[Fraction, Fraction]:

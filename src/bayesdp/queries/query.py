@@ -11,6 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
@@ -33,7 +34,7 @@ Value = int | float | tuple[int, ...] | tuple[float, ...]
 class Query(Document):
     """A question about one column, perhaps only about the records that pass a filter.
 
-    column:        the column or state expression asked about; None stands for "whatever the model speaks about".
+    column:        the column or state expression asked about; None stands for "whatever the model describes".
     where:         a filter expression; None asks about every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
                    filter counts as private: it may depend on the very value that is protected.
@@ -231,6 +232,11 @@ class Query(Document):
         """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
         return Fraction(0)
 
+    @property
+    def most_records(self) -> int | None:
+        """At most how many records it may be about; None if their number has no limit."""
+        return None
+
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
         """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.
 
@@ -248,9 +254,15 @@ class Query(Document):
         >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
         True
         """
-        from bayesdp.queries.sum import Sum
+        return _any_question(self.column)
 
-        return Sum(self.column, bounds=(0.0, 1.0), where="any question")
+
+@lru_cache(maxsize=1024)
+def _any_question(column: str | None) -> Query:
+    """Return what stands for any question about a column."""
+    from bayesdp.queries.sum import Sum
+
+    return Sum(column, bounds=(0.0, 1.0), where="any question")
 
 
 def query_from_dict(document: object) -> Query:

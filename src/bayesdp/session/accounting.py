@@ -7,19 +7,19 @@ release asked for ε gets the largest τ that raises that figure by at most ε, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from bayesdp.calibration.calibrate import largest_taus
-from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError, NoTheoremAppliesError
+from bayesdp.calibration.calibrate import largest_tau
+from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
 from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
-from bayesdp.theorems.ask import Reply, ask
-from bayesdp.theorems.leakage import Leakage, report
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.leakage import Leakage, proven, report
+from bayesdp.theorems.spend import Release, Spend, queries_of
 
 __all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
 
@@ -27,6 +27,10 @@ __all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "s
 @dataclass(frozen=True)
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
+
+    total:   the leakage of everything, these releases included.
+    epsilon: by how much the releases raise the leakage, rounded up.
+    left:    what remains of the budget afterwards, rounded down.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> affordable(ArbitraryGroups(4), (Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
@@ -37,21 +41,15 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
+    total: float = field(init=False)
+    epsilon: float = field(init=False)
+    left: float = field(init=False)
 
-    @property
-    def total(self) -> float:
-        """The leakage of everything, these releases included."""
-        return self.leakage.epsilon
-
-    @property
-    def epsilon(self) -> float:
-        """By how much the releases raise the leakage, rounded up."""
-        return float_above(Fraction(self.total) - Fraction(self.before))
-
-    @property
-    def left(self) -> float:
-        """What remains of the budget afterwards, rounded down."""
-        return remaining(self.budget, self.total)
+    def __post_init__(self) -> None:
+        total = self.leakage.epsilon
+        object.__setattr__(self, "total", total)
+        object.__setattr__(self, "epsilon", float_above(Fraction(total) - Fraction(self.before)))
+        object.__setattr__(self, "left", remaining(self.budget, total))
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:
@@ -64,7 +62,7 @@ def spend_of(totals: Iterable[Total]) -> Spend:
 
 def leaked(model: Model, spent: Spend) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    return report(model, spent, composing=True).epsilon if spent else 0.0
+    return proven(_panel(model, spent), spent) if spent else 0.0
 
 
 def remaining(budget: float, total: float) -> float:
@@ -75,21 +73,25 @@ def remaining(budget: float, total: float) -> float:
 def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
     """Return the largest τ for each of `queries` that raises the leakage by at most ε.
 
+    spent: what the ledger's totals say, each under the query that stands for its key.
+
     Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
     """
     model.check_queries(queries)
-    before = leaked(model, spent)
+    standing = tuple(query.standing() for query in queries)
+    panel = _panel(model, _added(spent, standing, 1.0))
+    same = panel.queries == tuple(release.query for release in spent)
+    before = proven(panel, spent) if same else leaked(model, spent)
     left = remaining(budget, before)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    rows = ask(model, lambda theorem, member: largest_taus(theorem, member, queries, [target], spent), composing=True)
-    tau = min(_largest(replies) for replies in rows)
+    tau = largest_tau(panel, standing, target, spent)
     less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
     while tau > 0:
-        found = report(model, charged(spent, queries, tau), composing=True)
-        if found.epsilon <= target:
-            return Cost(tau, before, found, budget)
+        leakage = report(model, _added(spent, standing, tau), panel=panel)
+        if leakage.epsilon <= target:
+            return Cost(tau, before, leakage, budget)
         tau, less = tau - less, 2 * less
     raise CalibrationError(
         f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
@@ -102,8 +104,8 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    found = report(model, charged(spent, queries, tau), composing=True)
-    cost = Cost(tau, leaked(model, spent), found, budget)
+    spend = charged(spent, queries, tau)
+    cost = Cost(tau, leaked(model, spent), report(model, spend, panel=_panel(model, spend)), budget)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
@@ -117,16 +119,18 @@ def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
     >>> [release.tau for release in charged(two, (Count(equals=3),), 0.5)]
     [1.0]
     """
+    standing = tuple(Release(release.query.standing(), release.tau) for release in spent)
+    return _added(standing, tuple(query.standing() for query in queries), tau)
+
+
+def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
+    """Return totals after more releases, whose queries stand for the keys of a ledger as those of the totals do."""
     totals: dict[Query, Fraction] = {}
-    for query, each in (*spent, *((query, tau) for query in queries)):
-        standing = query.standing()
-        totals[standing] = totals.get(standing, Fraction(0)) + Fraction(each)
+    for query, amount in (*spent, *((query, tau) for query in standing)):
+        totals[query] = totals.get(query, Fraction(0)) + Fraction(amount)
     return tuple(Release(query, float_above(total)) for query, total in totals.items())
 
 
-def _largest(replies: Sequence[Reply[list[float | None]]]) -> float:
-    """Return the largest τ any theorem allows under one model; 0 if none does."""
-    allowed = [reply.value[0] or 0.0 for reply in replies if reply.value is not None]
-    if not allowed:
-        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
-    return max(allowed)
+def _panel(model: Model, spend: Spend) -> Panel:
+    """Return the theorems that can be asked about everything a ledger holds: they cover any number of releases."""
+    return Panel.about(model, queries_of(spend), composing=True)

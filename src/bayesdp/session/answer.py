@@ -4,39 +4,157 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from fractions import Fraction
-from math import ulp
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from bayesdp._support import validation
+from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.queries import Query, Value, query_from_dict
-from bayesdp.rounding import float_above, float_below, nearest, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.publishing import last_place, shortened, shortened_accuracy, warnings_about
-from bayesdp.theorems.leakage import BETA
+from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
+from bayesdp.session.measurement import Interval, Measurement
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Answer", "Value"]
+__all__ = ["Answer", "Posting", "Promise", "Value"]
 
-SCHEMA = 1
+KIND, SCHEMA = "answer", 1
 
-_TEXTS = (
-    *("dataset", "theorem", "proof", "scope", "protects", "assumption", "timestamp"),
-    *("query_fingerprint", "model_fingerprint", "head"),
-)
-_OPTIONAL_TEXTS = ("worst_case", "accepted", "by", "version", "ledger", "parameters")
 _DIAGNOSIS = ("verdict", "date", "table")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What is proven about a release, if what holds; the answers released together share it.
+
+    `Answer` says what its entries are.
+    """
+
+    theorem: str
+    proof: str
+    scope: str
+    protects: str
+    assumption: str
+    model_fingerprint: str
+    notes: Sequence[str] = ()
+    worst_case: str | None = None
+    diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
+    accepted: str | None = field(default=None, compare=False)
+    parameters: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
+        optional = {"worst_case": self.worst_case, "accepted": self.accepted, "parameters": self.parameters}
+        texts = {
+            "theorem": self.theorem,
+            "proof": self.proof,
+            "scope": self.scope,
+            "protects": self.protects,
+            "assumption": self.assumption,
+            "model_fingerprint": self.model_fingerprint,
+            **{f"notes[{number}]": note for number, note in enumerate(self.notes)},
+        }
+        validation.every((validation.text, texts | _given(optional)))
+        if self.diagnosis is not None:
+            object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
+
+    @property
+    def denied(self) -> bool:
+        """Whether a table speaks against the assumption, so that nothing is proven about it."""
+        return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
+
+    @property
+    def verdict(self) -> str:
+        """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
+        verdict = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
+        return verdict if self.accepted is None else f"{verdict} by the data; released anyway because: {self.accepted}"
+
+    @property
+    def tested(self) -> str:
+        """What a table said about the model, and which table, as a sentence without its full stop."""
+        if self.diagnosis is None:
+            tested = "This model was never diagnosed on a table"
+        else:
+            tested = "The diagnosis of this model on {table} ({rows} rows, {date}) says: {verdict}".format(
+                **self.diagnosis
+            )
+        return tested if self.accepted is None else f"{tested}; released anyway because: {self.accepted}"
+
+
+@dataclass(frozen=True)
+class Posting:
+    """What a release cost, and where the ledger says so; `Answer` says what its entries are."""
+
+    dataset: str
+    tau: float
+    epsilon: float
+    epsilon_total: float = field(compare=False)
+    epsilon_remaining: float = field(compare=False)
+    timestamp: str
+    query_fingerprint: str
+    entry: int
+    head: str
+    reused: bool = field(default=False, compare=False)
+    by: str | None = field(default=None, compare=False)
+    version: str | None = None
+    ledger: str | None = None
+
+    def __post_init__(self) -> None:
+        totals = {"epsilon_total": self.epsilon_total, "epsilon_remaining": self.epsilon_remaining}
+        texts = {
+            "dataset": self.dataset,
+            "timestamp": self.timestamp,
+            "query_fingerprint": self.query_fingerprint,
+            "head": self.head,
+        }
+        optional = {"by": self.by, "version": self.version, "ledger": self.ledger}
+        validation.every(
+            (validation.positive, {"tau": self.tau}),
+            (validation.not_negative, {"epsilon": self.epsilon, **totals}),
+            (validation.natural, {"entry": self.entry}),
+            (validation.text, texts | _given(optional)),
+        )
+        if self.epsilon_total < self.epsilon:
+            raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
+        if not isinstance(self.reused, bool):
+            raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
+
+    @property
+    def left(self) -> str:
+        """What remains of the budget, as text."""
+        return shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+
+
+class _Of(Generic[T]):
+    """An entry of one of an answer's parts, read from the answer itself: `answer.tau` is `answer.posting.tau`."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, answer: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, answer: Answer, owner: type) -> T: ...
+    def __get__(self, answer: Answer | None, owner: type) -> Self | T:
+        if answer is None:
+            return self
+        value: T = getattr(getattr(answer, self._part), self._name)
+        return value
 
 
 @dataclass(frozen=True)
 class Answer(Document):
     """What a session has released. Prints as five lines; JSON in and out; `statement()` is a page to file.
+
+    It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
+    cost and where the ledger says so. Their entries can be read from the answer itself, and its JSON is flat.
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
                      the number to publish.
@@ -59,94 +177,71 @@ class Answer(Document):
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
 
-    value: Value
-    query: Query
-    dataset: str
-    records: int
-    tau: float
-    noise: float
-    unit: float
-    rounding: float
-    epsilon: float
-    epsilon_total: float = field(compare=False)
-    epsilon_remaining: float = field(compare=False)
-    theorem: str
-    proof: str
-    scope: str
-    protects: str
-    assumption: str
-    timestamp: str
-    query_fingerprint: str
-    model_fingerprint: str
-    entry: int
-    head: str
-    notes: Sequence[str] = field(default=())
-    worst_case: str | None = None
-    beta: float = field(default=BETA, compare=False)
-    reused: bool = field(default=False, compare=False)
-    diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
-    accepted: str | None = field(default=None, compare=False)
-    by: str | None = field(default=None, compare=False)
-    version: str | None = None
-    ledger: str | None = None
-    parameters: str | None = None
+    measurement: Measurement
+    promise: Promise
+    posting: Posting
 
-    def __post_init__(self) -> None:
-        for name in ("tau", "noise", "unit"):
-            validation.positive(name, getattr(self, name))
-        for name in ("rounding", "epsilon", "epsilon_total", "epsilon_remaining"):
-            if validation.number(name, getattr(self, name)) < 0:
-                raise InvalidInputError(f"{name} must be at least 0, not {getattr(self, name):g}")
-        for name in ("records", "entry"):
-            validation.natural(name, getattr(self, name))
-        for name in _TEXTS:
-            validation.text(name, getattr(self, name))
-        for name in _OPTIONAL_TEXTS:
-            if getattr(self, name) is not None:
-                validation.text(name, getattr(self, name))
-        if self.epsilon_total < self.epsilon:
-            raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
-        validation.probability("beta", self.beta)
-        if not isinstance(self.reused, bool):
-            raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
-        object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
-        for note in self.notes:
-            validation.text("notes", note)
-        object.__setattr__(self, "value", self.query.checked_value(self.value))
-        if self.diagnosis is not None:
-            object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
+    value = _Of[Value]("measurement")
+    query = _Of[Query]("measurement")
+    records = _Of[int]("measurement")
+    noise = _Of[float]("measurement")
+    unit = _Of[float]("measurement")
+    rounding = _Of[float]("measurement")
+    beta = _Of[float]("measurement")
+    scale = _Of[float]("measurement")
+    level = _Of[float]("measurement")
+    published = _Of[str]("measurement")
+    off_by = _Of[str]("measurement")
 
-    @property
-    def scale(self) -> float:
-        """The scale of the noise in the units of the answer."""
-        return float_above(Fraction(self.noise) * Fraction(self.unit))
+    theorem = _Of[str]("promise")
+    proof = _Of[str]("promise")
+    scope = _Of[str]("promise")
+    protects = _Of[str]("promise")
+    assumption = _Of[str]("promise")
+    model_fingerprint = _Of[str]("promise")
+    notes = _Of[Sequence[str]]("promise")
+    worst_case = _Of[str | None]("promise")
+    diagnosis = _Of[Mapping[str, Any] | None]("promise")
+    accepted = _Of[str | None]("promise")
+    parameters = _Of[str | None]("promise")
+    denied = _Of[bool]("promise")
+    verdict = _Of[str]("promise")
+    tested = _Of[str]("promise")
+
+    dataset = _Of[str]("posting")
+    tau = _Of[float]("posting")
+    epsilon = _Of[float]("posting")
+    epsilon_total = _Of[float]("posting")
+    epsilon_remaining = _Of[float]("posting")
+    timestamp = _Of[str]("posting")
+    query_fingerprint = _Of[str]("posting")
+    entry = _Of[int]("posting")
+    head = _Of[str]("posting")
+    reused = _Of[bool]("posting")
+    by = _Of[str | None]("posting")
+    version = _Of[str | None]("posting")
+    ledger = _Of[str | None]("posting")
+    left = _Of[str]("posting")
+
+    @classmethod
+    def of(cls, **entries: Any) -> Answer:
+        """Return an answer from the entries of its parts."""
+        return cls(**{part: _part(part, entries) for part in _PARTS})
 
     def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
-        return float_above(Fraction(self._units(beta)) * Fraction(self.unit) + self._slack)
+        return self.measurement.accuracy(beta)
 
-    def interval(self, level: float | None = None) -> tuple[float, float] | tuple[tuple[float, float], ...]:
+    def interval(self, level: float | None = None) -> Interval | tuple[Interval, ...]:
         """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once.
 
         The rounding of the grid is included. The interval may reach below zero: nothing is clamped.
         """
-        half = Fraction(self.reach(None if level is None else 1 - validation.probability("level", level)))
-        found = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in self._cells)
-        return found if isinstance(self.value, tuple) else found[0]
+        return self.measurement.interval(level)
 
     def reach(self, beta: float | None = None) -> float:
         """Return how far the interval of level 1 − β reaches to either side."""
-        return float_above(Fraction(self._units(beta) - 1) * Fraction(self.unit) + self._slack)
-
-    def _units(self, beta: float | None) -> float:
-        """Return the α of the noise, in units."""
-        beta = self.beta if beta is None else validation.probability("beta", beta)
-        return DiscreteLaplace(self.noise).alpha(beta, cells=self.query.dimension)
-
-    @property
-    def level(self) -> float:
-        """The probability with which the interval holds, unless another is asked for."""
-        return 1 - self.beta
+        return self.measurement.reach(beta)
 
     @property
     def rounded(self) -> Value:
@@ -158,56 +253,17 @@ class Answer(Document):
         filter may leave records out), a mean between its bounds. Only the released number is looked at: this costs no
         privacy.
         """
-        low, high = self.query.possible(self.records)
-        cells = [min(max(shortened(cell, self._last_place), low), high) for cell in self._cells]
-        numbers = tuple(int(cell) if self.query.whole else nearest(cell) for cell in cells)
-        return numbers if isinstance(self.value, tuple) else numbers[0]
+        return self.measurement.rounded
 
-    @property
-    def _last_place(self) -> Fraction:
-        return last_place(self.reach(), whole=self.query.whole)
-
-    @property
-    def _cells(self) -> Sequence[int | float]:
-        return _cells(self.value)
+    def shown(self, value: Value | None = None) -> str:
+        """Return a value, by default that of the answer, as text; the cells of a histogram with their names."""
+        return self.measurement.shown(self.value if value is None else value)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
         denied = ["The data contradict the assumption: nothing is proven for them."] if self.denied else []
-        return (*warnings_about(self.query, self.records, self._printed_accuracy, self.epsilon_total), *denied)
-
-    @property
-    def _printed_accuracy(self) -> float:
-        """The α of the rounded answer."""
-        return shortened_accuracy(self.accuracy(), self._cells, self._last_place)
-
-    @property
-    def denied(self) -> bool:
-        """Whether a table speaks against the assumption, so that nothing is proven about it."""
-        return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
-
-    @property
-    def verdict(self) -> str:
-        """What a table said about the model, in a few words; with the reason, if that had to be accepted."""
-        said = "never diagnosed on a table" if self.diagnosis is None else str(self.diagnosis["verdict"])
-        return said if self.accepted is None else f"{said} by the data; released anyway because: {self.accepted}"
-
-    @property
-    def tested(self) -> str:
-        """What a table said about the model, and which table, as a sentence without its full stop."""
-        if self.diagnosis is None:
-            said = "This model was never diagnosed on a table"
-        else:
-            said = "The diagnosis of this model on {table} ({rows} rows, {date}) says: {verdict}".format(
-                **self.diagnosis
-            )
-        return said if self.accepted is None else f"{said}; released anyway because: {self.accepted}"
-
-    @property
-    def left(self) -> str:
-        """What remains of the budget, as text."""
-        return shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+        return (*self.measurement.warnings(self.epsilon_total), *denied)
 
     @property
     def guarantee(self) -> str:
@@ -248,30 +304,27 @@ class Answer(Document):
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
-    @property
-    def published(self) -> str:
-        """The rounded answer as text, with the unrounded one in brackets if it is another."""
-        return _both(self.shown(self.rounded), self.shown())
-
-    @property
-    def off_by(self) -> str:
-        """By less than what the answer is off, rounded and as it came out, and how often, as text."""
-        figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
-        return f"{figures} in {shown_below(100 * self.level)} % of cases"
-
     def statement(self) -> str:
         """Return one page, in Markdown, that a data-protection officer can file; `statement.write` makes HTML."""
         from bayesdp.session.statement import statement
 
         return statement(self).markdown()
 
+    def given_again(self, *, beta: float, total: float, remaining: float, **terms: Any) -> Answer:
+        """Return the answer as it is given again later, at no cost: with the account and the diagnosis of then."""
+        by = terms.pop("by", self.by)
+        return Answer(
+            replace(self.measurement, beta=beta),
+            replace(self.promise, **terms),
+            replace(self.posting, epsilon_total=total, epsilon_remaining=remaining, by=by, reused=True),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --json` prints; `from_dict` reads it back."""
-        entries = {item.name: getattr(self, item.name) for item in fields(self)}
-        rounded, interval = self.rounded, self.interval()
+        interval = self.interval()
         return (
-            {"schema": SCHEMA, "rounded": _listed(rounded)}
-            | entries
+            {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
+            | {name: getattr(self, name) for name in _ENTRIES}
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -292,16 +345,14 @@ class Answer(Document):
         """
         if isinstance(document, Mapping) and "type" in document and "value" not in document:
             raise InvalidInputError("expected an answer, as bayesdp release --json prints it, but this is a model")
-        if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
-            raise InvalidInputError(f"expected an answer's JSON object of schema {SCHEMA}, not {brief(document)}")
-        known = {item.name for item in fields(cls)}
-        entries = {name: value for name, value in document.items() if name in known}
-        missing = sorted({item.name for item in fields(cls) if item.default is MISSING} - set(entries))
+        read = documents.checked(document, KIND, SCHEMA)
+        missing = sorted(name for name, item in _ENTRIES.items() if item.default is MISSING and name not in read)
         if missing:
             raise InvalidInputError(f"the answer lacks {', '.join(missing)}")
-        answer = cls(**{**entries, "query": query_from_dict(entries["query"])})
-        derived = {name: value for name, value in answer.to_dict().items() if name not in known | {"warnings"}}
-        wrong = sorted(name for name, value in derived.items() if document.get(name, value) != value)
+        entries = {name: value for name, value in read.items() if name in _ENTRIES}
+        answer = cls.of(**{**entries, "query": query_from_dict(entries["query"])})
+        derived = {name: value for name, value in answer.to_dict().items() if name not in {*_ENTRIES, "warnings"}}
+        wrong = sorted(name for name, value in derived.items() if read.get(name, value) != value)
         if wrong:
             raise InvalidInputError(f"the answer's {', '.join(wrong)} cannot be right: the rest of it says otherwise")
         return answer
@@ -319,7 +370,7 @@ class Answer(Document):
 
         One that was given again may state the account of that later moment, and its accuracy for another β.
         """
-        names = [item.name for item in fields(self) if item.compare or not self.reused]
+        names = [name for name, item in _ENTRIES.items() if item.compare or not self.reused]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
     def _repr_html_(self) -> str:
@@ -354,32 +405,32 @@ class Answer(Document):
             ("time", self.timestamp),
         ]
 
-    @property
-    def _slack(self) -> Fraction:
-        """How far the number may be off besides its noise: the grid's rounding, and that of the float it is."""
-        shown = max((ulp(cell) for cell in self._cells if isinstance(cell, float)), default=0.0)
-        return Fraction(self.rounding) + Fraction(shown)
 
-    def shown(self, value: Value | None = None) -> str:
-        """Return a value, by default that of the answer, as text; the cells of a histogram with their names."""
-        value = self.value if value is None else value
-        texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in _cells(value)]
-        if not isinstance(value, tuple):
-            return texts[0]
-        names = (" or ".join(map(str, cell)) for cell in self.query.cells_asked())
-        return ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+_PARTS: dict[str, type[Any]] = {"measurement": Measurement, "promise": Promise, "posting": Posting}
+_KNOWN = {item.name: item for part in _PARTS.values() for item in fields(part)}
+_ENTRIES = {
+    name: _KNOWN[name]
+    for name in (
+        *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
+        *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
+        *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
+        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters"),
+    )
+}
+"""Every entry of the three parts, in the order of the JSON."""
 
 
-def _cells(value: Value) -> Sequence[int | float]:
-    return value if isinstance(value, tuple) else (value,)
+def _part(name: str, entries: Mapping[str, Any]) -> Any:
+    kind = _PARTS[name]
+    return kind(**{item.name: entries[item.name] for item in fields(kind) if item.name in entries})
+
+
+def _given(entries: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in entries.items() if value is not None}
 
 
 def _capitalised(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
-
-
-def _both(rounded: str, unrounded: str) -> str:
-    return rounded if rounded == unrounded else f"{rounded} (unrounded {unrounded})"
 
 
 def _listed(value: Any) -> Any:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.frames.grid import Grid
-from bayesdp.ledger import Charge, State, fingerprint
+from bayesdp.ledger import Charge, State
 from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.queries import Query
@@ -86,6 +88,11 @@ class Asked:
     sensitivity: int
     records: int
 
+    @cached_property
+    def dimension(self) -> int:
+        """How many numbers the answer has."""
+        return self.query.dimension
+
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
         return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
@@ -111,14 +118,14 @@ class Asked:
                 "once noise is added; give narrower bounds"
             ) from None
         parts = 1 if self.grid is not None else len(self.query.cells_asked())
-        if parts != self.query.dimension or self.worth(self.records) <= 0:
+        if parts != self.dimension or self.worth(self.records) <= 0:
             raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
         self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
         return self
 
     def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
         """Return the noise that makes the answer τ-DP."""
-        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.query.dimension)
+        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
         require_private(mechanism)
         return mechanism
 
@@ -129,6 +136,7 @@ class Plan:
 
     state: what the plan was made for; it holds as long as the ledger has that state's head.
     cost:  None if nothing is fresh.
+    mechanisms: the noise of each fresh question, by its fingerprint.
     """
 
     state: State
@@ -136,6 +144,7 @@ class Plan:
     fresh: tuple[Asked, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
+    mechanisms: Mapping[str, DiscreteLaplaceMechanism] = field(default_factory=dict)
 
     def charges(self, request: Mapping[str, Any], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -191,9 +200,10 @@ def _possible(made: Plan, beta: float) -> Plan:
     """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
     if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
         raise TooFineError
-    for each in made.fresh:
-        each.mechanism(made.tau).alpha(beta)
-    return made
+    mechanisms = {each.question: each.mechanism(made.tau) for each in made.fresh}
+    for mechanism in mechanisms.values():
+        mechanism.alpha(beta)
+    return replace(made, mechanisms=mechanisms)
 
 
 def _good_enough(
@@ -222,7 +232,7 @@ def tau_for(asked: Asked, target: Target) -> float:
     def reached(tau: float) -> bool:
         try:
             scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
-            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.query.dimension) <= units
+            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.dimension) <= units
         except InvalidInputError:
             return False
 

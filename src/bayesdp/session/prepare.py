@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
@@ -17,12 +18,11 @@ from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
-from bayesdp.ledger import fingerprint
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.session.plan import Asked
 
-__all__ = ["Inquiry", "check_table", "missing_rule", "spread"]
+__all__ = ["Inquiry", "check_table", "missing_rule"]
 
 
 def check_table(
@@ -41,7 +41,7 @@ def check_table(
     >>> check_table(polars.DataFrame({"on": [0, 1, 1, 0]}), chain)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model speaks of at most 3; ...
+    bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model describes chains of at most 3; ...
     """
     inquiry = Inquiry.into(frame, model, missing)
     questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
@@ -90,7 +90,7 @@ class Inquiry:
         return {"records": self.rows, "columns": columns, "missing": self.missing}
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not speak about.
+        """Resolve columns, choose grids and refuse what the model does not describe.
 
         No value is read, except once for each column a model that names none is asked about, and for filtered means.
         """
@@ -101,17 +101,18 @@ class Inquiry:
                 raise QueryError(
                     f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
                 )
-        everything = [replace(query, column=query.column or self.model.subject) for query in queries]
+        everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
         found = []
         for query, named in zip(queries, everything, strict=True):
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
             self.table.check_names(sorted(self._columns_used(named)))
-            grid = None
-            if named.clipped is not None:
-                grid = grid_for(named.clipped, records, whole=self._whole(named), bits=bits)
-                named = replace(named.clipped, step=grid.step)
+            grid, clipped = None, named.clipped
+            if clipped is not None:
+                self._check_added(clipped)
+                grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
+                named = replace(clipped, step=grid.step)
             self._check_kinds(named)
             self._check_within(named)
             sensitivity = grid.span if grid is not None else math.ceil(named.parts_sensitivity)
@@ -124,7 +125,7 @@ class Inquiry:
         return tuple(found)
 
     def _check_filter(self, query: Query) -> None:
-        """Refuse a private filter on columns the model does not speak about, and a "public" one on what is protected.
+        """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
 
         The first would release columns nobody has accounted for. The second would release the protected values, since
         a record in or out of the answer tells its value.
@@ -142,7 +143,7 @@ class Inquiry:
             )
         if not query.public_filter and described and beyond:
             raise QueryError(
-                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not speak about; filter by "
+                f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
                 f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
             )
 
@@ -158,10 +159,13 @@ class Inquiry:
         filtered = frozenset() if query.where is None else parse(query.where).columns
         return self._columns_of(self._subjects(query)) | filtered
 
+    def _check_added(self, query: Query) -> None:
+        """Refuse to add up what is no column."""
+        if query.column is not None and query.column not in self.table:
+            raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
+
     def _check_kinds(self, query: Query) -> None:
         """Refuse what the table cannot answer, by the kinds of its columns."""
-        if query.clipped is not None and query.column is not None and query.column not in self.table:
-            raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
         with _by_kinds(self.table, self._columns_used(query)):
             wide = self._about_all(query)
             table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
@@ -169,7 +173,7 @@ class Inquiry:
 
     def _check_within(self, query: Query) -> None:
         """Look whether the column asked about is within a model that names no column of its own."""
-        if query.column is None or self.model.subject is not None or query.column in self._within:
+        if query.column is None or query.column in self._within or self.model.subject is not None:
             return
         with _by_kinds(self.table, self._columns_used(query)):
             self.model.check_table(View(self.table, self.missing), query.column)
@@ -196,16 +200,17 @@ class Inquiry:
 
     @property
     def _spread(self) -> tuple[str, ...]:
-        return spread(self.model)
+        return self.model.spread
 
     def _about_all(self, query: Query) -> bool:
         """Whether a question without a column is about every value of a wide table."""
         return query.column is None and bool(self._spread)
 
     def _whole(self, query: Query) -> bool:
-        """Whether the column holds whole numbers by its type. The step of a sum must not depend on private values."""
+        """Whether a sum is in steps of 1: by the type of its column, for the step must not depend on private values."""
         column = query.column
-        if self.table.guessed:
+        finer = self.model.metric and query.clipped is not None and query.clipped.step is None
+        if self.table.guessed or finer:
             return False
         with reading(self.table):
             return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"
@@ -256,9 +261,3 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
 def missing_rule(model: Model, missing: Missing | None) -> Missing:
     """Return what is done with missing values: what is said, or what was done when the model was fitted."""
     return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")
-
-
-def spread(model: Model) -> tuple[str, ...]:
-    """Return the columns over which the values of a wide table are spread; none for a long one."""
-    wide = isinstance(model, GaussianGroups) and model.layout is not None and model.layout.wide
-    return model.columns if wide else ()

@@ -11,8 +11,8 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.measurement import warnings_about
 from bayesdp.session.plan import Asked, Plan, Target
-from bayesdp.session.publishing import warnings_about
 
 __all__ = ["Preview", "preview_of"]
 
@@ -46,7 +46,7 @@ class Preview(Document):
     def warnings(self) -> tuple[str, ...]:
         """What would have to stand beside the number, in sentences."""
         denied = ["The data contradict the model; a release needs a reason, and proves nothing."] if self.denied else []
-        return (*warnings_about(self.query, self.records, self.alpha, self.epsilon_total), *denied)
+        return (*warnings_about(self.query.possible(self.records), self.alpha, self.epsilon_total), *denied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""

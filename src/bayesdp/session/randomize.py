@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from bayesdp.errors import FrameError, QueryError, RecordsError
+from bayesdp._support import documents
+from bayesdp._support.documents import Document, fingerprint
+from bayesdp.errors import FrameError, InvalidInputError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
-from bayesdp.ledger import Account, Charge, State, fingerprint
+from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
-from bayesdp.models import MarkovChain
 from bayesdp.queries import Count
 from bayesdp.session.accounting import affordable, spend_of
 from bayesdp.session.plan import Plan, Target
@@ -19,9 +20,11 @@ from bayesdp.session.prepare import Inquiry
 
 __all__ = ["Randomized", "randomize"]
 
+KIND, SCHEMA = "randomized", 1
+
 
 @dataclass(frozen=True)
-class Randomized:
+class Randomized(Document):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
@@ -40,9 +43,23 @@ class Randomized:
 
     @classmethod
     def stored(cls, body: object) -> Randomized | None:
-        """Read what a ledger stored of a randomized column; None if that is not what it is."""
+        """Read what a ledger stored of a randomized column; None if that is not what it is.
+
+        The first version did not write its kind: then it is known by its entries.
+        """
         known = {item.name for item in fields(cls)} - {"column"}
-        return cls(**body) if isinstance(body, dict) and set(body) == known else None
+        if not isinstance(body, Mapping) or body.get("kind", KIND) != KIND or not known <= set(body):
+            return None
+        try:
+            read = documents.checked(body, KIND, SCHEMA)
+        except InvalidInputError as error:
+            raise LedgerError(f"the ledger is damaged, or newer: {error}") from None
+        return cls(**{name: read[name] for name in known})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the ledger keeps: all but the column."""
+        entries = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "column"}
+        return {"kind": KIND, "schema": SCHEMA, **entries}
 
 
 def randomize(
@@ -53,7 +70,7 @@ def randomize(
     Raises QueryError for another model, RecordsError for a table that holds other states.
     """
     model = inquiry.model
-    if not isinstance(model, MarkovChain) or len(model.states) != 2 or model.subject is None:
+    if len(model.members) > 1 or len(model.states) != 2 or model.subject is None:
         raise QueryError("randomized response is for a chain of two states that names its column or condition")
     (asked,) = inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
     asked = replace(asked, question=fingerprint({"randomize": model.subject}))
@@ -91,5 +108,5 @@ def randomize(
         head=receipt.head,
         column=mechanism.release_column(truths, TRUTH),
     )
-    account.answer(receipt, {name: value for name, value in vars(released).items() if name != "column"})
+    account.answer(receipt, released.to_dict())
     return released

@@ -9,29 +9,30 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from bayesdp import __version__
 from bayesdp._support import validation
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.source import Missing
-from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import leaked, remaining, spend_of
-from bayesdp.session.answer import Answer
+from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.measurement import Measurement
 from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
-from bayesdp.theorems.leakage import BETA, DROPPED
+from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
 
@@ -89,7 +90,7 @@ class Session:
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
-            self._fingerprint, self._parameters = fingerprint(self._model.identity), self._model.parameters
+            self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
                 self._dataset,
                 model=self._model.identity,
@@ -98,7 +99,7 @@ class Session:
                 at_once=False,
                 separate_because=separate_because,
             )
-            self._dataset = self._account.dataset
+            self._dataset, self._place = self._account.dataset, self._ledger.name
         except BaseException:
             self.close()
             raise
@@ -196,7 +197,7 @@ class Session:
 
         accept: why it is released although the model's diagnosis says "violated"; by default as the session was told.
 
-        Raises BudgetError if the budget does not allow it, QueryError for a question the model does not speak about,
+        Raises BudgetError if the budget does not allow it, QueryError for a question the model does not describe,
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
@@ -234,9 +235,12 @@ class Session:
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
 
+        promise: Promise | None = None
+
         def decide(state: State) -> tuple[Charge, ...]:
-            nonlocal planned
+            nonlocal planned, promise
             planned = planned if planned.state.head == state.head else planned_in(state)
+            promise = self._promise(planned, terms) if planned.fresh else None
             return planned.charges(request, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
@@ -244,7 +248,9 @@ class Session:
         state = receipts[0].state if receipts else planned.state
         answers = self._given_again(planned, state, target.beta, terms)
         for charged, receipt in zip(planned.fresh, receipts, strict=True):
-            answer = self._drawn(charged, exact[charged.question], planned, receipt, target.beta, terms)
+            assert promise is not None
+            measured = self._drawn(charged, exact[charged.question], planned, target.beta)
+            answer = Answer(measured, promise, self._posting(charged, planned, receipt))
             self._account.answer(receipt, {**answer.to_dict(), "asked": request})
             answers[charged.question] = answer
         return tuple(answers[question] for question in questions)
@@ -300,64 +306,73 @@ class Session:
         if not planned.stored:
             return {}
         total = leaked(self._model, spend_of(state.totals))
-        left = remaining(state.budget, total)
+        now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
+        return {question: answer.given_again(**now, **terms) for question, answer in planned.stored.items()}
+
+    def _facts_of(self, model: Model) -> Mapping[str, Any]:
+        """Return what every answer says of the model: computed once, before anything is charged."""
+        size, rows = model.group_size, self._inquiry.rows
+        notes = [
+            *notes_about(model),
+            *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([model.unchecked] if model.unchecked else []),
+            *([model.half_diagnosed] if model.half_diagnosed else []),
+            *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
+        ]
         return {
-            question: replace(answer, epsilon_total=total, epsilon_remaining=left, beta=beta, reused=True, **terms)
-            for question, answer in planned.stored.items()
+            "assumption": model.assumption,
+            "model_fingerprint": fingerprint(model.identity),
+            "parameters": model.parameters,
+            "notes": tuple(dict.fromkeys(notes)),
         }
 
-    def _drawn(
-        self, asked: Asked, exact: Tally, planned: Plan, receipt: Receipt, beta: float, terms: Mapping[str, Any]
-    ) -> Answer:
-        """Draw the noise of a charged release."""
+    def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
+        """Return what is proven about the answers that are released together."""
         assert planned.cost is not None
-        mechanism = asked.mechanism(planned.tau)
-        noisy = mechanism.release(exact.counts)
-        records = exact.public_records
-        leakage = planned.cost.leakage
-        return Answer(
-            value=asked.query.assembled(noisy, asked.grid, records),
-            query=asked.query,
-            dataset=self._dataset,
-            records=exact.present,
-            tau=planned.tau,
-            noise=mechanism.scale,
-            unit=float_above(asked.worth(records)),
-            rounding=float_above(asked.rounding(exact.present)),
-            epsilon=planned.cost.epsilon,
-            epsilon_total=planned.cost.total,
-            epsilon_remaining=planned.cost.left,
+        leakage, together = planned.cost.leakage, len(planned.fresh)
+        shared = [f"This ε is for {together} answers released together."] if together > 1 else []
+        return Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
             scope=leakage.scope,
             protects=leakage.unit,
-            assumption=leakage.assumption,
-            timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            query_fingerprint=asked.question,
-            model_fingerprint=self._fingerprint,
-            entry=receipt.entry,
-            head=receipt.head,
-            notes=self._notes(leakage.notes, len(planned.fresh)),
             worst_case=leakage.worst_case,
-            beta=beta,
-            version=__version__,
-            ledger=self._ledger.name,
-            parameters=self._parameters,
-            **terms,
+            diagnosis=terms["diagnosis"],
+            accepted=terms["accepted"],
+            **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
 
-    def _notes(self, notes: Sequence[str], together: int) -> tuple[str, ...]:
-        """Return what the reader of an answer must know beyond its numbers, each sentence once."""
-        size, rows = self._model.group_size, self._inquiry.rows
-        sentences = [
-            *notes,
-            *([DROPPED] if self._inquiry.missing == "drop" else []),
-            *([self._model.unchecked] if self._model.unchecked else []),
-            *([self._model.half_diagnosed] if self._model.half_diagnosed else []),
-            *([_IMPOSSIBLE] if not self._model.about_values and size is not None and size >= rows > 1 else []),
-            *([f"This ε is for {together} answers released together."] if together > 1 else []),
-        ]
-        return tuple(dict.fromkeys(sentences))
+    def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
+        """Draw the noise of a charged release."""
+        mechanism = planned.mechanisms[asked.question]
+        records = exact.public_records
+        return Measurement(
+            value=asked.query.assembled(mechanism.release(exact.counts), asked.grid, records),
+            query=asked.query,
+            records=exact.present,
+            noise=mechanism.scale,
+            unit=float_above(asked.worth(records)),
+            rounding=float_above(asked.rounding(exact.present)),
+            beta=beta,
+        )
+
+    def _posting(self, asked: Asked, planned: Plan, receipt: Receipt) -> Posting:
+        """Return what a charged release cost."""
+        assert planned.cost is not None
+        return Posting(
+            dataset=self._dataset,
+            tau=planned.tau,
+            epsilon=planned.cost.epsilon,
+            epsilon_total=planned.cost.total,
+            epsilon_remaining=planned.cost.left,
+            timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            query_fingerprint=asked.question,
+            entry=receipt.entry,
+            head=receipt.head,
+            by=self._by,
+            version=__version__,
+            ledger=self._place,
+        )
 
 
 _IMPOSSIBLE = (

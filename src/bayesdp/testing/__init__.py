@@ -7,7 +7,8 @@
         cases = chain_cases()
         refused = [(Independent(), Count(equals=1))]
 
-Run it with pytest. It needs `pip install "bayesdp[testing]"`.
+A theorem that holds against side information, too, has a second class, under `SideInformationContract`, with `laws`
+instead of `cases`. Run them with pytest. They need `pip install "bayesdp[testing]"`.
 """
 
 from importlib.util import find_spec
@@ -29,17 +30,38 @@ from bayesdp.testing.cases import (  # noqa: E402
     independent_cases,
     memory_cases,
     transition_matrices,
+    walk_cases,
 )
-from bayesdp.testing.contract import TheoremContract  # noqa: E402
+from bayesdp.testing.contract import SideInformationContract, TheoremContract  # noqa: E402
+from bayesdp.testing.laws import (  # noqa: E402
+    Law,
+    chain_laws,
+    hidden_chain_laws,
+    memory_chain_laws,
+    network_laws,
+    release_cases,
+    side_information,
+    tree_laws,
+)
 
 __all__ = [
     "Case",
+    "Law",
+    "SideInformationContract",
     "TheoremContract",
     "chain_cases",
+    "chain_laws",
     "every_case",
     "gaussian_cases",
     "group_cases",
+    "hidden_chain_laws",
     "independent_cases",
     "memory_cases",
+    "memory_chain_laws",
+    "network_laws",
+    "release_cases",
+    "side_information",
     "transition_matrices",
+    "tree_laws",
+    "walk_cases",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bayesdp.audit import oracle
-from bayesdp.models import ArbitraryGroups, GaussianGroups, Independent, MarkovChain, Model
+from bayesdp.models import ArbitraryGroups, GaussianGroups, GaussianSeries, Independent, MarkovChain, Model
 from bayesdp.queries import Count, Query, Sum
 
 if TYPE_CHECKING:
@@ -22,11 +22,13 @@ __all__ = [
     "Case",
     "chain_cases",
     "every_case",
+    "finite_case",
     "gaussian_cases",
     "group_cases",
     "independent_cases",
     "memory_cases",
     "transition_matrices",
+    "walk_cases",
 ]
 
 MECHANISMS = ("count", "sum", "response", "any")
@@ -55,7 +57,7 @@ class Case:
 
 def every_case() -> st.SearchStrategy[Case]:
     """Draw a case of any kind."""
-    return st.one_of(independent_cases(), group_cases(), chain_cases(), memory_cases(), gaussian_cases())
+    return st.one_of(independent_cases(), group_cases(), chain_cases(), memory_cases(), gaussian_cases(), walk_cases())
 
 
 @st.composite
@@ -65,7 +67,7 @@ def independent_cases(draw: st.DrawFn) -> Case:
     joint: NDArray[np.float64] = np.ones(())
     for _ in range(records):
         joint = np.multiply.outer(joint, draw(_laws(states, zeros=True)))
-    return _finite_case(draw, Independent(), joint, draw(_values(states)))
+    return finite_case(draw, Independent(), joint, draw(_values(states)))
 
 
 @st.composite
@@ -77,7 +79,7 @@ def group_cases(draw: st.DrawFn) -> Case:
     for size in sizes:
         group = draw(_laws(states**size, zeros=True)).reshape((states,) * size)
         joint = np.multiply.outer(joint, group)
-    return _finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
+    return finite_case(draw, ArbitraryGroups(max(sizes)), joint, draw(_values(states)))
 
 
 @st.composite
@@ -100,7 +102,7 @@ def chain_cases(
         chain = MarkovChain(rows, states=values, length=length)
     else:
         start = draw(_laws(states, zeros=True))
-    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
+    return finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
 
 
 @st.composite
@@ -116,7 +118,7 @@ def memory_cases(draw: st.DrawFn, unlimited: bool = True, mechanisms: Sequence[s
     values, stationary = draw(_values(states)), draw(st.booleans())
     chain = MarkovChain(table, memory=2, states=values, length=length, start="stationary" if stationary else "any")
     start = None if stationary else draw(_laws(states**2, zeros=True)).reshape(states, states)
-    return _finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
+    return finite_case(draw, chain, oracle.chain_joint(chain, records, start), values, mechanisms)
 
 
 @st.composite
@@ -139,6 +141,41 @@ def gaussian_cases(draw: st.DrawFn, equal_variances: bool | None = None) -> Case
     else:
         model = GaussianGroups(covariance=covariance.tolist(), distance=distance)
     factor = oracle.gaussian_lemma(covariance, reach=reach or 1.0).factor
+    return Case(model, Sum(bounds=(0.0, width)), lambda taus: factor * sum(taus), f"covariance {covariance.tolist()}")
+
+
+@st.composite
+def walk_cases(draw: st.DrawFn) -> Case:
+    """Draw up to six normal records with a precision, or some of an autoregressive series, and a clipped sum.
+
+    Records of a series may be missing: its length is that of what is left, more or any. Most precisions are
+    walk-summable, of all signs.
+    """
+    size = draw(st.integers(1, 6))
+    reach, width = draw(st.sampled_from([None, 0.3, 1.0, 3.0])), draw(_entries(0.5, 200))
+    distance = None if reach is None else reach * width
+    model: Model
+    if draw(st.booleans()):
+        coefficients = np.array(draw(st.lists(_entries(-0.9, 0.9), min_size=1, max_size=3)))
+        coefficients /= max(1.0, float(np.abs(coefficients).sum()) / 0.9)
+        seen = sorted(draw(st.sets(st.integers(0, 8), min_size=size, max_size=size)))
+        apart = np.abs(np.subtract.outer(seen, seen))
+        spectrum = np.abs(np.fft.rfft(np.concatenate([[1.0], -coefficients]), 4096)) ** -2
+        covariance: NDArray[np.float64] = np.asarray(np.fft.irfft(spectrum)[apart], dtype=np.float64)
+        length = draw(st.sampled_from([size, size + 2, None]))
+        gaps = seen[-1] - seen[0] >= size
+        model = GaussianSeries(coefficients.tolist(), length=length, gaps=gaps, distance=distance)
+    else:
+        correlations = draw(_correlations(size))
+        deviations = np.array(draw(st.lists(_entries(0.25, 4), min_size=size, max_size=size)))
+        beside = correlations - np.eye(size)
+        largest = float(np.abs(beside).sum(axis=1).max())
+        if draw(st.integers(0, 3)) and largest > 0:
+            beside *= draw(_entries(0.05, 0.98)) / largest
+        precision = (np.eye(size) + beside) / np.outer(deviations, deviations)
+        covariance = np.asarray(np.linalg.inv((precision + precision.T) / 2), dtype=np.float64)
+        model = GaussianGroups(precision=((precision + precision.T) / 2).tolist(), distance=distance)
+    factor = oracle.gaussian_lemma((covariance + covariance.T) / 2, reach=reach or 1.0).factor
     return Case(model, Sum(bounds=(0.0, width)), lambda taus: factor * sum(taus), f"covariance {covariance.tolist()}")
 
 
@@ -192,7 +229,7 @@ def _grids(draw: st.DrawFn, least: int, largest: int) -> tuple[tuple[float, floa
     return (float(low), float(high)), step
 
 
-def _finite_case(
+def finite_case(
     draw: st.DrawFn,
     model: Model,
     joint: NDArray[np.float64],

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import GaussianGroups, MarkovChain, Model
+from bayesdp.models import Model
 
 __all__ = ["Adversary", "Stretch"]
 
@@ -65,9 +65,7 @@ class Adversary:
 
     def within(self, model: Model) -> str:
         """Return the adversary in words, with where its records are."""
-        if isinstance(model, MarkovChain):
-            return f"{self}, in a chain of exactly {model.length}"
-        return f"{self}, in one group"
+        return f"{self}, {model.surroundings}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object under "adversary" of `bayesdp leakage --target`."""
@@ -78,23 +76,7 @@ class Adversary:
 
         Raises InvalidInputError; also for a chain whose number of records, or of steps between them, is not known.
         """
-        if isinstance(model, MarkovChain):
-            if model.length is None:
-                raise InvalidInputError(
-                    "one adversary's records are positions in a chain of known length; give the model a length"
-                )
-            if model.gaps:
-                raise InvalidInputError(
-                    "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
-                )
-            self._within(model.length, "a chain")
-        elif isinstance(model, GaussianGroups):
-            self._within(model.group_size, "a group")
-
-    def _within(self, size: int, what: str) -> None:
-        largest = max(self.target, *self.known, 0)
-        if largest >= size:
-            raise InvalidInputError(f"there is no record {largest} in {what} of {size}; they are numbered from 0")
+        model.check_position(max(self.target, *self.known, 0))
 
     def stretches(self, length: int) -> tuple[Stretch, Stretch]:
         """Return what lies before and after the target in a chain of `length` records.

@@ -11,10 +11,11 @@ from typing import Generic, TypeVar
 
 from bayesdp.errors import DoesNotApplyError, TooLargeError
 from bayesdp.models import Model
+from bayesdp.queries import Query
 from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Reply", "ask"]
+__all__ = ["Panel", "Reply", "ask"]
 
 T = TypeVar("T")
 
@@ -28,17 +29,49 @@ class Reply(Generic[T]):
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class Panel:
+    """Who is asked: every theorem, under every member of a model, unless it said already that it does not apply.
+
+    queries: what the theorems were asked to cover.
+    rows:    for each member, every theorem with the reason why it does not cover the queries, or None if it does.
+    """
+
+    queries: tuple[Query, ...]
+    members: tuple[Model, ...]
+    rows: tuple[tuple[tuple[Theorem, str | None], ...], ...]
+
+    @classmethod
+    def about(cls, model: Model, queries: tuple[Query, ...], *, composing: bool = False) -> Panel:
+        """Return who can be asked about these queries: hypotheses are looked at once, however often one asks then.
+
+        composing: only theorems that cover any number of releases together, as a ledger must.
+        """
+        asked = [theorem for theorem in theorems() if theorem.composes or not composing]
+        members = model.members
+        rows = tuple(tuple((theorem, _refusal(theorem, member, queries)) for theorem in asked) for member in members)
+        return cls(queries, members, rows)
+
+    def ask(self, question: Callable[[Theorem, Model], T]) -> tuple[tuple[Reply[T], ...], ...]:
+        """Return what every theorem says, a row of replies for each model that may hold; as the function `ask`."""
+        return tuple(
+            tuple(
+                _reply(theorem, member, question) if reason is None else Reply(theorem, reason=reason)
+                for theorem, reason in row
+            )
+            for member, row in zip(self.members, self.rows, strict=True)
+        )
+
+
 def ask(
     model: Model,
     question: Callable[[Theorem, Model], T],
     *,
-    composing: bool = False,
     only: Sequence[Theorem] | None = None,
 ) -> tuple[tuple[Reply[T], ...], ...]:
     """Return what every theorem says, a row of replies for each model that may hold (`model.members`).
 
     question:  asks one theorem about one model; DoesNotApplyError and TooLargeError of it become reasons.
-    composing: ask only theorems that cover any number of releases together, as a ledger must.
     only:      ask these instead of all that are registered.
 
     What holds must hold under every member: of leakages the largest row counts, of τ's the smallest.
@@ -50,8 +83,15 @@ def ask(
     >>> [[reply.value for reply in replies if reply.value is not None] for replies in rows]
     [[1.0, 1.0], [3.0]]
     """
-    asked = [theorem for theorem in (theorems() if only is None else only) if theorem.composes or not composing]
-    return tuple(tuple(_reply(theorem, member, question) for theorem in asked) for member in model.members)
+    row = tuple((theorem, None) for theorem in (theorems() if only is None else only))
+    members = model.members
+    return Panel((), members, (row,) * len(members)).ask(question)
+
+
+def _refusal(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> str | None:
+    """Return why a theorem does not cover these queries, also where it finds out by an error; None if it does."""
+    reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, queries))
+    return reply.reason or reply.value
 
 
 def _reply(theorem: Theorem, model: Model, question: Callable[[Theorem, Model], T]) -> Reply[T]:

@@ -34,5 +34,6 @@ class GeneralBound(Theorem):
 
 
 def _size(model: Model) -> int:
-    assert model.group_size is not None
-    return model.group_size
+    size = model.group_size
+    assert size is not None
+    return size

@@ -15,11 +15,11 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below, shown_odds
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Assessment", "Leakage", "check_queries", "leakage", "promised", "report"]
+__all__ = ["Assessment", "Leakage", "check_queries", "leakage", "notes_about", "promised", "proven", "report"]
 
 BETA = 0.05
 """The failure probability accuracy is stated at unless another is asked for."""
@@ -93,12 +93,7 @@ class Leakage(Document):
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader must know beyond the number."""
-        every = (
-            (ONE_ADVERSARY, self.adversary is not None),
-            (ESTIMATED, self.model.estimated),
-            (DROPPED, self.model.dropped),
-        )
-        return tuple(note for note, holds in every if holds)
+        return (*(() if self.adversary is None else (ONE_ADVERSARY,)), *notes_about(self.model))
 
     @property
     def denial(self) -> tuple[str, ...]:
@@ -170,7 +165,7 @@ def leakage(
     known:    the positions of the records that adversary knows exactly; none unless given.
 
     Returns the smallest ε any theorem proves, with what every theorem says. Raises InvalidInputError for a τ that is
-    not positive and finite or a record that is not there, QueryError for a query the model does not speak about, and
+    not positive and finite or a record that is not there, QueryError for a query the model does not describe, and
     NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
@@ -184,32 +179,25 @@ def leakage(
     return report(model, as_spend(releases, tau), adversary=Adversary.asked(target, known))
 
 
-def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Adversary | None = None) -> Leakage:
+def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary: Adversary | None = None) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
-    composing: use only theorems that cover any number of releases together, as a ledger must.
+    panel:     the theorems to ask, if they were asked already whether they cover these queries; by default all.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
-    Raises QueryError for queries the model does not speak about, InvalidInputError for records that are not in it,
+    Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
     NoTheoremAppliesError if nothing is proven.
     """
-    if composing and adversary is not None:
+    if panel is not None and adversary is not None:
         raise InvalidInputError("what is released must be safe from every adversary, not from one")
     check_queries(model, spend)
-    if adversary is not None:
-        for member in model.members:
-            adversary.check(member)
-
-    def question(theorem: Theorem, member: Model) -> float:
-        if adversary is None:
-            return theorem.epsilon(member, spend)
-        return theorem.epsilon_for(member, spend, adversary)
-
-    rows = ask(model, question, composing=composing)
-    parts = tuple(
-        _under(member, spend, replies, adversary) for member, replies in zip(model.members, rows, strict=True)
-    )
-    if model.members == (model,):
+    if adversary is None:
+        panel = Panel.about(model, queries_of(spend)) if panel is None else panel
+        members, rows = panel.members, _replies(panel, spend)
+    else:
+        members, rows = model.members, _replies_about(model, spend, adversary)
+    parts = tuple(_under(member, spend, replies, adversary) for member, replies in zip(members, rows, strict=True))
+    if members == (model,):
         return parts[0]
     worst = max(parts, key=lambda part: part.epsilon)
     scopes = {part.scope for part in parts}
@@ -224,19 +212,43 @@ def report(model: Model, spend: Spend, *, composing: bool = False, adversary: Ad
     )
 
 
+def proven(panel: Panel, spend: Spend) -> float:
+    """Return the smallest ε that theorems prove for `spend` under every model that may hold: that of `report`, alone.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> spend = as_spend(Count("ill", equals=True), 1.0)
+    >>> proven(Panel.about(ArbitraryGroups(3), queries_of(spend), composing=True), spend)
+    3.0
+    """
+    return max(_best(replies)[1] for replies in _replies(panel, spend))
+
+
+def _replies(panel: Panel, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
+    return panel.ask(lambda theorem, member: theorem.epsilon(member, spend))
+
+
+def _replies_about(model: Model, spend: Spend, adversary: Adversary) -> tuple[tuple[Reply[float], ...], ...]:
+    for member in model.members:
+        adversary.check(member)
+    return ask(model, lambda theorem, member: theorem.epsilon_for(member, spend, adversary))
+
+
+def _best(replies: Sequence[Reply[float]]) -> tuple[Theorem, float]:
+    """Return the theorem that proves least under one model, and its ε."""
+    values = [(reply.theorem, reply.value) for reply in replies if reply.value is not None]
+    if not values:
+        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+    return min(values, key=lambda pair: pair[1])
+
+
 def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversary: Adversary | None) -> Leakage:
     """Return the leakage under one model, by the theorem that proves least."""
-    proven = [reply for reply in replies if reply.value is not None]
-    if not proven:
-        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
-    best = min(proven, key=lambda reply: reply.value or 0.0)
-    assert best.value is not None
-    theorem = best.theorem
+    theorem, epsilon = _best(replies)
     scope = theorem.scope(model, queries_of(spend))
     return Leakage(
         model=model,
         spend=spend,
-        epsilon=best.value,
+        epsilon=epsilon,
         theorem=theorem.name,
         scope=scope if adversary is None else f"no adversary but {adversary.within(model)}; {scope}",
         unit=model.protects,
@@ -247,8 +259,13 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
     )
 
 
+def notes_about(model: Model) -> tuple[str, ...]:
+    """Return what the reader of a guarantee must know of its model beyond its assumption."""
+    return tuple(note for note, holds in ((ESTIMATED, model.estimated), (DROPPED, model.dropped)) if holds)
+
+
 def check_queries(model: object, spend: Spend) -> None:
-    """Refuse what is not a model, and queries that the model does not speak about."""
+    """Refuse what is not a model, and queries that the model does not describe."""
     if not isinstance(model, Model):
         raise InvalidInputError(f"expected a model such as MarkovChain(...) first, not {brief(model)}")
     model.check_queries(queries_of(spend))

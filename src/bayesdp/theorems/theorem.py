@@ -53,9 +53,10 @@ class Theorem(ABC):
 
     def objection(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         """Return why the theorem cannot be used: its refusal, or that the model protects more than the theorem does."""
-        if model.protects_several and not self.larger_units:
+        reason = self.refusal(model, queries)
+        if reason is None and model.protects_several and not self.larger_units:
             return f"it protects one record, but the model is about {model.protects}"
-        return self.refusal(model, queries)
+        return reason
 
     @abstractmethod
     def bound(self, model: Model, spend: Spend) -> float:

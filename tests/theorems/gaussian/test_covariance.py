@@ -1,10 +1,11 @@
 import csv
+import itertools
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum, leakage
@@ -19,6 +20,7 @@ from bayesdp.theorems.gaussian.covariance import (
     covariance_factor,
     find_signs,
 )
+from bayesdp.theorems.gaussian.metric import reach_of
 from bayesdp.theorems.spend import as_spend
 
 SUM = Sum(bounds=(0, 100))
@@ -121,7 +123,7 @@ def test_shared_signs_make_knowing_nothing_worst(size: int, coefficient: float, 
     assert find_signs(matrix) is not None
     fast = covariance_factor(matrix)
     assert fast.known == ()
-    assert fast.factor == pytest.approx(_enumerated(_Group.of(matrix), 1.0).factor, rel=1e-7)
+    assert fast.factor == pytest.approx(_enumerated(_Group.of(matrix), (1.0,))[0].factor, rel=1e-7)
 
 
 def test_equicorrelation_and_trees_share_signs() -> None:
@@ -178,6 +180,46 @@ def test_several_kinds_releases_and_distances() -> None:
     assert theorem.epsilon(kinds, mixed) == pytest.approx(1.5 + 2.0 + 2 * 0.25)
     far = GaussianGroups(covariance=[[1, 0.5], [0.5, 1]], distance=150)
     assert theorem.epsilon(far, as_spend(SUM, 1.0)) == pytest.approx(1.75)
+
+
+def jointly_enumerated(covariance: Rows, releases: list[tuple[float, float]]) -> float:
+    """The largest Σ_k τ_k·Σ_j min(|β_j|·r_k, 1) over adversaries, by the oracle, one adversary at a time."""
+    size = len(covariance)
+    return max(
+        sum(tau * gaussian_lemma(covariance, reach=reach, adversary=(target, known)).factor for reach, tau in releases)
+        for target in range(size)
+        for count in range(size)
+        for known in itertools.combinations([record for record in range(size) if record != target], count)
+    )
+
+
+@given(gaussian_cases(), st.floats(1.0, 20.0), st.floats(0.01, 5.0))
+def test_several_widths_are_maximised_together(case: Case, narrower: float, tau: float) -> None:
+    model = case.model
+    assert isinstance(model, GaussianGroups)
+    assert isinstance(case.query, Sum)
+    assert case.query.bounds is not None
+    high = case.query.bounds[1]
+    queries = (case.query, Sum(bounds=(0.0, high / narrower)))
+    assume(GaussianCovariance().refusal(model, queries) is None)
+    proven = GaussianCovariance().epsilon(model, as_spend([(queries[0], 1.0), (queries[1], tau)]))
+    wide, narrow = (float(reach_of(query, model, queries) or 0) for query in queries)
+    expected = jointly_enumerated(rows(model.kinds[0]), [(wide, 1.0), (narrow, tau)])
+    assert proven == pytest.approx(expected, rel=1e-7)
+    assert proven >= expected * (1 - 1e-12)
+
+
+def test_the_worst_of_two_widths_is_no_sum_of_worsts() -> None:
+    """The wide sum is worst for who knows record 0; the narrow one for who does not: no adversary is both."""
+    family = GaussianGroups(covariance=[[1, 0.7, 7], [0.7, 1, 0], [7, 0, 100]], distance=10)
+    wide, narrow = Sum(bounds=(0, 100)), Sum(bounds=(0, 1))
+    theorem = GaussianCovariance()
+    together = theorem.epsilon(family, as_spend([(wide, 1.0), (narrow, 0.1)]))
+    apart = theorem.epsilon(family, as_spend(wide, 1.0)) + theorem.epsilon(family, as_spend(narrow, 0.1))
+    assert together < apart - 1e-3
+    assert together == pytest.approx(jointly_enumerated(rows(family.kinds[0]), [(0.1, 1.0), (10.0, 0.1)]))
+    tau = theorem.closed_form(family, wide, 1.0, as_spend(narrow, 0.1))
+    assert theorem.epsilon(family, as_spend([(wide, tau), (narrow, 0.1)])) == pytest.approx(1.0, rel=1e-12)
 
 
 def test_the_worst_adversary_is_named() -> None:

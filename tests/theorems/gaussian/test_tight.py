@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -46,26 +47,45 @@ def test_never_above_the_paper_nor_the_general_bound(size: int, correlation: Fra
             assert factor == 1 + (size - 1) * correlation
 
 
-def every_number_known(size: int, correlation: Fraction, reach: Fraction) -> Fraction:
-    """The factor as it is stated: the largest over how many records the adversary knows."""
-    moves = (
-        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1))
-        for known in range(size - 1)
-    )
-    return min(reach, Fraction(1)) + max(moves, default=Fraction(0))
+def every_number_known(size: int, correlation: Fraction, releases: list[tuple[Fraction, Fraction]]) -> float:
+    """The leakage as it is stated: the largest over how many records the adversary knows, of (reach, τ) together."""
+
+    def learned(known: int, reach: Fraction) -> float:
+        deviations = math.sqrt(1 / (1 - known * correlation**2 / (1 - (known - 1) * correlation)))
+        slope = min(float(correlation / (1 - known * correlation)), deviations)
+        return min(float(reach), 1.0) + (size - 1 - known) * min(float(reach) * slope, 1.0)
+
+    return max(sum(float(tau) * learned(known, reach) for reach, tau in releases) for known in range(max(size - 1, 1)))
+
+
+REACHES = st.fractions(Fraction(1, 50), 70, max_denominator=50)
 
 
 @settings(max_examples=5 * settings().max_examples)
-@given(
-    st.integers(1, 60),
-    st.fractions(0, 1, max_denominator=1000),
-    st.fractions(Fraction(1, 50), 70, max_denominator=50),
-)
-def test_four_numbers_known_are_enough(size: int, share: Fraction, reach: Fraction) -> None:
+@given(st.integers(1, 60), st.fractions(0, 1, max_denominator=1000), REACHES, REACHES, st.fractions(0, 9))
+def test_few_numbers_known_are_enough(
+    size: int, share: Fraction, reach: Fraction, other: Fraction, tau: Fraction
+) -> None:
     """Over every correlation with ρ(m−2) < 1, and reaches at which the cap acts never, sometimes and always."""
     correlation = min(share / max(size - 2, 1) * Fraction(1001, 1000), Fraction(1))
     if correlation * (size - 2) < 1:
-        assert tight_factor(size, correlation, reach) == every_number_known(size, correlation, reach)
+        alone = every_number_known(size, correlation, [(reach, Fraction(1))])
+        assert float(tight_factor(size, correlation, reach)) == pytest.approx(alone, rel=1e-12)
+        group = GaussianGroups(correlation=float(correlation), size=size)
+        rounded = Fraction(float(correlation))
+        if rounded * (size - 2) < 1:
+            learned = GaussianTight().factors(group, (reach, other))
+            together = max(float(first + tau * second) for first, second in learned)
+            expected = every_number_known(size, rounded, [(reach, Fraction(1)), (other, tau)])
+            assert together == pytest.approx(expected, rel=1e-9)
+
+
+def test_close_target_values_move_the_last_unknown_record_little() -> None:
+    """Reference: m = 3, ρ = 0.9, D/M = 0.1 gives 0.329, where diagonal dominance alone gives 1."""
+    factor = tight_factor(3, Fraction(9, 10), Fraction(1, 10))
+    assert float(factor) == pytest.approx(0.1 + 0.1 / math.sqrt(1 - 0.81))
+    signs = np.array([[1, 0.9, 0.9], [0.9, 1, 0.9], [0.9, 0.9, 1]])
+    assert gaussian_lemma(signs, reach=0.1).factor <= factor
 
 
 @pytest.mark.parametrize("size", [10**6, 10**9])

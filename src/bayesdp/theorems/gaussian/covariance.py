@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
@@ -18,14 +18,24 @@ from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.gaussian.metric import MetricTheorem, on_grid, reach_of
+from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 from bayesdp.theorems.spend import Spend, queries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GaussianCovariance", "Worst", "covariance_factor", "factor_for", "find_signs"]
+__all__ = [
+    "ALIKE",
+    "GaussianCovariance",
+    "Worst",
+    "covariance_factor",
+    "factor_for",
+    "find_signs",
+    "inverse_within",
+    "undominated",
+    "worst_adversaries",
+]
 
 LARGEST_ENUMERATED = 20
 _ALWAYS_ENUMERATED = 10
@@ -33,15 +43,23 @@ _LARGEST_MARGIN = 1e-4
 _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
+ALIKE = 1e-12
+"""Adversaries of several sums whose factors differ by less are one; this much is added to the factors in return."""
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst adversary of a group: the factor on τ it attains, its target, and the records it knows."""
+    """An adversary of a group: the factors on the τ's of sums, its target, and the records it knows."""
 
-    factor: float
+    factors: tuple[float, ...]
     target: int
     known: tuple[int, ...]
+
+    @property
+    def factor(self) -> float:
+        """The factor of the only sum."""
+        (factor,) = self.factors
+        return factor
 
 
 class GaussianCovariance(MetricTheorem):
@@ -55,6 +73,8 @@ class GaussianCovariance(MetricTheorem):
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
         """As for all adversaries, but groups may be of any size: there is nothing to enumerate."""
+        if isinstance(model, GaussianGroups) and model.precision is not None:
+            return "one adversary's records are positions in a group; give its covariance instead of a precision"
         return _refused(model, queries, _ill_conditioned)
 
     def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
@@ -71,24 +91,38 @@ class GaussianCovariance(MetricTheorem):
             worst = max(worst, leaks)
         return float_above(worst)
 
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        if reach is None:
-            return Fraction(model.group_size)
-        return max(Fraction(covariance_factor(kind, float_above(reach)).factor) for kind in model.kinds)
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        assert isinstance(model, GaussianGroups)
+        learned = (worst.factors for kind in model.kinds for worst in worst_adversaries(kind, _floats(reaches)))
+        return [tuple(map(Fraction, factors)) for factors in learned]
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, GaussianGroups)
         queries = queries_of(spend)
-        reach = next(reach for query in queries if (reach := reach_of(query, model, queries)) is not None)
-        worst = max((covariance_factor(kind, float_above(reach)) for kind in model.kinds), key=lambda one: one.factor)
+        taus: dict[Fraction, Fraction] = {}
+        for query, tau in spend:
+            reach = reach_of(query, model, queries)
+            if reach is not None:
+                taus[reach] = taus.get(reach, Fraction(0)) + Fraction(tau)
+        weights = list(map(float_above, taus.values()))
+        worst = max(
+            (worst for kind in model.kinds for worst in worst_adversaries(kind, _floats(tuple(taus)))),
+            key=lambda one: math.fsum(weight * factor for weight, factor in zip(weights, one.factors, strict=True)),
+        )
         knows = f"records {', '.join(map(str, worst.known))}" if worst.known else "no other record"
         return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
+
+
+def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
+    return tuple(map(float_above, reaches))
 
 
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
     """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups (GaussianGroups)"
+    if model.precision is not None and not model.kinds:
+        return too_large(model)
     if not model.kinds:
         return "it needs the covariance itself, and the model has only a bound on the correlations"
     for index, kind in enumerate(model.kinds):
@@ -98,27 +132,38 @@ def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matr
     return refuse_all_jumps(queries)
 
 
-@lru_cache(maxsize=256)
 def covariance_factor(covariance: Matrix, reach: float = 1.0) -> Worst:
     """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
-
-    covariance: symmetric and positive definite, as tuples. reach: D/M, how far apart target values may be in widths.
-    Call it only where `GaussianCovariance.refusal` has no objection.
 
     >>> covariance_factor(((1.0, 0.4), (0.4, 1.0))).known
     ()
     """
-    group = _Group.of(covariance)
-    margin = group.margin * max(reach, 1.0)
-    if len(covariance) > _ALWAYS_ENUMERATED:
-        signs = find_signs(covariance)
-        if signs is not None:
-            found = _nothing_known(group, reach)
-            return Worst(found.factor + group.summing + signs.margin * max(reach, 1.0), found.target, found.known)
-    if len(covariance) > LARGEST_ENUMERATED:
-        raise DoesNotApplyError(GaussianCovariance.name, f"groups of {len(covariance)} are too large to enumerate")
-    found = _enumerated(group, reach)
-    return Worst(found.factor + margin, found.target, found.known)
+    (worst,) = worst_adversaries(covariance, (reach,))
+    return worst
+
+
+@lru_cache(maxsize=256)
+def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[Worst, ...]:
+    """Return the adversaries of one group who may be the worst of several sums, with their factors rounded up.
+
+    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, how far apart target values may be
+    in widths. Every other adversary's factors are all at most those of one who is returned; of one sum that is the
+    worst. Call it only where `GaussianCovariance.refusal` has no objection.
+    """
+    group, size = _Group.of(covariance), len(covariance)
+    signs = find_signs(covariance) if size > _ALWAYS_ENUMERATED else None
+    if signs is None and size > LARGEST_ENUMERATED:
+        raise DoesNotApplyError(GaussianCovariance.name, f"groups of {size} are too large to enumerate")
+    worst = _enumerated(group, reaches) if signs is None else _nothing_known(group, reaches)
+    margins = [
+        (group.margin if signs is None else signs.margin) * max(reach, 1.0)
+        + (0.0 if signs is None else group.summing)
+        + (ALIKE if len(reaches) > 1 else 0.0)
+        for reach in reaches
+    ]
+    return tuple(
+        replace(one, factors=tuple(f + margin for f, margin in zip(one.factors, margins, strict=True))) for one in worst
+    )
 
 
 @lru_cache(maxsize=256)
@@ -215,16 +260,15 @@ def _unreliable(covariance: Matrix) -> str | None:
     return None
 
 
-def _nothing_known(group: _Group, reach: float) -> Worst:
-    """Return the worst adversary among those who know nothing."""
+def _nothing_known(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+    """Return the worst adversaries among those who know nothing."""
     slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
-    sums = np.minimum(slopes * reach, 1.0).sum(axis=1)
-    target = int(np.argmax(sums))
-    return Worst(float(sums[target]), target, ())
+    learned = np.stack([np.minimum(slopes * reach, 1.0).sum(axis=1) for reach in reaches], axis=1)
+    return [Worst(tuple(learned[target].tolist()), int(target), ()) for target in undominated(learned)]
 
 
-def _enumerated(group: _Group, reach: float) -> Worst:
-    """Return the worst adversary of all, by eliminating known records one after the other.
+def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
+    """Return the worst adversaries of all, by eliminating known records one after the other.
 
     Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
     are chosen one at a time, the last ones for all their subsets at once.
@@ -232,8 +276,8 @@ def _enumerated(group: _Group, reach: float) -> Worst:
     size = len(group.deviations)
     tail = min(size, _BATCH)
     order = np.arange(size)
-    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations) * reach
-    worst = Worst(0.0, 0, ())
+    ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations)
+    worst: list[Worst] = []
     stack: list[tuple[int, tuple[int, ...], NDArray[np.float64]]] = [(0, (), group.correlations)]
     while stack:
         depth, known, matrix = stack.pop()
@@ -245,13 +289,33 @@ def _enumerated(group: _Group, reach: float) -> Worst:
         batch = matrix[None]
         for record in range(size - tail, size):
             batch = np.concatenate([batch, _eliminate(batch, record)])
-        sums = _factors(batch, ratios)
-        best = int(np.argmax(sums))
-        subset, target = divmod(best, size)
-        if sums.flat[best] > worst.factor:
+        learned = np.stack([_factors(batch, ratios * reach).ravel() for reach in reaches], axis=1)
+        for place in undominated(learned, np.array([one.factors for one in worst])):
+            subset, target = divmod(int(place), size)
             added = tuple(int(record) for record in order[size - tail :] if subset >> (record - size + tail) & 1)
-            worst = Worst(float(sums.flat[best]), target, (*known, *added))
-    return worst
+            worst.append(Worst(tuple(learned[place].tolist()), target, (*known, *added)))
+    kept = undominated(np.array([one.factors for one in worst]))
+    return [worst[place] for place in kept]
+
+
+def undominated(learned: NDArray[np.float64], others: NDArray[np.float64] | None = None) -> list[int]:
+    """Return the rows that are somewhere above every other row, and above the rows of `others`.
+
+    Of one column that is its largest entry. Rows that are nowhere above another by more than 1e-12 count as below it.
+
+    >>> undominated(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.5]]))
+    [0, 1]
+    """
+    left = np.arange(len(learned))
+    slack = 0.0 if learned.shape[1] == 1 else ALIKE
+    for row in () if others is None or not others.size else others:
+        left = left[(learned[left] > row + slack).any(axis=1)]
+    kept = []
+    while left.size:
+        best = left[int(np.argmax(learned[left].sum(axis=1)))]
+        kept.append(int(best))
+        left = left[(learned[left] > learned[best] + slack).any(axis=1)]
+    return kept
 
 
 def _eliminate(batch: NDArray[np.float64], record: int) -> NDArray[np.float64]:
@@ -311,6 +375,24 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the computed inverse of a symmetric matrix, itself symmetric."""
     inverse = np.linalg.inv(matrix)
     return np.asarray((inverse + inverse.T) / 2)
+
+
+def inverse_within(
+    covariance: Matrix,
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
+    """Return the computed inverse of the correlations, by how much an entry may be off, and the standard deviations.
+
+    None if floats cannot tell. With X the computed inverse and R = X·(true correlations) − 1, the true inverse is
+    (1 + R)⁻¹X; scaling a covariance to correlations errs by at most 5·2⁻⁵³ in each entry.
+    """
+    group = _Group.of(covariance)
+    try:
+        inverse = _inverse(group.correlations)
+    except np.linalg.LinAlgError:
+        return None
+    norm = _norm_above(inverse)
+    off = _residual_norm(inverse, group.correlations) + 5 * len(covariance) * _UNIT * norm
+    return None if not off < 0.5 else (inverse, off / (1 - off) * norm * (1 + 8 * _UNIT), group.deviations)
 
 
 def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:

@@ -3,52 +3,94 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from bayesdp.models import GaussianGroups, Model
+from bayesdp.models import GaussianGroups, GaussianSeries, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["MetricTheorem", "covered_distance", "on_grid", "reach_of", "variance_kinds"]
+__all__ = [
+    "MetricTheorem",
+    "Normal",
+    "covered_distance",
+    "on_grid",
+    "reach_of",
+    "too_large",
+    "variance_kinds",
+]
+
+
+Normal = GaussianGroups | GaussianSeries
+"""The models of normal records."""
 
 
 class MetricTheorem(Theorem):
-    """A theorem about clipped sums of normal groups: ε is a sum of factors times τ, one for each release."""
+    """A theorem about clipped sums of normal records: what an adversary learns is a sum of factors times τ.
+
+    The worst adversary of several sums is the worst of their total: one who gains most from a narrow sum need not gain
+    most from a wide one.
+    """
 
     @abstractmethod
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        """Return the factor on the τ of a sum whose targets are `reach` clipping widths apart.
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        """Return what each adversary who may be the worst learns from sums, as factors on their τ's.
 
-        None stands for a release that is not ℓ1-private.
+        reaches: how far apart target values may be, in clipping widths of each of the sums. An adversary who learns no
+                 more than another from any of them may be left out.
         """
 
     def bound(self, model: Model, spend: Spend) -> float:
-        return float_above(self._used(model, spend, queries_of(spend)))
+        return float_above(max(self._leakages(model, spend, queries_of(spend))))
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
         queries = (query, *queries_of(spent))
+        leaked = self._leakages(model, spent, queries)
+        slopes = self._leakages(model, (Release(query, 1.0),), queries)
         return float_below(
-            (Fraction(epsilon) - self._used(model, spent, queries)) / self._used(model, (Release(query, 1.0),), queries)
+            min((Fraction(epsilon) - before) / slope for before, slope in zip(leaked, slopes, strict=True))
         )
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return (
             f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
-            "Laplace noise on clipped sums and means"
+            "Laplace noise on clipped sums and means, and adversaries who know each other record exactly or not at all "
+            "(no other side information)"
         )
 
-    def _used(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> Fraction:
-        """Return the exact ε of `spend` at the distance that all of `queries` share."""
-        assert isinstance(model, GaussianGroups)
-        parts = (
-            on_grid(self.factor(model, reach_of(query, model, queries)), model.group_size, query) * Fraction(tau)
-            for query, tau in spend
-        )
-        return sum(parts, start=Fraction(0))
+    def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:
+        """Return the exact leakage of `spend` to each adversary, at the distance that all of `queries` share."""
+        assert isinstance(model, Normal)
+        reaches = {query: reach_of(query, model, queries) for query in queries}
+        widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
+        taus: dict[tuple[Query, int | None], Fraction] = {}
+        for query, tau in spend:
+            reach = reaches[query]
+            key = (query, None if reach is None else widths.index(reach))
+            taus[key] = taus.get(key, Fraction(0)) + Fraction(tau)
+        return [
+            sum(
+                (
+                    _factor(model, query, None if place is None else learned[place]) * tau
+                    for (query, place), tau in taus.items()
+                ),
+                start=Fraction(0),
+            )
+            for learned in self.factors(model, widths)
+        ]
+
+
+def _factor(model: Normal, query: Query, learned: Fraction | None) -> Fraction:
+    """Return the factor of one release; None stands for one that is not ℓ1-private, and costs τ for every record."""
+    if learned is None:
+        assert model.group_size is not None, "refusal sees to that"
+        return Fraction(model.group_size)
+    records = [number for number in (model.group_size, query.most_records) if number is not None]
+    return on_grid(learned, min(records), query) if records else learned
 
 
 def on_grid(factor: Fraction, records: int, query: Query) -> Fraction:
@@ -66,9 +108,17 @@ def reach_of(query: Query, model: Model, queries: tuple[Query, ...]) -> Fraction
 
 def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
     """Return how far apart target values may be: the model's distance, or the widest clipping width."""
-    assert isinstance(model, GaussianGroups)
+    assert isinstance(model, Normal)
     widths = [query.width for query in queries if query.width is not None]
     return Fraction(model.distance) if model.distance is not None else max(widths)
+
+
+def too_large(model: GaussianGroups) -> str:
+    """Return why nothing is known of a covariance of which only the precision is given."""
+    return (
+        f"it needs covariances, and the precision has groups of {model.group_size}, or too many kinds of them, to be "
+        "inverted exactly; gaussian-walk works on the precision itself"
+    )
 
 
 def variance_kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]]:

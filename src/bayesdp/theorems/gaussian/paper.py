@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.theorems.gaussian.metric import MetricTheorem, variance_kinds
+from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, too_large, variance_kinds
 
 __all__ = ["GaussianPaper", "paper_factor", "refuse_unlike"]
 
@@ -21,9 +22,10 @@ class GaussianPaper(MetricTheorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or _refuse_jumps(queries)
 
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        assert reach is not None
-        return reach * max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        assert isinstance(model, GaussianGroups)
+        factor = max(paper_factor(size, correlation) for size, correlation, _ in variance_kinds(model))
+        return [tuple(reach * factor for reach in reaches)]
 
 
 def paper_factor(size: int, correlation: Fraction) -> Fraction:
@@ -41,6 +43,8 @@ def refuse_unlike(model: Model) -> str | None:
     """Return why the model is not normal groups with equal variances and ρ(m−2) < 1, or None."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups (GaussianGroups)"
+    if model.precision is not None and not model.kinds:
+        return too_large(model)
     for size, correlation, spread in variance_kinds(model):
         if spread > _EQUAL_VARIANCES:
             return f"it needs equal variances, but the largest is {_shown(1 + spread)} times the smallest"

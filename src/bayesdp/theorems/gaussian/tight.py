@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
-from bayesdp.theorems.gaussian.metric import MetricTheorem, variance_kinds
+from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, variance_kinds
 from bayesdp.theorems.gaussian.paper import refuse_unlike
 
 __all__ = ["GaussianTight", "refuse_all_jumps", "tight_factor"]
@@ -26,30 +27,66 @@ class GaussianTight(MetricTheorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         return refuse_unlike(model) or refuse_all_jumps(queries)
 
-    def factor(self, model: GaussianGroups, reach: Fraction | None) -> Fraction:
-        if reach is None:
-            return Fraction(model.group_size)
-        return max(tight_factor(size, correlation, reach) for size, correlation, _ in variance_kinds(model))
+    def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
+        assert isinstance(model, GaussianGroups)
+        return [
+            tuple(_factor(size, correlation, spread, reach, known) for reach in reaches)
+            for size, correlation, spread in variance_kinds(model)
+            for known in _worst_numbers(size, correlation, reaches)
+        ]
 
 
 def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)) -> Fraction:
-    """Return the exact factor for groups of `size`, |correlations| at most `correlation`, targets `reach` widths apart.
+    """Return the factor for groups of `size`, |correlations| at most `correlation`, targets `reach` widths apart.
 
-    The largest over how many records k the adversary knows: the target moves by min(reach, 1) widths, and each of the
-    m−1−k unknown ones by at most min(reach·ρ/(1−kρ), 1). Of these k four at most can be the worst (the proof has
-    why): none known, the last before and the first at which the cap of 1 acts, and all but one.
+    It is exact, but for a root that is rounded up where the adversary knows all records but one.
 
     >>> float(tight_factor(10, Fraction(1, 10))), float(tight_factor(10**9, Fraction(1, 10**10)))
     (1.9, 1.0999999999)
     """
+    numbers = _worst_numbers(size, correlation, (reach,))
+    return max(_factor(size, correlation, Fraction(0), reach, known) for known in numbers)
+
+
+def _worst_numbers(size: int, correlation: Fraction, reaches: tuple[Fraction, ...]) -> list[int]:
+    """Return how many records the worst adversary may know (the proof has why): for any τ's, it is one of these.
+
+    None known, the last before and the first at which the cap of one width acts in one of the sums, and all but one
+    or two.
+    """
+    if size == 1 or correlation == 0:
+        return [0]
+    caps = [math.ceil(1 / correlation - reach) for reach in reaches]
+    turns = {0, size - 3, *(cap - 1 for cap in caps), *caps}
+    return sorted({min(max(known, 0), max(size - 3, 0)) for known in turns} | {size - 2})
+
+
+def _factor(size: int, correlation: Fraction, spread: Fraction, reach: Fraction, known: int) -> Fraction:
+    """Return the factor for an adversary who knows `known` records of the group.
+
+    The target moves by min(reach, 1) widths. Each of the m−1−k unknown records moves by reach·|β|, at most one width:
+    |β| is at most ρ/(1−kρ), and at most the ratio of conditional standard deviations.
+    """
     target = min(reach, Fraction(1))
     if size == 1 or correlation == 0:
         return target
-    capped = math.ceil(1 / correlation - reach)
-    candidates = {min(max(known, 0), size - 2) for known in (0, capped - 1, capped, size - 2)}
-    return target + max(
-        (size - 1 - known) * min(reach * correlation / (1 - known * correlation), Fraction(1)) for known in candidates
-    )
+    left = 1 - known * correlation
+    slope = correlation / left
+    if slope > 1:
+        slope = min(slope, _root_above((1 + spread) * (left + correlation) / (left * (1 + correlation))))
+    return target + (size - 1 - known) * min(reach * slope, Fraction(1))
+
+
+def _root_above(value: Fraction) -> Fraction:
+    """Return the square root, rounded up by at most 2⁻⁶⁴ of itself.
+
+    >>> _root_above(Fraction(9, 4)), float(_root_above(Fraction(2)))
+    (Fraction(3, 2), 1.4142135623730951)
+    """
+    shift = max(0, 130 - value.numerator.bit_length() + value.denominator.bit_length())
+    scaled = -(-(value.numerator << 2 * shift) // value.denominator)
+    root = math.isqrt(scaled)
+    return Fraction(root + (root * root < scaled), 1 << shift)
 
 
 def refuse_all_jumps(queries: tuple[Query, ...]) -> str | None:

@@ -6,7 +6,6 @@ all there is to know (`paired`); its sides are followed outwards for as many sym
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +18,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
+from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -30,6 +30,7 @@ __all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 _SMALLEST_PROBABILITY = 1e-30
 _MOST_SYMBOLS = 9
 _LARGEST_TAU = 100.0
+_SMALLEST_TAU = 1e-100
 _SHORT = 24
 _MOST_COUNTED = 1024
 _MOST_WORK = 4e7
@@ -72,15 +73,19 @@ class MarkovMemory(Theorem):
             return float_above(model.length * exact_total(spend))
         return finite(epsilon)
 
-    def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         assert isinstance(model, MarkovChain)
-        return [share * epsilon for share in (0.05, 0.2)]
+        if len(model.states) == 1:
+            return None
+        slope, constant = _saturated(paired_chain(model))
+        total = (epsilon - constant) / slope * (1 - self.tolerance)
+        if total <= 2 * _LARGEST_TAU or (model.length is not None and epsilon / model.length > total):
+            return None
+        return total - float(exact_total(spent))
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return (
-            f"{super().scope(model, queries)}; an adversary who may hold any side information about each record by "
-            "itself and knows the transition probabilities, not one who is unsure of them"
-        )
+        attacker = f"{SIDE_INFORMATION} (not one who is unsure of the table)"
+        return f"every pair of target values, any mechanism with that tau, {attacker}"
 
 
 def _block(memory: int) -> int:
@@ -122,7 +127,9 @@ def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, statio
     stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
     """
     if tau > _LARGEST_TAU:
-        return _saturated(chain, tau)
+        slope, constant = _saturated(chain)
+        return (slope * tau + constant) * (1 + 2.0**-50)
+    tau = max(tau, _SMALLEST_TAU)
     levels = _levels(chain, tau, blocks)
     if levels is None:
         return None
@@ -172,7 +179,7 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
     return Level(np.array([*values[:-1], settled]), np.array([*reaches()[:-1], reach]))
 
 
-def _saturated(chain: PairedChain, tau: float) -> float:
-    """Return a bound for a τ too large to be followed: the target, and what its neighbours can say."""
-    changed = int(chain.distances.max()) * (2 if chain.start is None else 1)
-    return (changed * tau + chain.most_from_sides) * (1 + 2.0**-48)
+def _saturated(chain: PairedChain) -> tuple[int, float]:
+    """Return a bound for a τ too large to be followed, as a line in τ: the target changes, neighbours say the rest."""
+    changed = int(chain.distances.max())
+    return changed if chain.start is not None else 2 * changed, chain.most_from_sides * (1 + 2.0**-50)

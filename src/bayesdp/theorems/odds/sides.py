@@ -44,7 +44,7 @@ def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float) -> NDArray[
 
 def tau_of_any_length(epsilon: float, log_odds: float) -> float:
     """Return 4·asinh(sinh(ε/4)/√θ), the inverse of `leakage_of_any_length`; not rounded towards privacy."""
-    quarter = epsilon / 4
+    quarter = max(epsilon, _TINY) / 4
     logarithm = quarter + np.log(-np.expm1(-2 * quarter)) - log_odds / 2
     if logarithm < _LARGE:
         return float(4 * np.arcsinh(np.exp(logarithm) / 2))

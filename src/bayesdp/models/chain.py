@@ -1,0 +1,227 @@
+"""What models of chains share: records in an order, one chain for each entity, and where they are in a table."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from bayesdp._support import validation
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.validation import Values, brief
+from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError
+from bayesdp.models.base import Model
+from bayesdp.models.fit_option import MISSING, RECORD, FitOption
+from bayesdp.models.layout import ChainLayout
+from bayesdp.models.view import TableView
+from bayesdp.queries import Query
+
+__all__ = ["CHAIN_OPTIONS", "Chain"]
+
+CHAIN_OPTIONS = (
+    FitOption(
+        "state",
+        "a column, or a condition such as 'steps > 0'.",
+        "EXPRESSION",
+        required=True,
+        example="steps > 0",
+        locates=True,
+    ),
+    FitOption(
+        "order_by",
+        "the columns that put records in order.",
+        "A,B",
+        reads="columns",
+        required=True,
+        example="time",
+        locates=True,
+    ),
+    FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
+    FitOption("step", "the spacing of the order column: 5, 5m, 1d.", "STEP", locates=True),
+    MISSING,
+    RECORD,
+)
+"""What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+
+_MOST_LISTED = 8
+"""So many states are named in a message; more would bury what it says."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(Model):
+    """Records follow one another in an order, and depend on their neighbours (several entities: independent chains).
+
+    states: the values a record can have, if the model lists them; a table with others is refused.
+    length: an upper bound on the number of records in one chain; None means any length.
+    state:  the expression that defines the states, if they are not a column as it stands ("steps > 0").
+    gaps:   whether records are missing inside the chain.
+    unit:   how many consecutive records together are the secret; 12 five-minute records protect any hour.
+    layout: the columns of the table it was fitted on.
+
+    A model of chains says what is assumed of neighbours. It inherits the rest: its place in a table and how a table
+    is checked, the JSON entries above, and the queries it answers.
+    """
+
+    states: Values = ()
+    length: int | None = None
+    state: str | None = None
+    gaps: bool = False
+    unit: int = 1
+    layout: ChainLayout | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "states", validation.distinct("states", self.states, ModelError))
+        if self.length is not None:
+            object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))
+        if self.state is not None:
+            validation.text("state", self.state, ModelError)
+            if self.column is not None:
+                raise ModelError("give column= or state=, not both: the model describes one of them")
+        if not isinstance(self.gaps, bool):
+            raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
+        object.__setattr__(self, "unit", validation.natural("unit", self.unit, ModelError))
+        if self.layout is not None and not isinstance(self.layout, ChainLayout):
+            raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
+
+    @property
+    def protects(self) -> str:
+        if not self.protects_several:
+            return super().protects
+        time = None if self.layout is None else self.layout.span(self.unit)
+        together = f"any {self.unit} consecutive {self.record}s together{f' ({time})' if time else ''}"
+        return f"{together}, not the person behind more"
+
+    @property
+    def protects_several(self) -> bool:
+        return self.unit > 1
+
+    @property
+    def subject(self) -> str | None:
+        return self.column if self.column is not None else self.state
+
+    @property
+    def group_size(self) -> int | None:
+        return self.length
+
+    @property
+    def dropped(self) -> bool:
+        return self.layout is not None and self.layout.dropped
+
+    @property
+    def extent(self) -> str:
+        """How long the chain is, for the assumption: "of any length", "at most 288 records long"."""
+        return "of any length" if self.length is None else f"at most {self.length} records long"
+
+    @property
+    def entities(self) -> str:
+        """That there are several chains, if there are, as the end of the assumption."""
+        if self.layout is None or not self.layout.entity:
+            return ""
+        return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+
+    def summary(self) -> str:
+        """Return what is assumed, and whether records are missing in between."""
+        return super().summary() + (" Some records in between are missing." if self.gaps else "")
+
+    def located(
+        self,
+        *,
+        state: str | None = None,
+        order_by: str | Sequence[str] | None = None,
+        entity: str | Sequence[str] | None = None,
+        step: float | str | datetime.timedelta | None = None,
+        missing: Literal["error", "drop"] | None = None,
+    ) -> Self:
+        """Return the chain with the columns it is in: those it was fitted on, but what is given replaces them.
+
+        Raises ModelError if the columns are not known, or if the model is about another.
+        """
+        subject = self.subject if state is None else validation.text("state", state, ModelError)
+        if self.subject not in (None, subject):
+            raise ModelError(f"the model describes {self.subject!r}, not {subject!r}")
+        if self.layout is not None:
+            layout = self.layout.renamed(order_by, entity, step)
+        else:
+            if subject is None or not order_by:
+                raise ModelError(
+                    "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
+                    "order_by= (--order-by)"
+                )
+            layout = ChainLayout(order_by, entity or (), step)
+        if missing is not None:
+            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
+        return replace(self, column=subject, state=None, layout=layout)
+
+    def check_query(self, query: Query) -> None:
+        """Refuse another column, and values that are not states of the chain."""
+        super().check_query(query)
+        for value in query.values if self.states else ():
+            if value not in self.states:
+                known = ", ".join(map(brief, self.states[:_MOST_LISTED]))
+                more = ", …" if len(self.states) > _MOST_LISTED else ""
+                raise QueryError(f"{brief(value)} is not a state of the chain; its states are {known}{more}")
+
+    def check_table(self, table: TableView, subject: str | None = None) -> Self:
+        """Return the chain as it holds on a table: with gaps, unless the table shows that there are none.
+
+        That shows only if the model has an order and a step, and every record of the table follows the one before it
+        by that step. Refuses other states, a longer chain, ties, and records closer than the step.
+        """
+        asked = self.subject if self.subject is not None else subject
+        if asked is None:
+            return replace(self, gaps=True)
+        chains = table.chains(asked, self.states, self.layout)
+        if self.length is not None and chains.longest > self.length:
+            raise RecordsError(
+                f"{table.name} has a chain of {chains.longest} records, but the model describes chains of at most "
+                f"{self.length}; fit it again, or say how entities are told apart"
+            )
+        return replace(self, gaps=self.gaps or not chains.unbroken)
+
+    @property
+    def unchecked(self) -> str | None:
+        if self.layout is not None:
+            return None
+        return (
+            "In which order records follow one another was not checked on the table, and all of it was taken for one "
+            "chain: the model does not name the columns."
+        )
+
+    @property
+    def surroundings(self) -> str:
+        return f"in a chain of exactly {self.length}"
+
+    def check_position(self, position: int) -> None:
+        """Refuse a position that the chain does not have, or that does not say how many steps lie between records."""
+        if self.length is None:
+            raise InvalidInputError(
+                "one adversary's records are positions in a chain of known length; give the model a length"
+            )
+        if self.gaps:
+            raise InvalidInputError(
+                "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
+            )
+        if position >= self.length:
+            raise InvalidInputError(
+                f"there is no record {position} in a chain of {self.length}; they are numbered from 0"
+            )
+
+    def _content(self) -> dict[str, Any]:
+        content: dict[str, Any] = {"states": list(self.states)} if self.states else {}
+        content["length"] = self.length
+        if self.state is not None:
+            content["state"] = self.state
+        if self.gaps:
+            content["gaps"] = True
+        if self.unit > 1:
+            content["unit"] = self.unit
+        if self.layout is not None:
+            content["layout"] = self.layout.to_dict()
+        return content
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        layout = entries.get("layout")
+        return cls(**entries) if layout is None else cls(**{**entries, "layout": ChainLayout.from_dict(layout)})

@@ -1,0 +1,324 @@
+"""A sparse precision matrix, the inverse of a covariance: 0 between records that are independent given all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+__all__ = ["UNIT", "Dominance", "Precision", "dominance_of", "exact_inverse"]
+
+UNIT = 2.0**-53
+"""The largest relative error of one floating-point operation."""
+
+_SYMMETRY = 1e-12
+_CONDITION = 1e-12
+_LARGEST_DENSE = 2000
+"""Up to so many records that hang together, whether a matrix is positive definite is seen from all its entries."""
+
+_AT_ONCE = 2**22
+_WIDEST_BAND = 64
+_STEPS = 2000
+_SHOWN = 1e-14
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """A certificate that a comparison matrix C is a nonsingular M-matrix: weights w > 0 with C·w ≥ left > 0."""
+
+    weights: NDArray[np.float64]
+    left: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """A symmetric positive definite matrix by its entries on and above the diagonal that are not 0.
+
+    >>> Precision.of({"records": 3, "entries": [[0, 0, 1], [1, 1, 1], [2, 2, 1], [1, 0, -0.4]]})
+    Precision(records=3, entries=4)
+    """
+
+    records: int
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self._check_entries()
+        for array in (self.rows, self.columns, self.values):
+            array.setflags(write=False)
+        if self.dominance is None:
+            self._check_definite()
+
+    @classmethod
+    def of(cls, value: object) -> Precision:
+        """Read a precision from {"records": n, "entries": [[i, j, value], …]}, a SciPy sparse matrix, or all its rows.
+
+        An entry beside the diagonal may be given once or, with the same value, on both sides of it.
+        Raises ModelError for what is not symmetric and positive definite.
+        """
+        if isinstance(value, Precision):
+            return value
+        if isinstance(value, Mapping):
+            return cls(*_from_document(value))
+        if hasattr(value, "tocoo"):
+            return cls(*_from_sparse(value))
+        from scipy.sparse import csr_array
+
+        return cls(*_from_sparse(csr_array(np.array(validation.square("precision", value, ModelError)))))
+
+    def _check_entries(self) -> None:
+        finite = np.isfinite(self.values)
+        if not finite.all():
+            place = int(np.argmin(finite))
+            raise ModelError(f"precision, row {self.rows[place]}, column {self.columns[place]} must be a finite number")
+        diagonal = self.diagonal
+        if not (diagonal > 0).all():
+            place = int(np.argmin(diagonal))
+            raise ModelError(
+                f"precision: the diagonal in row {place} must be greater than 0, not {diagonal[place]:g}; it is 1 over "
+                "the variance of a record given all others"
+            )
+
+    def _check_definite(self) -> None:
+        if self.group_size > _LARGEST_DENSE:
+            raise ModelError(
+                f"precision: {self.group_size} records hang together, too many to see whether a matrix that is not "
+                "walk-summable (its entries outweigh the diagonal) is positive definite; ArbitraryGroups covers it"
+            )
+        for blocks in self.blocks():
+            scale = 1 / np.sqrt(np.einsum("nii->ni", blocks))
+            scaled = blocks * scale[:, :, None] * scale[:, None, :]
+            smallest = float(np.linalg.eigvalsh(scaled)[:, 0].min())
+            if not smallest >= _CONDITION * blocks.shape[1]:
+                raise ModelError(
+                    f"precision is not positive definite (scaled to a unit diagonal it has the eigenvalue "
+                    f"{smallest:.3g}); no normal law has it"
+                )
+
+    @cached_property
+    def diagonal(self) -> NDArray[np.float64]:
+        """The diagonal."""
+        diagonal, on = np.zeros(self.records), self.rows == self.columns
+        diagonal[self.rows[on]] = self.values[on]
+        return diagonal
+
+    @cached_property
+    def strengths(self) -> csr_array:
+        """The absolute values beside the diagonal, sparse."""
+        from scipy.sparse import csr_array
+
+        beside = self.rows != self.columns
+        places = (self.rows[beside], self.columns[beside])
+        above = csr_array((np.abs(self.values[beside]), places), shape=(self.records, self.records))
+        return (above + above.T).tocsr()
+
+    @cached_property
+    def dominance(self) -> Dominance | None:
+        """The certificate that the matrix is walk-summable, and with it positive definite; None if it was not found."""
+        found = _solved(self.diagonal, self.strengths)
+        return None if found is None else dominance_of(self.diagonal, self.strengths, found)
+
+    @cached_property
+    def components(self) -> NDArray[np.int64]:
+        """For each record the number of the group it belongs to: groups are independent of one another."""
+        from scipy.sparse.csgraph import connected_components
+
+        return np.asarray(connected_components(self.strengths, directed=False)[1], dtype=np.int64)
+
+    @cached_property
+    def group_size(self) -> int:
+        """The most records that hang together."""
+        return int(np.bincount(self.components).max())
+
+    def blocks(self, largest: int = _LARGEST_DENSE) -> Iterator[NDArray[np.float64]]:
+        """Yield the different precisions of groups of at most `largest` records, those of one size together."""
+        sizes = np.bincount(self.components)
+        order = np.argsort(self.components, kind="stable")
+        begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        place = np.empty(self.records, dtype=np.int64)
+        place[order] = np.arange(self.records) - np.repeat(begins, sizes)
+        group = self.components[self.rows]
+        for size in np.unique(sizes[sizes <= largest]):
+            same = np.flatnonzero(sizes == size)
+            for groups in np.array_split(same, -(-len(same) * int(size) ** 2 // _AT_ONCE)):
+                number = np.full(len(sizes), -1)
+                number[groups] = np.arange(len(groups))
+                here = number[group] >= 0
+                blocks = np.zeros((len(groups), size, size))
+                which, row, column = number[group[here]], place[self.rows[here]], place[self.columns[here]]
+                blocks[which, row, column] = blocks[which, column, row] = self.values[here]
+                yield blocks if len(blocks) == 1 else np.unique(blocks, axis=0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object: the number of records, and every entry on and above the diagonal."""
+        entries = zip(self.rows.tolist(), self.columns.tolist(), self.values.tolist(), strict=True)
+        return {"records": self.records, "entries": [list(entry) for entry in entries]}
+
+    @cached_property
+    def _key(self) -> tuple[int, bytes, bytes, bytes]:
+        return self.records, self.rows.tobytes(), self.columns.tobytes(), self.values.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Precision) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        return f"Precision(records={self.records}, entries={len(self.values)})"
+
+
+Entries = tuple[int, "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
+
+
+def _from_document(document: Mapping[str, Any]) -> Entries:
+    if set(document) != {"records", "entries"}:
+        raise ModelError('"precision" must be an object with "records" and "entries", a list of [row, column, value]')
+    records = validation.natural("records", document["records"], ModelError)
+    given = validation.items("entries", document["entries"], ModelError)
+    try:
+        table = np.array(given, dtype=np.float64).reshape(-1, 3)
+    except (TypeError, ValueError):
+        raise ModelError('"entries" must be a list of [row, column, value], each three numbers') from None
+    if len(table) != len(given) or not len(table):
+        raise ModelError('"entries" must be a list of [row, column, value], each three numbers')
+    places = table[:, :2]
+    wrong = ~((places >= 0) & (places < records) & (places == np.floor(places))).all(axis=1)
+    if wrong.any():
+        entry = given[int(np.argmax(wrong))]
+        raise ModelError(f"the entry {brief(entry)} is not in a row and a column from 0 to {records - 1}")
+    return _merged(records, places[:, 0].astype(np.int64), places[:, 1].astype(np.int64), table[:, 2])
+
+
+def _from_sparse(matrix: Any) -> Entries:
+    """Return the entries of a whole matrix, of which both sides of the diagonal must agree."""
+    from scipy.sparse import csr_array, triu
+
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
+        raise ModelError(f"precision must be square, not of shape {matrix.shape}")
+    if matrix.dtype.kind not in "iuf":
+        raise ModelError("precision must hold real numbers")
+    whole = csr_array(matrix, dtype=np.float64)
+    apart = abs(whole - whole.T).tocoo()
+    sides = np.abs(_entries_at(whole, apart.row, apart.col)) if apart.nnz else np.zeros(0)
+    differ = ~(apart.data <= _SYMMETRY * sides)
+    if (differ & (apart.data != 0)).any():
+        place = int(np.argmax(differ & (apart.data != 0)))
+        row, column = int(apart.row[place]), int(apart.col[place])
+        raise ModelError(
+            f"precision must be symmetric: row {row}, column {column} is {whole[row, column]:g}, but row {column}, "
+            f"column {row} is {whole[column, row]:g}"
+        )
+    upper = triu(whole, format="csr")
+    upper.eliminate_zeros()
+    upper.sort_indices()
+    found = upper.tocoo()
+    return int(matrix.shape[0]), found.row.astype(np.int64), found.col.astype(np.int64), found.data
+
+
+def _entries_at(matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(matrix[rows, columns]).ravel()
+
+
+def _merged(records: int, rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64]) -> Entries:
+    """Return the entries on and above the diagonal, in order, without zeros; refuse what is given twice and differs."""
+    upper, lower = np.minimum(rows, columns), np.maximum(rows, columns)
+    order = np.lexsort((lower, upper))
+    upper, lower, values = upper[order], lower[order], values[order]
+    again = (upper[1:] == upper[:-1]) & (lower[1:] == lower[:-1])
+    differ = again & (values[1:] != values[:-1])
+    if differ.any():
+        place = int(np.argmax(differ))
+        raise ModelError(
+            f"precision must be symmetric: row {upper[place]}, column {lower[place]} is given as {values[place]:g} "
+            f"and as {values[place + 1]:g}"
+        )
+    kept = np.append(True, ~again) & (values != 0)
+    return records, upper[kept], lower[kept], values[kept]
+
+
+def dominance_of(diagonal: Any, strengths: Any, weights: NDArray[np.float64]) -> Dominance | None:
+    """Return the certificate that `weights` give, or None if they give none.
+
+    diagonal, strengths: the diagonal of C and the absolute values beside it; dense ones may be several at once.
+
+    C·w is computed in floats: a row of e entries errs by at most (e + 3)·2⁻⁵³ of the sum of its absolute terms.
+    """
+    taken = strengths @ weights if strengths.ndim == 2 else (strengths @ weights[..., None])[..., 0]
+    own = diagonal * weights
+    terms = int(np.diff(strengths.indptr).max()) if hasattr(strengths, "indptr") else strengths.shape[-1]
+    left = own - taken - 1.01 * (terms + 3) * UNIT * (own + taken)
+    certain = bool((weights > 0).all() and np.isfinite(weights).all() and (left > 0).all())
+    return Dominance(weights, left) if certain else None
+
+
+def _solved(diagonal: NDArray[np.float64], strengths: csr_array) -> NDArray[np.float64] | None:
+    """Return w with C·w ≈ 1, or None if that could not be computed: C scaled to a unit diagonal, and back."""
+    scale = 1 / np.sqrt(diagonal)
+    size = len(diagonal)
+    coo = strengths.tocoo()
+    scaled = coo.data * scale[coo.row] * scale[coo.col]
+    width = int((coo.col - coo.row).max(initial=0))
+    if width <= _WIDEST_BAND and width < size:
+        from scipy.linalg import LinAlgError, solveh_banded
+
+        band = np.zeros((width + 1, size))
+        band[0] = 1.0
+        under = coo.row > coo.col
+        band[(coo.row - coo.col)[under], coo.col[under]] = -scaled[under]
+        try:
+            return np.asarray(solveh_banded(band, scale, lower=True) * scale)
+        except LinAlgError:
+            return None
+    from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator, cg
+
+    shifted = csr_array((scaled, (coo.row, coo.col)), shape=strengths.shape)
+    if size <= _LARGEST_DENSE:
+        try:
+            return np.asarray(np.linalg.solve(np.eye(size) - shifted.toarray(), scale) * scale)
+        except np.linalg.LinAlgError:
+            return None
+    operator = LinearOperator(shifted.shape, matvec=lambda vector: vector - shifted @ vector, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        solution, _ = cg(operator, scale, rtol=_SHOWN, maxiter=_STEPS)
+    return np.asarray(solution * scale)
+
+
+def exact_inverse(matrix: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+    """Return the inverse of a small matrix, each entry rounded to the nearest float, by elimination without fractions.
+
+    Raises OverflowError if an entry is beyond floats.
+
+    >>> exact_inverse(np.array([[2.0, 1.0], [1.0, 1.0]]))
+    ((1.0, -1.0), (-1.0, 2.0))
+    """
+    size = len(matrix)
+    exact = [[Fraction(float(entry)) for entry in row] for row in matrix]
+    scale = lcm(*(entry.denominator for row in exact for entry in row))
+    work = [[int(entry * scale) for entry in row] + [int(i == j) for j in range(size)] for i, row in enumerate(exact)]
+    previous = 1
+    for pivot in range(size):
+        head = work[pivot][pivot]
+        for row in range(size):
+            if row != pivot:
+                factor = work[row][pivot]
+                work[row] = [(head * a - factor * b) // previous for a, b in zip(work[row], work[pivot], strict=True)]
+        previous = head
+    return tuple(
+        tuple(float(Fraction(row[size + j] * scale, row[i])) for j in range(size)) for i, row in enumerate(work)
+    )

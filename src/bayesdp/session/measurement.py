@@ -1,0 +1,196 @@
+"""A noisy number: how far off it may be, and the number to publish.
+
+Only what was released, and what is public, is looked at: none of this costs any privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil, ulp
+
+from bayesdp._support import validation
+from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.queries import Query, Value
+from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below
+from bayesdp.theorems.leakage import BETA
+
+__all__ = ["Measurement", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What was asked, and the noisy number that answers it; `Answer` says what its entries are.
+
+    >>> from bayesdp import Count
+    >>> measured = Measurement(4248, Count("s", equals=1), records=15264, noise=100.0, unit=1.0, rounding=0.0)
+    >>> measured.accuracy(), measured.interval(), measured.rounded
+    (301.0, (3948.0, 4548.0), 4250)
+    """
+
+    value: Value
+    query: Query
+    records: int
+    noise: float
+    unit: float
+    rounding: float
+    beta: float = field(default=BETA, compare=False)
+
+    def __post_init__(self) -> None:
+        validation.every(
+            (validation.positive, {"noise": self.noise, "unit": self.unit}),
+            (validation.not_negative, {"rounding": self.rounding}),
+            (validation.natural, {"records": self.records}),
+            (validation.probability, {"beta": self.beta}),
+        )
+        object.__setattr__(self, "value", self.query.checked_value(self.value))
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise in the units of the answer."""
+        return float_above(Fraction(self.noise) * Fraction(self.unit))
+
+    @property
+    def level(self) -> float:
+        """The probability with which the interval holds, unless another is asked for."""
+        return 1 - self.beta
+
+    def accuracy(self, beta: float | None = None) -> float:
+        """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
+        return self._own_accuracy if beta is None else self._beyond(Fraction(self._alpha(beta)))
+
+    def reach(self, beta: float | None = None) -> float:
+        """Return how far the interval of level 1 − β reaches to either side."""
+        return self._own_reach if beta is None else self._beyond(Fraction(self._alpha(beta) - 1))
+
+    def interval(self, level: float | None = None) -> Interval | tuple[Interval, ...]:
+        """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once."""
+        half = Fraction(self.reach(None if level is None else 1 - validation.probability("level", level)))
+        around = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in self._cells)
+        return around if isinstance(self.value, tuple) else around[0]
+
+    @property
+    def rounded(self) -> Value:
+        """The number to publish: rounded to the digits that the noise leaves, within the range of possible answers."""
+        low, high = self._possible
+        cells = [min(max(shortened(cell, self._last_place), low), high) for cell in self._cells]
+        numbers = tuple(int(cell) if self.query.whole else nearest(cell) for cell in cells)
+        return numbers if isinstance(self.value, tuple) else numbers[0]
+
+    def warnings(self, epsilon_total: float) -> tuple[str, ...]:
+        """Return what must stand beside the number, in sentences, when ε has leaked in all."""
+        return warnings_about(self._possible, self._printed_accuracy, epsilon_total)
+
+    @property
+    def published(self) -> str:
+        """The rounded answer as text, with the unrounded one in brackets if it is another."""
+        return _both(self.shown(self.rounded), self.shown(self.value))
+
+    @property
+    def off_by(self) -> str:
+        """By less than what the answer is off, rounded and as it came out, and how often, as text."""
+        figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
+        return f"{figures} in {shown_below(100 * self.level)} % of cases"
+
+    def shown(self, value: Value) -> str:
+        """Return a value as text; the cells of a histogram with their names."""
+        texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in _cells(value)]
+        if not isinstance(value, tuple):
+            return texts[0]
+        names = (" or ".join(map(str, cell)) for cell in self.query.cells_asked())
+        return ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+
+    @cached_property
+    def _own_accuracy(self) -> float:
+        return self._beyond(Fraction(self._own_alpha))
+
+    @cached_property
+    def _own_reach(self) -> float:
+        return self._beyond(Fraction(self._own_alpha - 1))
+
+    @cached_property
+    def _own_alpha(self) -> float:
+        return self._alpha(self.beta)
+
+    def _alpha(self, beta: float) -> float:
+        """Return the α of the noise, in units."""
+        return DiscreteLaplace(self.noise).alpha(beta, cells=self.query.dimension)
+
+    def _beyond(self, units: Fraction) -> float:
+        """Return what so many units of noise are worth, and what else the number may be off by."""
+        return float_above(units * Fraction(self.unit) + self._slack)
+
+    @cached_property
+    def _slack(self) -> Fraction:
+        """How far the number may be off besides its noise: the grid's rounding, and that of the float it is."""
+        shown = max((ulp(cell) for cell in self._cells if isinstance(cell, float)), default=0.0)
+        return Fraction(self.rounding) + Fraction(shown)
+
+    @cached_property
+    def _possible(self) -> tuple[Fraction, Fraction]:
+        return self.query.possible(self.records)
+
+    @cached_property
+    def _last_place(self) -> Fraction:
+        return last_place(self.reach(), whole=self.query.whole)
+
+    @property
+    def _printed_accuracy(self) -> float:
+        """The α of the rounded answer."""
+        return shortened_accuracy(self.accuracy(), self._cells, self._last_place)
+
+    @property
+    def _cells(self) -> Sequence[int | float]:
+        return _cells(self.value)
+
+
+def last_place(half: float, *, whole: bool) -> Fraction:
+    """Return the place of the last digit that noise leaves: one below the first digit of an interval's half-width.
+
+    whole: the number is one; it then keeps no digit below its units.
+
+    >>> last_place(374.0, whole=True), last_place(0.0051, whole=False), last_place(3.0, whole=True)
+    (Fraction(10, 1), Fraction(1, 10000), Fraction(1, 1))
+    """
+    place = Fraction(10) ** (Decimal(half).adjusted() - 1)
+    return max(place, Fraction(1)) if whole else place
+
+
+def shortened(cell: float, place: Fraction) -> Fraction:
+    """Return a number without the digits below `place`, rounded to the nearest."""
+    return round(Fraction(cell) / place) * place
+
+
+def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) -> float:
+    """Return by less than what shortened cells are off if the cells are off by less than α, to the same place.
+
+    >>> shortened_accuracy(374.5, [4248], Fraction(10))
+    380.0
+    """
+    moved = max(abs(shortened(cell, place) - Fraction(cell)) for cell in cells)
+    return float_above(ceil((Fraction(alpha) + moved) / place) * place) if moved else alpha
+
+
+def warnings_about(possible: tuple[Fraction, Fraction], alpha: float, epsilon_total: float) -> tuple[str, ...]:
+    """Return what must be said of an answer within a range that may be off by α, when ε has leaked in all.
+
+    >>> from bayesdp import Count
+    >>> warnings_about(Count("ill", equals=True).possible(100), alpha=300.0, epsilon_total=1.0)
+    ('The noise is larger than any possible answer: this number says nothing.',)
+    """
+    low, high = possible
+    drowned = "The noise is larger than any possible answer: this number says nothing." if alpha > high - low else None
+    return tuple(warning for warning in (drowned, hardly_a_promise(epsilon_total)) if warning is not None)
+
+
+def _cells(value: Value) -> Sequence[int | float]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _both(rounded: str, unrounded: str) -> str:
+    return rounded if rounded == unrounded else f"{rounded} (unrounded {unrounded})"

@@ -1,0 +1,227 @@
+"""Random joint laws of a few records, with the model that is said to hold for each, as Hypothesis strategies.
+
+A strategy is told how to describe the law it draws: `chain_laws(lambda odds, hidden: OddsChain(odds.max()))`. So the
+same laws judge any model that covers them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import strategies as st
+
+from bayesdp.audit.side_information import odds_ratios
+from bayesdp.models import Model
+from bayesdp.models.chain import Chain
+from bayesdp.queries import Count, Query
+from bayesdp.testing.cases import Case, finite_case
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Law",
+    "chain_laws",
+    "hidden_chain_laws",
+    "memory_chain_laws",
+    "network_laws",
+    "release_cases",
+    "side_information",
+    "tree_laws",
+]
+
+FromOdds = Callable[["NDArray[np.float64]", tuple[int, ...]], Model]
+"""From the odds ratios of every two vertices, and the vertices that are hidden, to a model that covers them."""
+
+FromEmissions = Callable[["NDArray[np.float64]", "NDArray[np.float64]", int], Model]
+"""From the transition and the emission probabilities of a hidden chain, and the number of records."""
+
+FromMemory = Callable[["NDArray[np.float64]", int, bool], Model]
+"""From a table [before][now][next], the number of records, and whether the chain is stationary."""
+
+_STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0)
+"""The logarithms of the largest odds ratio of two neighbours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A joint law with one axis for each vertex, and a model that is said to hold for it.
+
+    hidden: the vertices of which there is no record.
+    """
+
+    model: Model
+    joint: NDArray[np.float64]
+    hidden: tuple[int, ...] = ()
+    query: Query = field(default_factory=lambda: Count(equals=1))
+
+    @property
+    def records(self) -> tuple[int, ...]:
+        """The vertices of which there are records."""
+        return tuple(vertex for vertex in range(self.joint.ndim) if vertex not in self.hidden)
+
+    @property
+    def targets(self) -> list[tuple[int, ...]]:
+        """The secrets: every record, or every so many consecutive ones as are together one unit of a chain."""
+        unit = min(self.model.unit if isinstance(self.model, Chain) else 1, len(self.records))
+        return [self.records[first : first + unit] for first in range(len(self.records) - unit + 1)]
+
+    def __repr__(self) -> str:
+        return f"Law({self.model!r}, {self.joint.tolist()}, hidden={self.hidden})"
+
+
+@st.composite
+def chain_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
+    """Draw a chain of two to six records whose transitions change at every step; some are missing if `hidden`."""
+    states, records = draw(_sizes())
+    edges = [(record, record + 1) for record in range(records - 1)]
+    return _law(draw, model_of, draw(_pairwise(states, records, edges)), hidden)
+
+
+@st.composite
+def tree_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
+    """Draw a random tree of two to six vertices, which depend on their neighbours only; some are hidden if `hidden`."""
+    states, vertices = draw(_sizes())
+    edges = [(draw(st.integers(0, vertex - 1)), vertex) for vertex in range(1, vertices)]
+    return _law(draw, model_of, draw(_pairwise(states, vertices, edges)), hidden)
+
+
+@st.composite
+def network_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
+    """Draw a loop, a complete graph, a random graph, or a law of three or four records with no structure at all."""
+    kind = draw(st.sampled_from(["loop", "complete", "random", "any"]))
+    if kind == "any":
+        states, vertices = draw(st.sampled_from([(2, 3), (2, 4), (3, 3)]))
+        scale = draw(st.sampled_from(_STRENGTHS)) / 4
+        weights = np.exp(scale * draw(_generators()).uniform(-1, 1, size=(states,) * vertices))
+        return _law(draw, model_of, weights / weights.sum(), hidden)
+    states, vertices = draw(_sizes(least=3))
+    pairs = [(first, second) for second in range(vertices) for first in range(second)]
+    if kind == "loop":
+        pairs = [(vertex, vertex + 1) for vertex in range(vertices - 1)] + [(0, vertices - 1)]
+    elif kind == "random":
+        pairs = [pair for pair in pairs if draw(st.booleans())]
+    return _law(draw, model_of, draw(_pairwise(states, vertices, pairs)), hidden)
+
+
+@st.composite
+def hidden_chain_laws(draw: st.DrawFn, model_of: FromEmissions) -> Law:
+    """Draw a hidden Markov chain of one to four records: first all hidden states, then all records, in order."""
+    states, symbols, records = draw(
+        st.sampled_from([(2, 2, 1), (2, 2, 2), (2, 2, 3), (2, 2, 4), (2, 3, 3), (3, 2, 3), (3, 3, 2)])
+    )
+    generator = draw(_generators())
+    transition = _normalised(_factor(generator, (states, states), draw(st.sampled_from(_STRENGTHS))))
+    emission = _normalised(_factor(generator, (states, symbols), draw(st.sampled_from(_STRENGTHS))))
+    joint = _normalised(generator.uniform(-1.5, 1.5, size=states))
+    for _ in range(records - 1):
+        joint = joint[..., None] * transition
+    for moment in range(records):
+        own = emission.reshape([states if axis == moment else 1 for axis in range(records)] + [1] * moment + [symbols])
+        joint = joint[..., None] * own
+    return Law(model_of(transition, emission, records), joint, tuple(range(records)))
+
+
+@st.composite
+def memory_chain_laws(draw: st.DrawFn, model_of: FromMemory, stationary: bool | None = None) -> Law:
+    """Draw a chain of one to six records in which the next depends on the last two; stationary, or from any start."""
+    states, records = draw(_sizes(least=1))
+    settled = draw(st.booleans()) if stationary is None else stationary
+    generator, spread = draw(_generators()), draw(st.sampled_from([0.3, 1.0, 2.0]))
+    table = _normalised(generator.uniform(-spread, spread, size=(states,) * 3))
+    start = np.exp(generator.uniform(-spread, spread, size=(states, states)))
+    if settled:
+        start = _stationary_pair(table)
+    joint = start / start.sum() if records > 1 else start.sum(axis=1) / start.sum()
+    for _ in range(records - 2):
+        joint = joint[..., None] * table
+    return Law(model_of(table, records, settled), joint / joint.sum())
+
+
+@st.composite
+def release_cases(draw: st.DrawFn, laws: st.SearchStrategy[Law]) -> Case:
+    """Draw a law and a mechanism that answers a query on its records: cases for `TheoremContract`."""
+    law = draw(laws)
+    joint = law.joint.sum(axis=law.hidden)
+    return finite_case(draw, law.model, joint, list(range(joint.shape[0])))
+
+
+@st.composite
+def side_information(draw: st.DrawFn, shape: tuple[int, ...]) -> list[NDArray[np.float64]]:
+    """Draw a likelihood for each vertex: of some nothing is known, of some the value, of some a little."""
+    generator, spread = draw(_generators()), draw(st.sampled_from([1.0, 3.0]))
+    evidence = []
+    for states in shape:
+        kind = draw(st.sampled_from(["nothing", "value", "little", "little", "not one"]))
+        likelihood = np.exp(generator.uniform(-spread, 0, size=states))
+        if kind == "nothing":
+            likelihood = np.ones(states)
+        elif kind == "value":
+            likelihood = (np.arange(states) == generator.integers(states)).astype(np.float64)
+        elif kind == "not one":
+            likelihood[generator.integers(states)] = 0.0
+        evidence.append(likelihood)
+    return evidence
+
+
+def _law(draw: st.DrawFn, model_of: FromOdds, joint: NDArray[np.float64], hidden: bool) -> Law:
+    vertices = range(joint.ndim)
+    unrecorded = draw(st.sets(st.sampled_from(vertices), max_size=joint.ndim - 1)) if hidden else set()
+    chosen = tuple(sorted(unrecorded))
+    return Law(model_of(odds_ratios(joint), chosen), joint, chosen)
+
+
+@st.composite
+def _sizes(draw: st.DrawFn, least: int = 2) -> tuple[int, int]:
+    """Draw how many states and how many vertices."""
+    states = draw(st.sampled_from([2, 2, 3]))
+    return states, draw(st.integers(least, 6 if states == 2 else 4))
+
+
+def _generators() -> st.SearchStrategy[np.random.Generator]:
+    """Draw where random numbers come from: what Hypothesis itself prefers, zeros and ones, makes no strong laws."""
+    return st.integers(0, 2**32 - 1).map(np.random.default_rng)
+
+
+def _factor(generator: np.random.Generator, shape: tuple[int, int], strength: float) -> NDArray[np.float64]:
+    """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`."""
+    table = generator.uniform(-1, 1, size=shape)
+    steps = table[:, None] - table[None, :]
+    return np.asarray(strength * table / np.ptp(steps, axis=2).max())
+
+
+def _normalised(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = np.exp(logarithms)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+@st.composite
+def _pairwise(draw: st.DrawFn, states: int, vertices: int, edges: list[tuple[int, int]]) -> NDArray[np.float64]:
+    """Draw a law that is a product of one factor for each vertex and each edge (the lower vertex first).
+
+    In half of them all edges have the same odds ratio. Now and then a value is impossible at one vertex.
+    """
+    generator, strength, equal = draw(_generators()), draw(st.sampled_from(_STRENGTHS)), draw(st.booleans())
+    table = np.zeros((states,) * vertices)
+    for vertex in range(vertices):
+        own = generator.uniform(-1.5, 1.5, size=states)
+        if states > 2 and generator.random() < 0.1:
+            own[generator.integers(states)] = -np.inf
+        table = table + own.reshape([states if axis == vertex else 1 for axis in range(vertices)])
+    for edge in edges:
+        factor = _factor(generator, (states, states), strength * (1.0 if equal else generator.random()))
+        table = table + factor.reshape([states if axis in edge else 1 for axis in range(vertices)])
+    weights = np.exp(table)
+    return np.asarray(weights / weights.sum())
+
+
+def _stationary_pair(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the law of two consecutive records, before and now, that the next two have as well."""
+    states = len(table)
+    moves = np.einsum("abv,bc->abcv", table, np.eye(states)).reshape(states**2, states**2)
+    equations = np.vstack([moves.T - np.eye(states**2), np.ones(states**2)])
+    solution = np.linalg.lstsq(equations, np.append(np.zeros(states**2), 1.0), rcond=None)[0]
+    return np.asarray(solution.reshape(states, states))
