@@ -33,6 +33,7 @@ _LARGEST_TAU = 100.0
 _SMALLEST_TAU = 1e-100
 _SHORT = 24
 _MOST_COUNTED = 1024
+_QUICKLY_COUNTED = 64
 _MOST_WORK = 4e7
 _CLOSE = 1e-9
 _SLACK = 1e-10
@@ -44,6 +45,13 @@ class MarkovMemory(Theorem):
     name: ClassVar[str] = "markov-memory"
     proof: ClassVar[str] = "docs/theory/markov-memory.md"
     tolerance: ClassVar[float] = 1e-10
+
+    def __init__(self, counted: int = _MOST_COUNTED) -> None:
+        """Follow sides record by record up to `counted` blocks, unless they are as good as endless before."""
+        self.counted = counted
+
+    def quick(self, epsilon: float) -> MarkovMemory:
+        return MarkovMemory(min(self.counted, _QUICKLY_COUNTED))
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
@@ -66,7 +74,9 @@ class MarkovMemory(Theorem):
         others = reach_of(model)
         blocks = None if others is None else others // _block(model.memory) + 1
         stationary = model.start == "stationary"
-        epsilon = memory_epsilon(paired_chain(model), total_tau(spend), blocks, stationary=stationary)
+        epsilon = memory_epsilon(
+            paired_chain(model), total_tau(spend), blocks, stationary=stationary, counted=self.counted
+        )
         if epsilon is None:
             raise DoesNotApplyError(self.name, "no certificate was found that bounds sides of any length")
         if model.length is not None and model.length * exact_total(spend) < epsilon:
@@ -93,7 +103,7 @@ def _block(memory: int) -> int:
     return (memory + 1) // 2
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def paired_chain(model: MarkovChain) -> PairedChain:
     """Return the blocks of a chain with memory, of which the last two tell all there is to know."""
     start = stationary_law(model.table) if model.start == "stationary" else None
@@ -119,18 +129,21 @@ def paired_from(table: NDArray[np.float64], start: NDArray[np.float64] | None, e
     return PairedChain(kernel, distances, np.where(other[:, :, None, None] & other, odds + margin, 0.0))
 
 
-def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool) -> float | None:
+def memory_epsilon(
+    chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool, counted: int = _MOST_COUNTED
+) -> float | None:
     """Return the leakage about any symbol of at most so many, rounded up, or of any number (None).
 
     None if no certificate was found.
 
     stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
+    counted:    up to how many symbols sides are followed one by one.
     """
     if tau > _LARGEST_TAU:
         slope, constant = _saturated(chain)
         return (slope * tau + constant) * (1 + 2.0**-50)
     tau = max(tau, _SMALLEST_TAU)
-    levels = _levels(chain, tau, blocks)
+    levels = _levels(chain, tau, blocks, counted)
     if levels is None:
         return None
     last = len(levels.values) - 1
@@ -147,7 +160,7 @@ def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, statio
     return float(np.where(np.eye(chain.size, dtype=bool), 0.0, leaked).max())
 
 
-def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
+def _levels(chain: PairedChain, tau: float, blocks: int | None, counted: int) -> Level | None:
     """Return what sides of 0, 1, 2, … symbols can do, stacked; the last holds for all longer sides, too.
 
     None if there are too many of them to be counted, and no certificate was found for the longer ones.
@@ -164,7 +177,7 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
         while len(values) < blocks:
             count_on()
         return Level(np.array(values), np.array(reaches()))
-    most = max(_SHORT, min(_MOST_COUNTED, int(_MOST_WORK / (8 * chain.size**6))))
+    most = max(_SHORT, min(counted, int(_MOST_WORK / (8 * chain.size**6))))
     worthwhile = 0 if blocks is None or blocks >= 2 * most + 2 else min(blocks - 1, most)
     reach, begins = chain.settled
     settled = chain.settled_values(tau, _SLACK if chain.start is None else 0.0)
