@@ -178,7 +178,7 @@ class PairedChain:
         values = np.einsum("...zxwy->...xyzw", inner.values) + np.einsum("...xzyw->...xyzw", outer.values)
         gains = (tau * moved + values) * (1 + 2.0**-49)
         reach = np.einsum("...zwxy->...xyzw", inner.reach) + outer.reach
-        reach = reach * (1 + 2.0**-50)
+        reach = reach + _LOG_ROUNDING * (1 + np.abs(reach))
         at = (gains[..., i, j] for i in self._pairs for j in self._pairs)
         step = averaged(Gains(*at), -reach[..., second, first], reach[..., first, second])
         return np.asarray(step.value.max(axis=-1))
@@ -256,7 +256,7 @@ class PairedChain:
         first, second = self._pairs
         upper = self._odds + reach[..., first, second][:, None, :, None]
         lower = -self._odds + reach[..., second, first][:, None, :, None]
-        odds = np.maximum(np.maximum(upper, lower).max(axis=-1), 0.0)
+        odds = np.maximum(np.maximum(upper, lower).max(axis=-1) + self._odds_rounding, 0.0)
         again = np.einsum("sbvcv->sbcv", odds).max(axis=-1)
         apart = ~np.eye(self.size, dtype=bool)
         return np.where(self._same, 0.0, odds + np.where(apart, again, 0.0)[:, None, :, None])
