@@ -282,6 +282,8 @@ def test_few_gaps_are_taken_on_trust() -> None:
     few = diagnose_chain(counted([lossy(3, 4_000, (0.05, 0.05))]), GAPPY)
     assert "missing at random" not in verdicts(few)
     assert any("too few gaps to tell" in sentence for sentence in few.trusted)
+    for path in ([0, None, 1, 0], [0, None], [0, None, 1, None, 0, None]):
+        assert "missing at random" not in verdicts(diagnose_chain(counted([path]), GAPPY))
     none = diagnose_chain(counted([lossy(3, 4_000, (0, 0))]), GAPPY)
     assert "missing at random" not in verdicts(none)
     assert not any("gaps" in sentence for sentence in none.trusted)

@@ -1,4 +1,4 @@
-"""`make demo`: its story, what it needs, and the README's table, which it prints."""
+"""`make demo`: its story, and what it needs."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.experiments.demo import main, readme_table
+from bayesdp.experiments.demo import main
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,9 @@ def test_the_demo_tells_its_story_and_writes_a_picture(tmp_path: Path, capsys: p
     assert "what is proven for the same release is 3.48123" in printed
     assert "of the budget of 2" in printed.lower()
     assert (tmp_path / "out" / "budget.db").exists()
-    assert (tmp_path / "out" / "activity.png").stat().st_size > 2000
+    assert "odds ratio of neighbours at most 17.2, whatever the hour" in printed
+    for picture in ("activity.png", "odds.png"):
+        assert (tmp_path / "out" / picture).stat().st_size > 2000
 
 
 def test_the_demo_needs_nothing_but_its_own_extra(tmp_path: Path) -> None:
@@ -45,7 +47,3 @@ def test_the_demo_needs_nothing_but_its_own_extra(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "activity.png").exists()
-
-
-def test_the_readmes_table_is_what_the_code_prints() -> None:
-    assert readme_table() in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,9 +4,13 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import cache
+from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
+import psycopg
+import psycopg.sql
 import pytest
 
 Columns = Mapping[str, tuple[str, Sequence[Any]]]
@@ -14,7 +18,7 @@ Columns = Mapping[str, tuple[str, Sequence[Any]]]
 
 FrameOf = Callable[[str, Columns], Any]
 
-SLOW_ENGINES = ("dask", "ibis", "spark")
+SLOW_ENGINES = ("dask", "ibis", "postgresql", "spark")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,6 +52,7 @@ def frame_of(arrow_table: Callable[[Columns], Any], request: pytest.FixtureReque
         "pyarrow": lambda table: table,
         "duckdb": lambda table: pytest.importorskip("duckdb").connect().from_arrow(table),
         "ibis": lambda table: pytest.importorskip("ibis").memtable(table),
+        "postgresql": lambda table: _postgresql(request.getfixturevalue("server"), table),
         "dask": lambda table: _dask(_pandas(table).reset_index(drop=True)),
         "dask-arrow": lambda table: _dask(_pandas_arrow(table)),
         "spark": lambda table: _spark(request.getfixturevalue("spark"), table),
@@ -73,6 +78,53 @@ def _pandas(table: Any) -> Any:
             frame[column.name] = pandas.to_datetime(frame[column.name])
     frame.index = [7] * len(frame)
     return frame
+
+
+@cache
+def _connection(server: Path) -> Any:
+    return pytest.importorskip("ibis").postgres.connect(host=str(server), user="postgres", database="postgres")
+
+
+_tables = count()
+
+
+_POSTGRESQL = {
+    "int8": "smallint",
+    "uint8": "smallint",
+    "int16": "smallint",
+    "uint16": "integer",
+    "int32": "integer",
+    "uint32": "bigint",
+    "int64": "bigint",
+    "float": "real",
+    "double": "double precision",
+    "string": "text",
+    "bool": "boolean",
+    "date32[day]": "date",
+}
+
+
+def _postgresql(server: Path, table: Any) -> Any:
+    """Return a table of PostgreSQL, through Ibis; it has no unsigned integers but larger signed ones."""
+    name, kinds = f"table{next(_tables)}", {column.name: str(column.type) for column in table.schema}
+    if "uint64" in kinds.values():
+        pytest.skip("PostgreSQL has no unsigned integers of 64 bits")
+    times = {True: "timestamptz", False: "timestamp"}
+    columns = [
+        psycopg.sql.SQL("{} {}").format(
+            psycopg.sql.Identifier(column), psycopg.sql.SQL(_POSTGRESQL.get(kind, times["tz=" in kind]))
+        )
+        for column, kind in kinds.items()
+    ]
+    with psycopg.connect(host=str(server), user="postgres", dbname="postgres", autocommit=True) as connection:
+        listed = psycopg.sql.SQL(", ").join(columns)
+        connection.execute(psycopg.sql.SQL("CREATE TABLE {} ({})").format(psycopg.sql.Identifier(name), listed))
+        with connection.cursor().copy(
+            psycopg.sql.SQL("COPY {} FROM STDIN").format(psycopg.sql.Identifier(name))
+        ) as copy:
+            for row in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
+                copy.write_row(row)
+    return _connection(server).table(name)
 
 
 def _pandas_arrow(table: Any) -> Any:

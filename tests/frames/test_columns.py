@@ -18,7 +18,7 @@ from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import transitions
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "dask", "dask-arrow")
+ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 of_arrow = pytest.mark.parametrize("engine", ["pandas-arrow", "polars", "pyarrow", "duckdb", "ibis", "dask-arrow"])
 
@@ -110,8 +110,9 @@ def test_names_that_are_ours(engine: str, frame_of: FrameOf) -> None:
 
 @every_engine
 def test_names_with_code_in_them(engine: str, frame_of: FrameOf) -> None:
-    for first in range(0, len(HARMFUL), 4):
-        state, order, who, other = HARMFUL[first : first + 4]
+    harmful = [name[:60] if engine == "postgresql" else name for name in HARMFUL]  # it cuts names off at 63 bytes
+    for first in range(0, len(harmful), 4):
+        state, order, who, other = harmful[first : first + 4]
         check_names(engine, frame_of, (state, order, who, other))
     check_names(engine, frame_of, (" ", "order", "who", "other"))
 

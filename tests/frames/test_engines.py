@@ -21,7 +21,7 @@ from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "dask", "dask-arrow")
+ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
 
 Row = dict[str, Any]
 FrameOf = Callable[[str, dict[str, tuple[str, list[Any]]]], Any]

@@ -78,6 +78,8 @@ EXTREMES: list[tuple[Model, Query]] = [
     (MarkovChain(ROWS, length=50), COUNT),
     (MarkovChain(ROWS, start="any"), COUNT),
     (MarkovChain([[0, 1], [1, 0]], length=50), COUNT),
+    (MarkovChain([ROWS, ROWS[::-1]], memory=2), COUNT),
+    (MarkovChain([ROWS, ROWS[::-1]], memory=2, start="any", length=50), COUNT),
     (MarkovChain([[0.9, 0.1, 0], [0.2, 0.7, 0.1], [0.3, 0.3, 0.4]]), Histogram(cells=[0, 1, 2])),
     (AnyOf(MarkovChain(ROWS), ArbitraryGroups(3)), COUNT),
     (HiddenMarkov(ROWS, ROWS, length=50), COUNT),

@@ -181,7 +181,7 @@ def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None
     if size**records > _LARGEST_TABLE:
         raise InvalidInputError(f"{records} records of {size} states are too many to enumerate")
     if chain.memory > 1:
-        first = stationary_law(chain.table) if start is None else np.asarray(start, dtype=np.float64)
+        first = stationary_law(chain.table) if start is None else array("the start", start)
         return joint_law(chain.table, first, records)
     joint: NDArray[np.float64] = np.array(chain.stationary if start is None else start, dtype=np.float64)
     for _ in range(records - 1):

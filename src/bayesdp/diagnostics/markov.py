@@ -281,7 +281,7 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
 )
 def _missing_at_random(before_gaps: NDArray[np.int64], before_records: NDArray[np.int64]) -> Outcome:
     gaps, records = int(before_gaps.sum()), int(before_records.sum())
-    size = gaps * records // (gaps + records)  # two samples tell as much about a difference as one of this size
+    size = max(gaps * records // (gaps + records), 1)  # two samples tell as much as one of this size
     return alike([np.array([before_gaps, before_records])], size, "gaps").told(
         "Where records are missing does not depend on the state before, so the gaps, which are taken to be public, do "
         "not tell it.",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bayesdp import Count, MarkovChain, Session, calibrate, compare, leakage, plot_tradeoff
+from bayesdp import MarkovChain, Session, calibrate, leakage, plot_tradeoff
 from bayesdp.experiments.data import activity_chain, load
+from bayesdp.experiments.headline import ACTIVE, assumptions_text
+from bayesdp.experiments.odds_price import odds_picture
 from bayesdp.rounding import shown_above, shown_remaining
 
-__all__ = ["activity_picture", "main", "readme_table"]
+__all__ = ["activity_picture", "main"]
 
-README_EPSILONS = (1.0, 5.0, 10.0, 20.0)
 TITLE = "How far off is the number of active intervals? (Activity, 15,264 records, one person)"
-ACTIVE = Count("steps > 0", equals=True)
 
 
 def main(folder: str = "demo-output") -> None:
@@ -39,9 +39,13 @@ def main(folder: str = "demo-output") -> None:
     print(f"They are: what is proven for the same release is {shown_above(proven.epsilon)}.\n\n{proven.table()}\n")
     _title("4. The noise that keeps a promise of ε = 1")
     print(f"{calibrate(chain, ACTIVE, epsilon=1.0).table()}\n")
+    print("That is the noise if the chain is as fitted. Here is what it costs to assume less, or more:\n")
+    print(f"{assumptions_text(1.0)}\n")
     _released(data.frame, chain, target / "budget.db")
     picture = activity_picture(target / "activity.png")
-    print(f"The error that every theorem allows, over ε, is drawn in {picture}.")
+    odds = odds_picture(target / "odds.png")
+    print(f"The error that every theorem allows, over ε, is drawn in {picture};")
+    print(f"what a release leaks if all you know is the odds ratio of neighbours, in {odds}.")
 
 
 def _released(frame: object, chain: MarkovChain, ledger: Path) -> None:
@@ -66,22 +70,6 @@ def _title(text: str) -> None:
 def activity_picture(path: str | Path) -> Path:
     """Draw the error of the Activity count over the promise, for every theorem."""
     return plot_tradeoff(activity_chain(), ACTIVE, path, title=TITLE)
-
-
-def readme_table() -> str:
-    """Return the README's table: the error of the Activity count for each promise, under each theorem."""
-    comparison = compare(activity_chain(), ACTIVE, epsilons=README_EPSILONS)
-    lines = [
-        "| error α of the count, 95 % sure | " + " | ".join(f"ε = {epsilon:g}" for epsilon in README_EPSILONS) + " |"
-    ]
-    lines.append("|---" * (len(README_EPSILONS) + 1) + "|")
-    plain = [result.alpha for result in comparison.published if result.method == "plain-dp"]
-    lines.append("| plain DP, unprotected | " + " | ".join(f"{alpha:.2f}" for alpha in plain) + " |")
-    for name in ("markov-mixing", "markov-quilt", "markov-paper", "general"):
-        alphas = [row.alpha for row in comparison.rows if row.theorem == name]
-        cells = ["impossible" if alpha is None else f"{alpha:,.2f}" for alpha in alphas]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ class _Question:
         if self.where is not None and self.where.condition is not None:
             asked = present & self.where.condition.expression(table)
         answered = (nw.when(asked).then(number).otherwise(0) for number in numbers)
-        return _Plan((asked.cast(nw.Int64), present.cast(nw.Int64), *answered), True, grid)
+        return _Plan((table.ones(asked), table.ones(present), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject, cells = self.query, self.subject, self.query.cells_asked()
@@ -218,7 +218,7 @@ class _Question:
             table.check_distinct(subject.text, named)
         else:
             places(subject.text, subject.kind(table), named)
-        return None, tuple(subject.member(table, values).cast(nw.Int64) for values in cells)
+        return None, tuple(table.ones(subject.member(table, values)) for values in cells)
 
 
 def _planned(
@@ -277,7 +277,7 @@ def _is_finite(total: Any) -> bool:
 def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
     """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
     for column in sorted(totals.suspects):
-        finite = {"finite": nw.col(column).is_finite().cast(nw.Int64)}
+        finite = {"finite": table.ones(nw.col(column).is_finite())}
         infinite = totals.present[column] - _totals(table, finite).sums["finite"]
         if infinite:
             raise RecordsError(
@@ -303,7 +303,7 @@ def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> Non
 def present_records(table: Table, columns: Sequence[str]) -> int:
     """Return how many records lack none of these columns."""
     picked = table.pick(columns)
-    return _totals(picked, {"present": picked.present(columns).cast(nw.Int64)}).sums["present"]
+    return _totals(picked, {"present": picked.ones(picked.present(columns))}).sums["present"]
 
 
 def row_count(table: Table) -> int:

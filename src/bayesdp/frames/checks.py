@@ -101,7 +101,8 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
     position = chains.ordered(nw.col("o0").cum_count())
     length: Any = nw.col("o0").count().over(*chains.entities) if chains.entities else nw.lit(rows)
     keys = {"i": position, "m": length, "p": chains.before("s"), "n": nw.col("s")}
-    after = {"h": (nw.col("i") * 2 > nw.col("m")).cast(nw.Int64), "f": (nw.col("i") == 1).cast(nw.Int64)}
+    ones = chains.table.ones
+    after = {"h": ones(nw.col("i") * 2 > nw.col("m")), "f": ones(nw.col("i") == 1)}
     with_triples = len(states) <= MOST_TRIPLES
     if with_triples:
         keys["pp"] = chains.before("s", 2)

@@ -93,7 +93,7 @@ def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     columns: dict[str, nw.Expr] = {}
     for i, (grid, column) in enumerate(zip(grids, layout.value, strict=True)):
         columns[f"q{i}"] = grid.placed(table, column).fill_null(0)
-        columns[f"n{i}"] = (~nw.col(column).is_null()).cast(nw.Int64)
+        columns[f"n{i}"] = table.ones(~nw.col(column).is_null())
     return table.mapped(lambda frame: frame.select(**columns)), tuple(layout.value), grids
 
 
@@ -117,7 +117,7 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     for i, (member, grid) in enumerate(zip(roles, grids, strict=True)):
         mine = table.member(role, [member]).fill_null(False) & ~nw.col(value).is_null()
         columns[f"q{i}"] = nw.when(mine).then(grid.placed(table, value)).otherwise(nw.lit(0))
-        columns[f"n{i}"] = mine.cast(nw.Int64)
+        columns[f"n{i}"] = table.ones(mine)
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
 
     def by_group(frame: Any) -> Any:

@@ -189,6 +189,12 @@ class Table:
         """Return whether a record lacks none of these columns. Never null."""
         return reduce(and_, (~nw.col(column).is_null() for column in columns))
 
+    def ones(self, condition: nw.Expr) -> nw.Expr:
+        """Return a condition as ones and zeros, to be added up; PostgreSQL, which Ibis may be, casts no truths so."""
+        if self.engine.is_ibis():
+            return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
+        return condition.cast(nw.Int64)
+
     def truth(self, name: str) -> nw.Expr:
         """Return a column that is a condition by itself. Raises FrameError if it does not hold true and false."""
         if self.kind(name) != "truth":

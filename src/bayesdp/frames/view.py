@@ -87,7 +87,7 @@ class View:
             check_named(picked, named)
             keys = {f"g{i}": nw.col(column) for i, column in enumerate(named)}
             kinds = list(keys)[len(group) :]
-            counted = nw.lit(1) if value is None else (~nw.col(value).is_null()).cast(nw.Int64)
+            counted = nw.lit(1) if value is None else picked.ones(~nw.col(value).is_null())
 
             def sizes(frame: Any) -> Any:
                 groups = frame.select(**keys, n=counted).group_by(*keys).agg(nw.col("n").sum())

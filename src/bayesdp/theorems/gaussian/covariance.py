@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALIKE",
+    "LARGEST_ENUMERATED",
     "GaussianCovariance",
     "Worst",
     "covariance_factor",

@@ -16,7 +16,7 @@ from bayesdp.models.precision import UNIT, Precision, dominance_of
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.gaussian.band import inverse_diagonal
-from bayesdp.theorems.gaussian.covariance import ALIKE, inverse_within, undominated
+from bayesdp.theorems.gaussian.covariance import ALIKE, LARGEST_ENUMERATED, inverse_within, undominated
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 
@@ -32,6 +32,9 @@ Factors = tuple[tuple[float, ...], ...]
 
 LARGEST_DENSE = 1000
 """Up to so many records of a group the walks between each two of them are summed; beyond, those that end in each."""
+
+_BEHIND = 1 + 1e-11
+"""Where gaussian-covariance proves the same but for rounding, it is to be named: it knows the worst adversary."""
 
 _WIDEST_BAND = 8
 _MOST_ENTRIES = 20_000_000
@@ -109,7 +112,8 @@ def precision_walks(precision: Precision, reaches: tuple[float, ...]) -> Factors
         moves = _moves(np.ones_like(scales), _without_diagonal(strengths))
         if moves is None:
             return None
-        learned.append(_learned(moves * (scales[:, :, None] / scales[:, None, :]), reaches))
+        behind = _BEHIND if blocks.shape[1] <= LARGEST_ENUMERATED else 1.0
+        learned.append(_learned(moves * (scales[:, :, None] / scales[:, None, :]), reaches) * behind)
     if precision.group_size > LARGEST_DENSE:
         learned.append(_summed(precision, reaches))
     return _worst(np.concatenate(learned))
@@ -125,7 +129,7 @@ def covariance_walks(covariance: Matrix, reaches: tuple[float, ...]) -> Factors 
     moves = _moves((np.diag(inverse) - error)[None], _without_diagonal((np.abs(inverse) + error)[None]))
     if moves is None:
         return None
-    return _worst(_learned(moves * (deviations[:, None] / deviations[None, :]), reaches))
+    return _worst(_learned(moves * (deviations[:, None] / deviations[None, :]), reaches) * _BEHIND)
 
 
 def _without_diagonal(matrices: Floats) -> Floats:

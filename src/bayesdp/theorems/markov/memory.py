@@ -6,7 +6,6 @@ all there is to know (`paired`); its sides are followed outwards for as many sym
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,6 +18,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
+from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -30,8 +30,10 @@ __all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 _SMALLEST_PROBABILITY = 1e-30
 _MOST_SYMBOLS = 9
 _LARGEST_TAU = 100.0
+_SMALLEST_TAU = 1e-100
 _SHORT = 24
 _MOST_COUNTED = 1024
+_QUICKLY_COUNTED = 64
 _MOST_WORK = 4e7
 _CLOSE = 1e-9
 _SLACK = 1e-10
@@ -43,6 +45,13 @@ class MarkovMemory(Theorem):
     name: ClassVar[str] = "markov-memory"
     proof: ClassVar[str] = "docs/theory/markov-memory.md"
     tolerance: ClassVar[float] = 1e-10
+
+    def __init__(self, counted: int = _MOST_COUNTED) -> None:
+        """Follow sides record by record up to `counted` blocks, unless they are as good as endless before."""
+        self.counted = counted
+
+    def quick(self, epsilon: float) -> MarkovMemory:
+        return MarkovMemory(min(self.counted, _QUICKLY_COUNTED))
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
@@ -65,22 +74,28 @@ class MarkovMemory(Theorem):
         others = reach_of(model)
         blocks = None if others is None else others // _block(model.memory) + 1
         stationary = model.start == "stationary"
-        epsilon = memory_epsilon(paired_chain(model), total_tau(spend), blocks, stationary=stationary)
+        epsilon = memory_epsilon(
+            paired_chain(model), total_tau(spend), blocks, stationary=stationary, counted=self.counted
+        )
         if epsilon is None:
             raise DoesNotApplyError(self.name, "no certificate was found that bounds sides of any length")
         if model.length is not None and model.length * exact_total(spend) < epsilon:
             return float_above(model.length * exact_total(spend))
         return finite(epsilon)
 
-    def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
+    def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         assert isinstance(model, MarkovChain)
-        return [share * epsilon for share in (0.05, 0.2)]
+        if len(model.states) == 1:
+            return None
+        slope, constant = _saturated(paired_chain(model))
+        total = (epsilon - constant) / slope * (1 - self.tolerance)
+        if total <= 2 * _LARGEST_TAU or (model.length is not None and epsilon / model.length > total):
+            return None
+        return total - float(exact_total(spent))
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return (
-            f"{super().scope(model, queries)}; an adversary who may hold any side information about each record by "
-            "itself and knows the transition probabilities, not one who is unsure of them"
-        )
+        attacker = f"{SIDE_INFORMATION} (not one who is unsure of the table)"
+        return f"every pair of target values, any mechanism with that tau, {attacker}"
 
 
 def _block(memory: int) -> int:
@@ -88,7 +103,7 @@ def _block(memory: int) -> int:
     return (memory + 1) // 2
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def paired_chain(model: MarkovChain) -> PairedChain:
     """Return the blocks of a chain with memory, of which the last two tell all there is to know."""
     start = stationary_law(model.table) if model.start == "stationary" else None
@@ -114,16 +129,21 @@ def paired_from(table: NDArray[np.float64], start: NDArray[np.float64] | None, e
     return PairedChain(kernel, distances, np.where(other[:, :, None, None] & other, odds + margin, 0.0))
 
 
-def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool) -> float | None:
+def memory_epsilon(
+    chain: PairedChain, tau: float, blocks: int | None, *, stationary: bool, counted: int = _MOST_COUNTED
+) -> float | None:
     """Return the leakage about any symbol of at most so many, rounded up, or of any number (None).
 
     None if no certificate was found.
 
     stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
+    counted:    up to how many symbols sides are followed one by one.
     """
     if tau > _LARGEST_TAU:
-        return _saturated(chain, tau)
-    levels = _levels(chain, tau, blocks)
+        slope, constant = _saturated(chain)
+        return (slope * tau + constant) * (1 + 2.0**-50)
+    tau = max(tau, _SMALLEST_TAU)
+    levels = _levels(chain, tau, blocks, counted)
     if levels is None:
         return None
     last = len(levels.values) - 1
@@ -140,7 +160,7 @@ def memory_epsilon(chain: PairedChain, tau: float, blocks: int | None, *, statio
     return float(np.where(np.eye(chain.size, dtype=bool), 0.0, leaked).max())
 
 
-def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
+def _levels(chain: PairedChain, tau: float, blocks: int | None, counted: int) -> Level | None:
     """Return what sides of 0, 1, 2, … symbols can do, stacked; the last holds for all longer sides, too.
 
     None if there are too many of them to be counted, and no certificate was found for the longer ones.
@@ -157,7 +177,7 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
         while len(values) < blocks:
             count_on()
         return Level(np.array(values), np.array(reaches()))
-    most = max(_SHORT, min(_MOST_COUNTED, int(_MOST_WORK / (8 * chain.size**6))))
+    most = max(_SHORT, min(counted, int(_MOST_WORK / (8 * chain.size**6))))
     worthwhile = 0 if blocks is None or blocks >= 2 * most + 2 else min(blocks - 1, most)
     reach, begins = chain.settled
     settled = chain.settled_values(tau, _SLACK if chain.start is None else 0.0)
@@ -172,7 +192,7 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None) -> Level | None:
     return Level(np.array([*values[:-1], settled]), np.array([*reaches()[:-1], reach]))
 
 
-def _saturated(chain: PairedChain, tau: float) -> float:
-    """Return a bound for a τ too large to be followed: the target, and what its neighbours can say."""
-    changed = int(chain.distances.max()) * (2 if chain.start is None else 1)
-    return (changed * tau + chain.most_from_sides) * (1 + 2.0**-48)
+def _saturated(chain: PairedChain) -> tuple[int, float]:
+    """Return a bound for a τ too large to be followed, as a line in τ: the target changes, neighbours say the rest."""
+    changed = int(chain.distances.max())
+    return changed if chain.start is not None else 2 * changed, chain.most_from_sides * (1 + 2.0**-50)

@@ -14,7 +14,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.odds.words import SIDE_INFORMATION
-from bayesdp.theorems.spend import Spend, exact_total, total_tau
+from bayesdp.theorems.spend import Spend, exact_total
 from bayesdp.theorems.theorem import Theorem
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ class OddsChainTheorem(Theorem):
 
     def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
         chain = _chain(model)
-        taus = np.array([total_tau(spend) for spend in spends])
         totals = [exact_total(spend) for spend in spends]
-        proven = _leakages(chain, taus, totals)
+        proven = _leakages(chain, totals)
         if chain.length is not None:
-            proven = np.minimum(proven, [float_above(chain.length * total) for total in totals])
+            proven = np.minimum(proven, _times(chain.length, totals))
         return [finite(epsilon) for epsilon in proven.tolist()]
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
@@ -76,15 +75,15 @@ def blocks_met(chain: Chain) -> int:
     return -(-(chain.unit + memory - 1) // memory)
 
 
-def _leakages(chain: Chain, taus: NDArray[np.float64], totals: Sequence[Fraction]) -> NDArray[np.float64]:
+def _leakages(chain: Chain, totals: Sequence[Fraction]) -> NDArray[np.float64]:
     """Return the bound for each τ, rounded up, in blocks of `memory` records that form a chain of memory one."""
     memory = chain.memory
-    whole_blocks = taus if memory == 1 else np.array([float_above(memory * total) for total in totals])
+    whole_blocks = _times(memory, totals)
     met = blocks_met(chain)
     length = None if memory > 1 and chain.gaps else chain.length  # records may be spread over more blocks
     if met == 1 and length is None:
         return leakage_of_any_length(whole_blocks, chain.log_odds)
-    inside = np.array([float_above(met * memory * total) for total in totals])
+    inside = _times(met * memory, totals)
     if length is None:
         both = 2 * side(whole_blocks, chain.log_odds, None)
     else:
@@ -95,6 +94,11 @@ def _leakages(chain: Chain, taus: NDArray[np.float64], totals: Sequence[Fraction
         )
     with np.errstate(over="ignore"):
         return np.nextafter(inside + both, np.inf)
+
+
+def _times(records: int, totals: Sequence[Fraction]) -> NDArray[np.float64]:
+    """Return what so many records cost together by group privacy, for each τ, rounded up."""
+    return np.array([float_above(records * total) for total in totals])
 
 
 def _chain(model: Model) -> Chain:
