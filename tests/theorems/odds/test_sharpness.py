@@ -50,7 +50,7 @@ STUDIES: dict[str, tuple[Theorem, st.SearchStrategy[Law], float]] = {
     "chains with memory": (
         MarkovMemory(),
         memory_chain_laws(lambda table, n, _: MarkovChain(table.tolist(), memory=2, length=n), stationary=True),
-        0.5,
+        0.4,
     ),
     "networks": (OddsNetwork(), network_laws(network_of), 0.0),
 }
