@@ -97,7 +97,7 @@ def _coefficients(value: object) -> tuple[float, ...]:
         if abs(partial) >= _CLEARLY:
             raise ModelError(
                 f"a series with the coefficients {brief(list(numbers))} is not stationary (its partial autocorrelation "
-                f"of lag {len(left) + 1} is {partial:.6g}): it has no limit, or floats cannot tell"
+                f"of lag {len(left) + 1} is {partial:.6g}): it drifts without limit, or nearly so"
             )
         left = [(a + partial * b) / (1 - partial**2) for a, b in zip(left, reversed(left), strict=True)]
     return numbers

@@ -170,7 +170,7 @@ def walk_cases(draw: st.DrawFn) -> Case:
         deviations = np.array(draw(st.lists(_entries(0.25, 4), min_size=size, max_size=size)))
         beside = correlations - np.eye(size)
         largest = float(np.abs(beside).sum(axis=1).max())
-        if draw(st.integers(0, 3)) and largest > 0:
+        if draw(st.integers(0, 3)) and largest > 1e-9:
             beside *= draw(_entries(0.05, 0.98)) / largest
         precision = (np.eye(size) + beside) / np.outer(deviations, deviations)
         covariance = np.asarray(np.linalg.inv((precision + precision.T) / 2), dtype=np.float64)
