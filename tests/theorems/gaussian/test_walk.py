@@ -99,6 +99,14 @@ def test_series_precisions_and_covariances_agree(coefficients: tuple[float, ...]
     assert inverse[0][0] == pytest.approx(expected, rel=1e-3)
 
 
+def test_a_week_of_hours() -> None:
+    """One coefficient, that of the same hour a week before: 168 interleaved series of order one."""
+    ((found,),) = series_walks((*[0.0] * 167, 0.5), None, (1.0,))
+    assert found == pytest.approx(3, rel=1e-8)
+    ((day,),) = series_walks((*[0.0] * 167, 0.5), 24, (1.0,))
+    assert day == pytest.approx(1, rel=1e-8)
+
+
 def grid(side: int, weight: float) -> sp.csr_array:
     line = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(side, side), dtype=float)
     one = sp.eye_array(side)
