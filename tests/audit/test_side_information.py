@@ -165,7 +165,7 @@ def merged(joint: np.ndarray, first: int, unit: int) -> np.ndarray:
     return joint.reshape(*shape[:first], -1, *shape[first + unit :])
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(LAWS.filter(lambda law: law.joint.ndim > 2 and law.joint.size <= 16), st.floats(0.01, 2), st.data())
 def test_a_secret_of_several_records(law: Law, tau: float, data: st.DataObject) -> None:
     """As one record of many values it leaks by the definition what is found; and more than any part of it."""

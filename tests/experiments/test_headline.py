@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.experiments.headline import activity_assumptions, assumptions_text, odds_picture, readme_table
+from bayesdp.experiments.headline import activity_assumptions, assumptions_text, readme_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +30,3 @@ def test_multiples_of_plain_dp() -> None:
     text = assumptions_text(1.0)
     assert text.count(" ×") == 6
     assert "impossible" in text
-
-
-def test_the_price_of_odds_is_drawn(tmp_path: Path) -> None:
-    assert odds_picture(tmp_path / "odds.svg").read_text(encoding="utf-8").count("θ") >= 1

@@ -135,7 +135,6 @@ class KnowledgeContract(SideInformationContract):
     [
         FalseContract().test_never_below_the_worst_side_information_found,
         ChainOnANetwork().test_never_below_the_worst_side_information_found,
-        KnowledgeContract().test_never_below_someone_with_side_information,
         KnowledgeContract().test_never_below_the_worst_side_information_found,
     ],
     ids=lambda test: f"{type(test.__self__).__name__}.{test.__name__}",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bayesdp import MarkovChain, Session, calibrate, leakage, plot_tradeoff
 from bayesdp.experiments.data import activity_chain, load
-from bayesdp.experiments.headline import ACTIVE, assumptions_text, odds_picture
+from bayesdp.experiments.headline import ACTIVE, assumptions_text
+from bayesdp.experiments.odds_price import odds_picture
 from bayesdp.rounding import shown_above, shown_remaining
 
 __all__ = ["activity_picture", "main"]

@@ -1,10 +1,9 @@
-"""The README's figures: what protecting a step counter costs, by what one is ready to assume; and the price of odds."""
+"""The README's figures: what protecting a step counter costs, by what one is ready to assume."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bayesdp._support.tables import table
 from bayesdp.accuracy import Laplace, laplace_scale
@@ -13,19 +12,15 @@ from bayesdp.experiments.data import activity_chain
 from bayesdp.experiments.twins import ACTIVITY_TRIPLES
 from bayesdp.models import Independent, MarkovChain, Model, OddsChain
 from bayesdp.models.odds import odds_above
-from bayesdp.plotting.drawing import save
-from bayesdp.plotting.results import leakage_chart
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above
 from bayesdp.theorems.registry import theorem_named
 
-__all__ = ["ACTIVE", "Assumption", "activity_assumptions", "assumptions_text", "odds_picture", "readme_table"]
+__all__ = ["ACTIVE", "Assumption", "activity_assumptions", "assumptions_text", "readme_table"]
 
 ACTIVE = Count("steps > 0", equals=True)
 README_EPSILONS = (1.0, 5.0, 10.0, 20.0)
 BETA = 0.05
-PICTURED_ODDS = (2.0, 9.0, 17.0, 100.0)
-_PICTURED_TAUS = tuple(index / 40 for index in range(1, 81))
 
 
 @dataclass(frozen=True)
@@ -86,13 +81,6 @@ def assumptions_text(epsilon: float) -> str:
         for row, error in errors
     ]
     return table(["what is assumed", f"error at ε = {epsilon:g}", "plain DP's", "theorem"], rows)
-
-
-def odds_picture(path: str | Path) -> Path:
-    """Draw what a τ-DP release leaks for several odds ratios of neighbours, beside what plain DP promises."""
-    models = {f"θ = {odds:g}": OddsChain(odds) for odds in PICTURED_ODDS}
-    says = "What a release leaks about one record of a chain whose neighbours have odds ratio θ"
-    return save(leakage_chart(models, ACTIVE, _PICTURED_TAUS, says=says, name="odds"), path)
 
 
 def _shown(error: float | None) -> str:

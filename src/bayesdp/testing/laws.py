@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from bayesdp.audit.side_information import odds_ratios
 from bayesdp.models import Model
 from bayesdp.models.chain import Chain
+from bayesdp.models.memory import joint_law, stationary_law
 from bayesdp.queries import Count, Query
 from bayesdp.testing.cases import Case, finite_case
 
@@ -135,11 +136,7 @@ def memory_chain_laws(draw: st.DrawFn, model_of: FromMemory, stationary: bool | 
     generator, spread = draw(_generators()), draw(st.sampled_from([0.3, 1.0, 2.0]))
     table = _normalised(generator.uniform(-spread, spread, size=(states,) * 3))
     start = np.exp(generator.uniform(-spread, spread, size=(states, states)))
-    if settled:
-        start = _stationary_pair(table)
-    joint = start / start.sum() if records > 1 else start.sum(axis=1) / start.sum()
-    for _ in range(records - 2):
-        joint = joint[..., None] * table
+    joint = joint_law(table, stationary_law(table) if settled else start, records)
     return Law(model_of(table, records, settled), joint / joint.sum())
 
 
@@ -227,12 +224,3 @@ def _pairwise(draw: st.DrawFn, states: int, vertices: int, edges: list[tuple[int
         table = table + factor.reshape([states if axis in edge else 1 for axis in range(vertices)])
     weights = np.exp(table)
     return np.asarray(weights / weights.sum())
-
-
-def _stationary_pair(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the law of two consecutive records, before and now, that the next two have as well."""
-    states = len(table)
-    moves = np.einsum("abv,bc->abcv", table, np.eye(states)).reshape(states**2, states**2)
-    equations = np.vstack([moves.T - np.eye(states**2), np.ones(states**2)])
-    solution = np.linalg.lstsq(equations, np.append(np.zeros(states**2), 1.0), rcond=None)[0]
-    return np.asarray(solution.reshape(states, states))

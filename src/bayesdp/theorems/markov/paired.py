@@ -38,6 +38,7 @@ _MARGINS = (1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3
 _MOST_FROM_ABOVE = 200
 _RECOVERED = 64
 _LARGEST_DENSE = 200
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -130,14 +131,17 @@ class PairedChain:
 
     def narrowed(self, reach: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return U one symbol farther in, rounded up: the operator T of the proof."""
-        logs, (first, second) = self._logs, self._pairs
-        ends = np.stack([logs[..., first], logs[..., second]], axis=-1)
-        more = ends[:, :, None, :, None], ends[:, None, :, None, :]
-        less = ends[:, None, :, :, None], ends[:, :, None, None, :]
+        first, second = self._pairs
+        ends = np.stack([self._logs[..., first], self._logs[..., second]], axis=-1)
         unlimited = np.isinf(reach).any(axis=(1, 2, 3, 4), keepdims=True)
         known = np.where(unlimited, 0.0, reach)
         tilts = known[..., first, second], -known[..., second, first]
-        stepped = np.maximum(*(steepest(more, less, tilt[:, None, None]).max(axis=-1) for tilt in tilts))
+        stepped = np.full_like(reach, np.inf)
+        for b, other in zip(first, second, strict=True):
+            more = ends[:, b, :, None], ends[:, other, None, :]
+            less = ends[:, other, :, None], ends[:, b, None, :]
+            largest = np.maximum(*(steepest(more, less, tilt).max(axis=-1) for tilt in tilts))
+            stepped[:, b, other], stepped[:, other, b] = largest, largest.swapaxes(1, 2)
         stepped = np.minimum(np.where(unlimited, np.inf, stepped), self.free)
         return np.where(self._distinct, stepped, 0.0)
 
@@ -163,8 +167,9 @@ class PairedChain:
         at = (np.moveaxis(moved[:, :, i, :, j], 0, -1)[:, None, :, None] for i in self._pairs for j in self._pairs)
         upper = level.reach[..., first, second] + self._odds_rounding
         lower = -level.reach[..., second, first] - self._odds_rounding
-        low, high = self._odds + lower[:, None, :, None], self._odds + upper[:, None, :, None]
-        return averaged(Gains(*at), low, high, slopes=slopes)
+        gains, ends = Gains(*at), (lower[:, None, :, None], upper[:, None, :, None])
+        rows = [self._odds] if self.size <= _AT_ONCE else np.split(self._odds, self.size, axis=1)
+        return Step.joined([averaged(gains, row + ends[0], row + ends[1], slopes=slopes) for row in rows])
 
     def at_target(self, inner: Level, outer: Level, tau: float) -> NDArray[np.float64]:
         """Return the leakage about a symbol x against x′, [x, x′], averaging over its neighbour z, rounded up.

@@ -7,6 +7,7 @@ it looks for the best λ, and then checks that no λ exceeds what it returns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,16 @@ class Step:
 
     value: NDArray[np.float64]
     slopes: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def joined(cls, steps: Sequence[Step]) -> Step:
+        """Return steps of parts as one; the second axis was parted."""
+        if len(steps) == 1:
+            return steps[0]
+        every = zip(*(step.slopes for step in steps), strict=True)
+        return cls(
+            np.concatenate([step.value for step in steps], axis=1), tuple(np.concatenate(e, axis=1) for e in every)
+        )
 
 
 def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], *, slopes: bool = False) -> Step:
