@@ -8,6 +8,7 @@ from typing import ClassVar
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, exact_total
 from bayesdp.theorems.theorem import Theorem
 
@@ -19,6 +20,7 @@ class GeneralBound(Theorem):
 
     name: ClassVar[str] = "general"
     proof: ClassVar[str] = "docs/theory/general.md"
+    against: ClassVar[str] = ANYBODY
     larger_units: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from bayesdp.models import Independent, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -18,6 +19,7 @@ class IndependentRecords(Theorem):
 
     name: ClassVar[str] = "independent"
     proof: ClassVar[str] = "docs/theory/independent.md"
+    against: ClassVar[str] = ANYBODY
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, Independent):

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp.errors import DoesNotApplyError, TheoremError
+from bayesdp.theorems.attackers import EXACT_KNOWLEDGE
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -35,6 +36,7 @@ class Theorem(ABC):
                 the τ's of releases of the same width. One that does not must refuse several.
     tolerance:  how closely calibration approaches the largest τ, relative to it; raise it if `bound` is expensive.
     vectorised: whether `bounds` computes several spends hardly slower than one.
+    against:    the attacker it protects against, in words; by default one who knows records exactly or not at all.
     larger_units: whether it covers a model that protects several records at once (`unit=`); the others are never asked.
 
     Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
@@ -45,6 +47,7 @@ class Theorem(ABC):
     composes: ClassVar[bool] = True
     tolerance: ClassVar[float] = 1e-12
     vectorised: ClassVar[bool] = False
+    against: ClassVar[str] = EXACT_KNOWLEDGE
     larger_units: ClassVar[bool] = False
 
     @abstractmethod
@@ -100,8 +103,8 @@ class Theorem(ABC):
         return self
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        """Return which target values the guarantee distinguishes, and which mechanisms it covers."""
-        return "every pair of target values, any mechanism with that tau"
+        """Return which target values the guarantee distinguishes, which mechanisms it covers, and which attackers."""
+        return f"every pair of target values, any mechanism with that tau, {self.against}"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         """Return in words the case in which the bound is reached, if the theorem knows it."""

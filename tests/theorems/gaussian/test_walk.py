@@ -99,6 +99,14 @@ def test_series_precisions_and_covariances_agree(coefficients: tuple[float, ...]
     assert inverse[0][0] == pytest.approx(expected, rel=1e-3)
 
 
+def test_a_week_of_hours() -> None:
+    """One coefficient, that of the same hour a week before: 168 interleaved series of order one."""
+    ((found,),) = series_walks((*[0.0] * 167, 0.5), None, (1.0,))
+    assert found == pytest.approx(3, rel=1e-8)
+    ((day,),) = series_walks((*[0.0] * 167, 0.5), 24, (1.0,))
+    assert day == pytest.approx(1, rel=1e-8)
+
+
 def grid(side: int, weight: float) -> sp.csr_array:
     line = sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(side, side), dtype=float)
     one = sp.eye_array(side)
@@ -181,7 +189,7 @@ def test_what_the_guarantee_covers_is_said() -> None:
     found = leakage(SERIES, SUM, tau=1.0)
     assert found.theorem == "gaussian-walk"
     assert "target values at most 100 apart" in found.scope
-    assert "know each other record exactly or not at all (no other side information)" in found.scope
+    assert "each other record exactly or not at all (no other side information)" in found.scope
     with pytest.raises(NoTheoremAppliesError, match="not walk-summable"):
         leakage(GaussianSeries([0.5, -0.3]), SUM, tau=1.0)
     assert leakage(GaussianSeries([0.5, -0.3], length=4), SUM, tau=1.0).theorem == "general"

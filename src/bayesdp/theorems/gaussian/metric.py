@@ -58,8 +58,7 @@ class MetricTheorem(Theorem):
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return (
             f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
-            "Laplace noise on clipped sums and means, and adversaries who know each other record exactly or not at all "
-            "(no other side information)"
+            f"Laplace noise on clipped sums and means, {self.against}"
         )
 
     def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:

@@ -43,6 +43,7 @@ _COUNTED = 1e-11
 """More than what rounding can do to the weight of walks of at most ten steps, which is below 1."""
 
 _LONGEST_SIDE = 2**20
+_LARGEST_SIDE = 2**22
 _FASTEST = 0.01
 _FORGOTTEN = 40.0
 """A side of a series is followed until its walks have shrunk by e⁻⁸⁰; what lies beyond is a geometric series."""
@@ -300,7 +301,8 @@ def _side(coefficients: tuple[float, ...]) -> tuple[Fraction, Fraction, int] | N
     ratio = math.sqrt(more)
     depth = math.ceil(_FORGOTTEN / -math.log(ratio)) + len(coefficients) if ratio < 1 else _LONGEST_SIDE
     left = _left(lags, Fraction(ratio))
-    return None if left <= 0 or depth * len(coefficients) >= _LONGEST_SIDE else (Fraction(ratio), left, depth)
+    too_long = depth >= _LONGEST_SIDE or depth * len(coefficients) >= _LARGEST_SIDE
+    return None if left <= 0 or too_long else (Fraction(ratio), left, depth)
 
 
 def _rounded(lags: tuple[Fraction, ...]) -> tuple[Fraction, ...]:

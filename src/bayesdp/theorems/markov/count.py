@@ -93,7 +93,7 @@ class MarkovCount(Theorem):
         return min(self._worst(model, spend, adversary.stretches(model.length)).epsilon, mixed)
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return "every pair of target values, Laplace or discrete Laplace noise on this one answer"
+        return f"every pair of target values, Laplace or discrete Laplace noise on this one answer, {self.against}"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)

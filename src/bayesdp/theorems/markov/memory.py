@@ -16,9 +16,9 @@ from bayesdp.models import MarkovChain, Model
 from bayesdp.models.memory import block_kernel, joint_law, stationary_law
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
-from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -44,6 +44,7 @@ class MarkovMemory(Theorem):
 
     name: ClassVar[str] = "markov-memory"
     proof: ClassVar[str] = "docs/theory/markov-memory.md"
+    against: ClassVar[str] = SIDE_INFORMATION
     tolerance: ClassVar[float] = 1e-10
 
     def __init__(self, counted: int = _MOST_COUNTED) -> None:
@@ -92,10 +93,6 @@ class MarkovMemory(Theorem):
         if total <= 2 * _LARGEST_TAU or (model.length is not None and epsilon / model.length > total):
             return None
         return total - float(exact_total(spent))
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        attacker = f"{SIDE_INFORMATION} (not one who is unsure of the table)"
-        return f"every pair of target values, any mechanism with that tau, {attacker}"
 
 
 def _block(memory: int) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 from bayesdp.models import MarkovChain, Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
-from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total
 from bayesdp.theorems.theorem import Theorem
 
@@ -30,6 +30,7 @@ class OddsChainTheorem(Theorem):
 
     name: ClassVar[str] = "odds-chain"
     proof: ClassVar[str] = "docs/theory/odds-chain.md"
+    against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
     larger_units: ClassVar[bool] = True
 
@@ -64,9 +65,6 @@ class OddsChainTheorem(Theorem):
         chain = _chain(model)
         least = tau_of_any_length(epsilon / blocks_met(chain), chain.log_odds) / chain.memory
         return [max(least - float(exact_total(spent)), 0.0)]
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
 
 
 def blocks_met(chain: Chain) -> int:

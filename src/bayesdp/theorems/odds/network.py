@@ -10,9 +10,9 @@ import numpy as np
 from bayesdp.models import Model, Network
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.walks import Walks, share_passed, walks
-from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -29,6 +29,7 @@ class OddsNetwork(Theorem):
 
     name: ClassVar[str] = "odds-network"
     proof: ClassVar[str] = "docs/theory/odds-network.md"
+    against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
@@ -59,9 +60,6 @@ class OddsNetwork(Theorem):
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
         tau = epsilon / (1 + _sums(model).beyond) - float(exact_total(spent))
         return [tau] if tau > 0 else []
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
 
 
 def _first_moves(taus: NDArray[np.float64], strongest: float) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ from bayesdp.models import HiddenMarkov, Model, Network
 from bayesdp.models.odds import log_odds_above
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.messages import branching, largest_in_forest
 from bayesdp.theorems.odds.sides import side
-from bayesdp.theorems.odds.words import SIDE_INFORMATION
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -30,6 +30,7 @@ class OddsTree(Theorem):
 
     name: ClassVar[str] = "odds-tree"
     proof: ClassVar[str] = "docs/theory/odds-tree.md"
+    against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
     larger_units: ClassVar[bool] = True
 
@@ -68,9 +69,6 @@ class OddsTree(Theorem):
         if not isinstance(model, Network) or model.edges is not None or model.records is not None:
             return None
         return _tau_of_regular_tree(model, epsilon) - before
-
-    def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        return f"every pair of target values, any mechanism with that tau, {SIDE_INFORMATION}"
 
 
 def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.float64]:

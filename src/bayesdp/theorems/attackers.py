@@ -1,0 +1,18 @@
+"""Whom a theorem protects against, in words that end a sentence (docs/theory/side-information.md)."""
+
+__all__ = ["ANYBODY", "EXACT_KNOWLEDGE", "SIDE_INFORMATION"]
+
+EXACT_KNOWLEDGE = (
+    "and an attacker who knows how the records depend on one another (one who is unsure of that is not covered), and "
+    "knows each other record exactly or not at all (no other side information)"
+)
+"""The adversaries of Bayesian differential privacy."""
+
+SIDE_INFORMATION = (
+    "and an attacker who knows how the records depend on one another (one who is unsure of that is not covered), "
+    "knows any of them exactly and has any noisy observation of each of the others by itself"
+)
+"""What bounded odds protect against, besides."""
+
+ANYBODY = "and any attacker for whom the groups are independent of one another"
+"""Group privacy holds whatever is known or believed inside a group."""
