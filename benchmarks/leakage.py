@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize_scalar
 
 from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem
 from bayesdp.calibration.calibrate import largest_taus
@@ -24,6 +24,7 @@ from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
 from bayesdp.theorems.markov.count import MarkovCount
+from bayesdp.theorems.markov.memory import MarkovMemory
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.chain import OddsChainTheorem
@@ -35,6 +36,7 @@ from bayesdp.theorems.spend import as_spend
 
 COUNT = Count(equals=1)
 ACTIVITY = [[9713 / 11008, 1295 / 11008], [1295 / 4250, 2955 / 4250]]
+REMEMBERED = [[[8828, 879], [491, 804]], [[879, 416], [804, 2151]]]
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -67,6 +69,28 @@ def plain_mixing(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
         values = new
         worst = max(worst, math.log(values.max()))
     return tau + 2 * worst
+
+
+def plain_memory(table: NDArray[np.float64], tau: float, depth: int) -> float:
+    """Every two pasts on the right side, one minimisation after the other; what later evidence says is left out."""
+    values = np.zeros((2, 2, 2, 2))
+    for _ in range(depth):
+        new = np.zeros_like(values)
+        for a, b, c, d in np.ndindex(2, 2, 2, 2):
+            kappa = table[a, b, 0] * table[c, d, 1] / (table[a, b, 1] * table[c, d, 0])
+            gains = np.exp(tau * (1 - np.eye(2)) + values[b, :, d, :])
+            for y in gains[:, 0] / gains[:, 1]:
+                h = np.minimum(gains[:, 0], gains[:, 1] * y)
+
+                def missed(log: float, h: NDArray[np.float64] = h, y: float = y, kappa: float = kappa) -> float:
+                    weight = math.exp(log)
+                    above = (h[0] + h[1] * weight) * (1 + kappa * weight)
+                    return -float(above / ((1 + weight) * (1 + kappa * y * weight)))
+
+                reached = math.log(-float(minimize_scalar(missed).fun))
+                new[a, b, c, d] = max(float(new[a, b, c, d]), reached)
+        values = new
+    return float(values.max())
 
 
 def plain_quilt(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
@@ -278,6 +302,12 @@ def main() -> None:
         reference,
         "one τ, 16 deep",
     )
+    for memory_length in (None, 15264):
+        remembering = MarkovChain.from_counts(REMEMBERED, memory=2, length=memory_length)
+        reference = timed(lambda remembering=remembering: plain_memory(remembering.table, 0.14, 10))  # type: ignore[misc]
+        extent = "any length" if memory_length is None else "15,264 records"
+        ours = calibrated(MarkovMemory(), remembering, [1.0])
+        row(f"markov-memory, Activity, {extent}, calibration", 0.5, ours, reference, "one τ, one side, 10 deep")
     activity = MarkovChain(ACTIVITY, length=15264)
     reference = timed(lambda: plain_count(activity, 0.25, 12))
     row(

@@ -86,7 +86,7 @@ class MarkovMemory(Theorem):
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         assert isinstance(model, MarkovChain)
-        if len(model.states) == 1:
+        if len(model.states) == 1 or epsilon <= 2 * _LARGEST_TAU:
             return None
         slope, constant = _saturated(paired_chain(model))
         total = (epsilon - constant) / slope * (1 - self.tolerance)
