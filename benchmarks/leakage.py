@@ -18,8 +18,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize_scalar
 
-from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem
+from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.testing.activities import activities
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
@@ -284,15 +285,18 @@ def main() -> None:
         reference,
         "one τ, 4 deep",
     )
-    fifty = MarkovChain(generator.dirichlet(np.ones(50), 50))
-    reference = timed(lambda: plain_relaxation(fifty.matrix, math.exp(0.25)))
-    row(
-        "markov-mixing, 50 states (relaxed)",
-        10,
-        calibrated(mixing, fifty, [1.0]),
-        reference,
-        "one τ, 1 deep, 1 of 51 endings",
-    )
+    for name, many, limit in (
+        ("26 activities, any length", activities(26, 1), 5),
+        ("26 states, any length", MarkovChain(generator.dirichlet(np.ones(26), 26)), 5),
+        ("51 activities, any length", activities(51, 0), 20),
+        ("51 states, any length", MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
+        ("100 states, any length", MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
+    ):
+        reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
+        row(f"markov-mixing, {name}", limit, calibrated(mixing, many, [1.0]), reference, "one τ, 1 deep, 1 ending")
+    huge = MarkovChain(generator.dirichlet(np.ones(300), 300))
+    reference = timed(lambda: plain_relaxation(huge.matrix[:50], math.exp(0.25)))
+    row("300 states: refused, the quilt", 120, timed(lambda: calibrate(huge, COUNT, epsilon=1.0)), reference, "50 rows")
     ten = generator.dirichlet(np.ones(10), 10)
     reference = timed(lambda: plain_quilt(ten, 0.12, 16))
     row(
