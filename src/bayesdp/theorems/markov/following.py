@@ -207,7 +207,7 @@ class _Uniform:
         for steps, each in self.recent:
             between = self.side.stacked(taken + 1 - steps) > 0
             for table in range(len(leaders)):
-                reaching = between[:, gathering.table == table].any(axis=1)[..., None, None]
+                reaching = np.asarray(between[:, gathering.table == table].any(axis=1))[..., None, None]
                 allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
                 through[:, table] = np.minimum(through[:, table], allowed)
         return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))
