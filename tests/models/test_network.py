@@ -120,6 +120,16 @@ def test_each_group_is_a_network() -> None:
         check_table(seats([0, 1, 0, 1], [1, 1, 1, 2]), by_size)
 
 
+def test_a_table_with_more_records_than_the_network_is_refused() -> None:
+    model = Network(edges=EDGES, records=4, hidden=[3], column="x")
+    assert check_table(seats([0, 1, 2]), model) == model
+    with pytest.raises(RecordsError, match="a network of 4 records, but the model describes at most 3"):
+        check_table(seats([0, 1, 2, 3]), model)
+    of_any_column = Network(edges=EDGES, records=4, hidden=[3])
+    with pytest.raises(RecordsError, match="a network of 4 records, but the model describes at most 3"):
+        of_any_column.check_table(View(scan(seats([0, 1, 2, 3])), "error"), "x")
+
+
 def test_it_says_what_nobody_checked() -> None:
     assert "Which record has which position" in (Network(edges=EDGES, records=3).unchecked or "")
     assert "more than 4 others was not checked" in (Network(odds=2, degree=4).unchecked or "")

@@ -201,16 +201,25 @@ class Network(Model):
         )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model; refuses a position it does not have, one that is hidden, and one twice in a network."""
+        """Return the model; refuses a position it does not have, one that is hidden, one twice, and too many records."""
         if self.position is not None:
             self._check_positions(table, table.roles(self.group, self.position))
-        elif self.group and self.visible is not None:
-            largest = table.largest_group(self.group)
+        elif self.visible is not None:
+            largest = self._largest(table, self.column if self.column is not None else subject)
             if largest > self.visible:
                 raise RecordsError(
                     f"{table.name} has a network of {largest} records, but the model describes at most {self.visible}"
                 )
         return self
+
+    def _largest(self, table: TableView, subject: str | None) -> int:
+        """Return the most records of one network; 0 where nobody can tell, or it is only assumed which are connected.
+
+        Without groups the edges are those of the whole table.
+        """
+        if self.group:
+            return table.largest_group(self.group)
+        return 0 if self.edges is None or subject is None else table.chains(subject, (), None).longest
 
     def _check_positions(self, table: TableView, roles: Mapping[str, int]) -> None:
         assert self.records is not None

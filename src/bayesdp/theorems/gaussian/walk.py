@@ -40,7 +40,8 @@ _WIDEST_BAND = 8
 _MOST_ENTRIES = 20_000_000
 _LONGEST_RETURN = 8
 _COUNTED = 1e-11
-"""More than what rounding can do to the weight of walks of at most ten steps, which is below 1."""
+"""More than what rounding does to the weight of walks of at most ten steps, which is below 1; for many records 64 ulps
+of 1 for each are."""
 
 _LONGEST_SIDE = 2**20
 _LARGEST_SIDE = 2**22
@@ -237,7 +238,8 @@ def _short_returns(step: Any) -> Floats:
     for length in range(2, len(closed)):
         again = sum((first[part] * closed[length - part] for part in range(2, length - 1)), np.zeros(size))
         first.append(closed[length] - again)
-    returning = np.clip(np.sum(first, axis=0) - _COUNTED, 0.0, 1 - _COUNTED)
+    rounding = max(_COUNTED, 64 * size * UNIT)
+    returning = np.clip(np.sum(first, axis=0) - rounding, 0.0, 1 - rounding)
     return np.asarray((1 - 4 * UNIT) / (1 - returning))
 
 
