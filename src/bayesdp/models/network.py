@@ -201,7 +201,7 @@ class Network(Model):
         )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model; refuses a position it does not have, one that is hidden, one twice, and too many records."""
+        """Return the model; refuses a position it does not have, a hidden one, one twice, and too many records."""
         if self.position is not None:
             self._check_positions(table, table.roles(self.group, self.position))
         elif self.visible is not None:
