@@ -94,9 +94,9 @@ def probabilities(value: object, memory: int) -> tuple[Any, ...]:
     """Return a checked table of transition probabilities as nested tuples; every row must sum to one."""
     table = nested("transition", value, memory)
     array = np.array(table)
-    for place in np.ndindex(*array.shape[:-1]):
+    for place in np.ndindex(*array.shape[:-2]):
         named = "transition" + "".join(f"[{index}]" for index in place)
-        validation.check_probabilities(named, [array[place].tolist()], ModelError)
+        validation.check_probabilities(named, array[place].tolist(), ModelError)
     return table
 
 
