@@ -134,6 +134,11 @@ class AnyOf(Model):
         models = (model.check_table(table, subject or self.subject) for model in self.models)
         return type(self)(*models, column=self.column, record=self.record)
 
+    def at_any_length(self) -> Self:
+        """Return the models as they hold for a table that may grow."""
+        models = (model.at_any_length() for model in self.models)
+        return type(self)(*models, column=self.column, record=self.record)
+
     @property
     def half_diagnosed(self) -> str | None:
         """What tables said about some of the models while others were never diagnosed; None if that does not arise."""

@@ -106,6 +106,19 @@ class Chain(Model):
         return self.length
 
     @property
+    def apart(self) -> tuple[str, ...] | None:
+        return None if self.layout is None else tuple(self.layout.entity) or None
+
+    def at_any_length(self) -> Self:
+        """Return the chain without a limit to its length: later records are seen to come later, if it has an order."""
+        if self.layout is None:
+            raise ModelError(
+                "growing data need a chain that names the columns of its order (layout), so that it can be seen that "
+                "new records come after the old ones"
+            )
+        return replace(self, length=None)
+
+    @property
     def dropped(self) -> bool:
         return self.layout is not None and self.layout.dropped
 

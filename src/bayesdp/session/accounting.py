@@ -1,7 +1,8 @@
 """What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
 
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
-release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget.
+release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. Of parts that
+are independent of one another, the one that has met most counts (`parts`).
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
+from bayesdp.session.parts import Exposure, exposures
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
 from bayesdp.theorems.spend import Release, Spend
 
-__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
+    after:   the same afterwards; None if that is the total.
     total:   the leakage of everything, these releases included.
-    epsilon: by how much the releases raise the leakage, rounded up.
+    epsilon: by how much the releases raise the leakage about what they touch, rounded up.
     left:    what remains of the budget afterwards, rounded down.
 
     >>> from bayesdp import ArbitraryGroups, Count
@@ -41,6 +45,7 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
+    after: float | None = None
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -48,7 +53,8 @@ class Cost:
     def __post_init__(self) -> None:
         total = self.leakage.epsilon
         object.__setattr__(self, "total", total)
-        object.__setattr__(self, "epsilon", float_above(Fraction(total) - Fraction(self.before)))
+        after = total if self.after is None else self.after
+        object.__setattr__(self, "epsilon", float_above(Fraction(after) - Fraction(self.before)))
         object.__setattr__(self, "left", remaining(self.budget, total))
 
 
@@ -62,6 +68,10 @@ def spend_of(totals: Iterable[Total]) -> Spend:
 
 def leaked(model: Model, spent: Spend) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
+    return max(_proven(model, met.spent) for met in exposures(spent))
+
+
+def _proven(model: Model, spent: Spend) -> float:
     return proven(_panel(model, spent), spent) if spent else 0.0
 
 
@@ -79,19 +89,21 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     """
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
-    panel = _panel(model, _added(spent, standing, 1.0))
-    same = panel.queries == tuple(release.query for release in spent)
-    before = proven(panel, spent) if same else leaked(model, spent)
-    left = remaining(budget, before)
+    met = exposures(spent, standing)
+    touched = {each: _panel(model, each.after(1.0)) for each in met if each.added}
+    others = _worst(_report(model, each.spent) for each in met if not each.added and each.spent)
+    before = max(_before(model, each, panel) for each, panel in touched.items())
+    left = remaining(budget, max(before, 0.0 if others is None or others.epsilon <= budget else others.epsilon))
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    tau = largest_tau(panel, standing, target, spent)
-    less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
+    tau = min(largest_tau(panel, each.added, target, each.spent) for each, panel in touched.items())
+    less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
     while tau > 0:
-        leakage = report(model, _added(spent, standing, tau), panel=panel)
+        leakage = _worst(report(model, each.after(tau), panel=panel) for each, panel in touched.items())
+        assert leakage is not None
         if leakage.epsilon <= target:
-            return Cost(tau, before, leakage, budget)
+            return Cost(tau, before, _worse(leakage, others), budget, leakage.epsilon)
         tau, less = tau - less, 2 * less
     raise CalibrationError(
         f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
@@ -104,31 +116,33 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    spend = charged(spent, queries, tau)
-    cost = Cost(tau, leaked(model, spent), report(model, spend, panel=_panel(model, spend)), budget)
+    met = exposures(spent, tuple(query.standing() for query in queries))
+    before = max(_proven(model, each.spent) for each in met if each.added)
+    touched = _worst(_report(model, each.after(tau)) for each in met if each.added)
+    assert touched is not None
+    others = _worst(_report(model, each.spent) for each in met if not each.added and each.spent)
+    cost = Cost(tau, before, _worse(touched, others), budget, touched.epsilon)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
 
 
-def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
-    """Return what a ledger's totals will be, or a little more: each is rounded up.
-
-    >>> from bayesdp import Count
-    >>> two = charged((), (Count(equals=1), Count(equals=2)), 0.25)
-    >>> [release.tau for release in charged(two, (Count(equals=3),), 0.5)]
-    [1.0]
-    """
-    standing = tuple(Release(release.query.standing(), release.tau) for release in spent)
-    return _added(standing, tuple(query.standing() for query in queries), tau)
+def _before(model: Model, exposure: Exposure, panel: Panel) -> float:
+    """Return what was leaked before new releases, by the theorems for all of them if they ask about nothing new."""
+    same = panel.queries == tuple(release.query for release in exposure.spent)
+    return proven(panel, exposure.spent) if same else _proven(model, exposure.spent)
 
 
-def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
-    """Return totals after more releases, whose queries stand for the keys of a ledger as those of the totals do."""
-    totals: dict[Query, Fraction] = {}
-    for query, amount in (*spent, *((query, tau) for query in standing)):
-        totals[query] = totals.get(query, Fraction(0)) + Fraction(amount)
-    return tuple(Release(query, float_above(total)) for query, total in totals.items())
+def _report(model: Model, spend: Spend) -> Leakage:
+    return report(model, spend, panel=_panel(model, spend))
+
+
+def _worst(leakages: Iterable[Leakage]) -> Leakage | None:
+    return max(leakages, key=lambda leakage: leakage.epsilon, default=None)
+
+
+def _worse(one: Leakage, other: Leakage | None) -> Leakage:
+    return one if other is None or other.epsilon <= one.epsilon else other
 
 
 def _panel(model: Model, spend: Spend) -> Panel:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +27,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
+from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.measurement import Measurement
 from bayesdp.session.plan import Asked, Plan, Target, plan
@@ -201,7 +203,30 @@ class Session:
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
+        if isinstance(query, Query) and len(query.parts) > 1:
+            raise InvalidInputError(
+                f"{query.description} has one answer a part: release_by returns them, and so does release_all"
+            )
         return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)[0]
+
+    def release_by(
+        self,
+        query: Query,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+        accept: str | None = None,
+    ) -> Answers:
+        """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
+
+        As `release`, and `epsilon` is what the release may cost about each part: the parts are independent of one
+        another, so a record meets only the answer about its own.
+        """
+        if not isinstance(query, Query) or query.by is None:
+            raise InvalidInputError('release_by answers a question by parts: give it by="column" and by_cells=[...]')
+        answers = self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)
+        return Answers(query.by, answers)
 
     def release_all(
         self,
@@ -214,7 +239,8 @@ class Session:
     ) -> tuple[Answer, ...]:
         """Answer several questions in one scan and one charge, all or nothing.
 
-        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
+        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
+        has an answer for each of its parts, in their order, and only those about one part share an ε.
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
@@ -227,7 +253,9 @@ class Session:
         """Go the way of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
-        request = target.to_dict() | ({"questions": sorted(questions)} if len(questions) > 1 else {})
+
+        def request(question: Asked) -> dict[str, Any]:
+            return target.request(question, asked)
 
         def planned_in(state: State) -> Plan:
             return attempt.unhurried(plan(self._model, asked, target, state))
@@ -251,7 +279,7 @@ class Session:
             assert promise is not None
             measured = self._drawn(charged, exact[charged.question], planned, target.beta)
             answer = Answer(measured, promise, self._posting(charged, planned, receipt))
-            self._account.answer(receipt, {**answer.to_dict(), "asked": request})
+            self._account.answer(receipt, {**answer.to_dict(), "asked": request(charged)})
             answers[charged.question] = answer
         return tuple(answers[question] for question in questions)
 
@@ -277,14 +305,18 @@ class Session:
     ) -> Preview:
         """Say what a release would cost and how accurate it would be. Nothing is charged.
 
-        No value is read, except to count the records of a mean that has a filter or leaves records out.
+        No value is read, except to count the records of a mean that has a filter or leaves records out, and those of
+        parts. Of several parts it is the preview of the one whose answer would be least accurate.
         """
         target = Target.of(epsilon, alpha, beta)
 
         def previewed(attempt: Attempt) -> Preview:
-            (asked,) = self._inquiry.asked([query], attempt.bits)
-            planned = plan(self._model, (asked,), target, self._account.state(asked.question))
-            return preview_of(asked, planned, target, self._model)
+            asked = self._inquiry.asked([query], attempt.bits)
+            state = self._account.state(*(each.question for each in asked))
+            planned = plan(self._model, asked, target, state)
+            previews = [preview_of(each, planned, target, self._model) for each in asked]
+            worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
+            return worst if len(asked) == 1 else replace(worst, query=query)
 
         with self._discreet():
             return persistently(previewed)
@@ -329,8 +361,10 @@ class Session:
     def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
         """Return what is proven about the answers that are released together."""
         assert planned.cost is not None
-        leakage, together = planned.cost.leakage, len(planned.fresh)
+        leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
+        together = max(sum(each.meets(query) for each in fresh) for query in fresh)
         shared = [f"This ε is for {together} answers released together."] if together > 1 else []
+        shared += [_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in fresh if query.by is not None)]
         return Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
@@ -374,6 +408,12 @@ class Session:
             ledger=self._place,
         )
 
+
+_PARTS = (
+    "The parts by {by} are made of whole chains or groups, which are taken as independent of one another, and who is "
+    "in which is public: what is released about one part says nothing about the others, and ε in all is that of the "
+    "part that has leaked most."
+)
 
 _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
