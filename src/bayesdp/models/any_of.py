@@ -134,6 +134,10 @@ class AnyOf(Model):
         models = (model.check_table(table, subject or self.subject) for model in self.models)
         return type(self)(*models, column=self.column, record=self.record)
 
+    @property
+    def order(self) -> str | None:
+        return next((model.order for model in self.models if model.order is not None), None)
+
     def at_any_length(self) -> Self:
         """Return the models as they hold for a table that may grow."""
         models = (model.at_any_length() for model in self.models)

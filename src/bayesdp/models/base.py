@@ -160,6 +160,11 @@ class Model(Document):
         """
         return None
 
+    @property
+    def order(self) -> str | None:
+        """The column whose values grow when records are added, if the model puts records in an order."""
+        return None
+
     def at_any_length(self) -> Self:
         """Return the model as it holds for a table that may grow; ModelError if nothing could be said then."""
         raise ModelError(

@@ -109,6 +109,10 @@ class Chain(Model):
     def apart(self) -> tuple[str, ...] | None:
         return None if self.layout is None else tuple(self.layout.entity) or None
 
+    @property
+    def order(self) -> str | None:
+        return None if self.layout is None else self.layout.order_by[0]
+
     def at_any_length(self) -> Self:
         """Return the chain without a limit to its length: later records are seen to come later, if it has an order."""
         if self.layout is None:

@@ -16,6 +16,7 @@ from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryEr
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
+from bayesdp.frames.growth import Extent, check_grown, extent_of
 from bayesdp.frames.parts import cells_of, check_parts, part_sizes
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
@@ -55,6 +56,8 @@ def check_table(
 class Inquiry:
     """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
 
+    growing: rows may be added to the table later; the same question is then another one.
+
     What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
     """
 
@@ -62,13 +65,14 @@ class Inquiry:
     model: Model
     missing: Missing
     rows: int
+    growing: bool = False
     _within: set[str] = field(default_factory=set, compare=False, repr=False)
     """The columns asked about that were found to be within a model that names none."""
     _parts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict, compare=False, repr=False)
     """The parts that were found to be made of whole chains or groups, and how many records they have."""
 
     @classmethod
-    def into(cls, frame: object, model: Model, missing: Missing | None) -> Inquiry:
+    def into(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
         """Open a table; missing values are treated as the model was fitted, unless something else is said.
 
         Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
@@ -80,7 +84,7 @@ class Inquiry:
             within = model.check_table(View(table, rule))
         if not isinstance(within, type(model)):
             raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
-        return cls(table, within, rule, rows)
+        return cls(table, within, rule, rows, growing)
 
     @property
     def name(self) -> str:
@@ -91,7 +95,17 @@ class Inquiry:
     def description(self) -> dict[str, Any]:
         """What a ledger keeps of the table: public facts, by which it is known again."""
         columns = fingerprint({"columns": sorted(map(str, self.table.schema))})
-        return {"records": self.rows, "columns": columns, "missing": self.missing}
+        size: dict[str, Any] = {"growing": True} if self.growing else {"records": self.rows}
+        return {**size, "columns": columns, "missing": self.missing}
+
+    @property
+    def extent(self) -> Extent:
+        """How far a table reaches that may grow."""
+        return extent_of(self.table, self.rows, self.model.order)
+
+    def check_grown(self, earlier: Sequence[Extent]) -> None:
+        """Refuse a table that does not continue what it was when something was released of it."""
+        check_grown(self.table, self.rows, earlier)
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not describe.
@@ -227,6 +241,8 @@ class Inquiry:
             entries["where"] = canonical(parse(query.where))
         if named.by is not None:
             entries["by_cells"] = list(named.parts)
+        if self.growing:
+            entries["records"] = self.rows
         return fingerprint(entries)
 
     def _averaged(self, query: Query, records: int) -> int:

@@ -20,6 +20,7 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
+from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
@@ -57,6 +58,8 @@ class Session:
              The ledger and the statement keep it.
     by:      who is responsible for the releases, for the ledger and the statement.
     separate_because: why this is not the table of another account that looks the same.
+    growing: rows will be added to the table, after those that are there. The account goes on with the longer table,
+             and every bound is that of a chain of any length (docs/releases.md).
 
     No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
     more, to those who may see the data. Refusals are entered in the ledger.
@@ -77,9 +80,13 @@ class Session:
         accept: str | None = None,
         by: str | None = None,
         separate_because: str | None = None,
+        growing: bool = False,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
+        if not isinstance(growing, bool):
+            raise InvalidInputError(f"growing must be true or false, not {brief(growing)}")
+        model = model.at_any_length() if growing else model
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
@@ -90,7 +97,7 @@ class Session:
         try:
             self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
             with self._discreet():
-                self._inquiry = Inquiry.into(frame, model, missing)
+                self._inquiry = Inquiry.into(frame, model, missing, growing=growing)
             self._model = self._inquiry.model
             self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
@@ -102,6 +109,7 @@ class Session:
                 separate_because=separate_because,
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
+            self._reaches = self._grown() if growing else {}
         except BaseException:
             self.close()
             raise
@@ -113,6 +121,14 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _grown(self) -> Mapping[str, Any]:
+        """Return how far the table reaches now, for the ledger; refuses one that does not continue what it was."""
+        charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
+        earlier = dict.fromkeys(Extent.from_dict(charge.get("details", {}).get(_EXTENT)) for charge in charges)
+        with self._discreet():
+            self._inquiry.check_grown(tuple(earlier))
+            return {_EXTENT: self._inquiry.extent.to_dict()}
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
@@ -269,7 +285,7 @@ class Session:
             nonlocal planned, promise
             planned = planned if planned.state.head == state.head else planned_in(state)
             promise = self._promise(planned, terms) if planned.fresh else None
-            return planned.charges(request, terms)
+            return planned.charges(request, {**terms, **self._reaches})
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
@@ -331,7 +347,7 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            return randomize(self._frame, self._inquiry, self._account, target, terms)
+            return randomize(self._frame, self._inquiry, self._account, target, {**terms, **self._reaches})
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
@@ -347,6 +363,7 @@ class Session:
         notes = [
             *notes_about(model),
             *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([_GROWING] if self._inquiry.growing else []),
             *([model.unchecked] if model.unchecked else []),
             *([model.half_diagnosed] if model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
@@ -408,6 +425,15 @@ class Session:
             ledger=self._place,
         )
 
+
+_EXTENT = "table"
+"""Under which name a charge on growing data says how far the table reached."""
+
+_GROWING = (
+    "Records may be added later, and the bound holds however many there will be; but later records must not react to "
+    "earlier answers. That earlier records stayed as they were is seen by how many there are in each period, and "
+    "otherwise taken for granted."
+)
 
 _PARTS = (
     "The parts by {by} are made of whole chains or groups, which are taken as independent of one another, and who is "
