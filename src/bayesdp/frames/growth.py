@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import narwhals as nw
 
-from bayesdp._support.validation import Scalar, brief, natural, scalar
+from bayesdp._support.validation import Scalar, natural, scalar
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.source import Table, plain, reading, whole
 
@@ -37,11 +37,10 @@ class Extent:
     @classmethod
     def from_dict(cls, document: object) -> Self:
         """Read what a ledger kept; LedgerError if that is damaged."""
+        kept = document if isinstance(document, Mapping) else {"records": document}
         try:
-            if not isinstance(document, Mapping):
-                raise InvalidInputError(f"expected an object, not {brief(document)}")
-            counts = {name: natural(name, document.get(name, 0), least=0) for name in ("records", "before", "through")}
-            order, until = document.get("order"), document.get("until")
+            counts = {name: natural(name, kept.get(name, 0), least=0) for name in ("records", "before", "through")}
+            order, until = kept.get("order"), kept.get("until")
             if order is None:
                 return cls(counts["records"])
             return cls(counts["records"], str(order), scalar("until", until), counts["before"], counts["through"])

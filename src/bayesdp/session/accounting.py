@@ -18,10 +18,10 @@ from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
-from bayesdp.session.parts import Exposure, exposures
+from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Release, Spend, queries_of
 
 __all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of"]
 
@@ -31,7 +31,7 @@ class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
     before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
-    after:   the same afterwards; None if that is the total.
+    after:   the same afterwards.
     total:   the leakage of everything, these releases included.
     epsilon: by how much the releases raise the leakage about what they touch, rounded up.
     left:    what remains of the budget afterwards, rounded down.
@@ -45,7 +45,7 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
-    after: float | None = None
+    after: float
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -53,8 +53,7 @@ class Cost:
     def __post_init__(self) -> None:
         total = self.leakage.epsilon
         object.__setattr__(self, "total", total)
-        after = total if self.after is None else self.after
-        object.__setattr__(self, "epsilon", float_above(Fraction(after) - Fraction(self.before)))
+        object.__setattr__(self, "epsilon", float_above(Fraction(self.after) - Fraction(self.before)))
         object.__setattr__(self, "left", remaining(self.budget, total))
 
 
@@ -68,11 +67,8 @@ def spend_of(totals: Iterable[Total]) -> Spend:
 
 def leaked(model: Model, spent: Spend) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    return max(_proven(model, met.spent) for met in exposures(spent))
-
-
-def _proven(model: Model, spent: Spend) -> float:
-    return proven(_panel(model, spent), spent) if spent else 0.0
+    panels = _Panels(model)
+    return max(panels.proven(met.spent) for met in exposures(spent))
 
 
 def remaining(budget: float, total: float) -> float:
@@ -89,21 +85,20 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     """
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
-    met = exposures(spent, standing)
-    touched = {each: _panel(model, each.after(1.0)) for each in met if each.added}
-    others = _worst(_report(model, each.spent) for each in met if not each.added and each.spent)
-    before = max(_before(model, each, panel) for each, panel in touched.items())
-    left = remaining(budget, max(before, 0.0 if others is None or others.epsilon <= budget else others.epsilon))
+    met, panels = exposures(spent, standing), _Panels(model)
+    touched = [each for each in met if each.added]
+    others = max((panels.proven(each.spent) for each in met if not each.added), default=0.0)
+    before = max(panels.proven(each.spent) for each in touched)
+    left = remaining(budget, before if others <= budget else others)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    tau = min(largest_tau(panel, each.added, target, each.spent) for each, panel in touched.items())
+    tau = min(largest_tau(panels.about(each.after(1.0)), each.added, target, each.spent) for each in touched)
     less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
     while tau > 0:
-        leakage = _worst(report(model, each.after(tau), panel=panel) for each, panel in touched.items())
-        assert leakage is not None
-        if leakage.epsilon <= target:
-            return Cost(tau, before, _worse(leakage, others), budget, leakage.epsilon)
+        cost = _cost(panels, spent, standing, tau, before, budget)
+        if cost.after <= target:
+            return cost
         tau, less = tau - less, 2 * less
     raise CalibrationError(
         f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
@@ -116,35 +111,40 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    met = exposures(spent, tuple(query.standing() for query in queries))
-    before = max(_proven(model, each.spent) for each in met if each.added)
-    touched = _worst(_report(model, each.after(tau)) for each in met if each.added)
-    assert touched is not None
-    others = _worst(_report(model, each.spent) for each in met if not each.added and each.spent)
-    cost = Cost(tau, before, _worse(touched, others), budget, touched.epsilon)
+    standing, panels = tuple(query.standing() for query in queries), _Panels(model)
+    before = max(panels.proven(each.spent) for each in exposures(spent, standing) if each.added)
+    cost = _cost(panels, spent, standing, tau, before, budget)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
 
 
-def _before(model: Model, exposure: Exposure, panel: Panel) -> float:
-    """Return what was leaked before new releases, by the theorems for all of them if they ask about nothing new."""
-    same = panel.queries == tuple(release.query for release in exposure.spent)
-    return proven(panel, exposure.spent) if same else _proven(model, exposure.spent)
+def _cost(panels: _Panels, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
+    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up."""
+    totals = merged((*spent, *(Release(query, tau) for query in standing)))
+    met = exposures(totals, standing)
+    leakages = [(panels.report(each.spent), bool(each.added)) for each in met]
+    worst, _ = max(leakages, key=lambda found: found[0].epsilon)
+    after = max(leakage.epsilon for leakage, touched in leakages if touched)
+    return Cost(tau, before, worst, budget, after)
 
 
-def _report(model: Model, spend: Spend) -> Leakage:
-    return report(model, spend, panel=_panel(model, spend))
+@dataclass(frozen=True)
+class _Panels:
+    """The theorems that can be asked about everything a ledger holds: they cover any number of releases."""
 
+    model: Model
+    known: dict[tuple[Query, ...], Panel] = field(default_factory=dict)
 
-def _worst(leakages: Iterable[Leakage]) -> Leakage | None:
-    return max(leakages, key=lambda leakage: leakage.epsilon, default=None)
+    def about(self, spend: Spend) -> Panel:
+        queries = queries_of(spend)
+        if queries not in self.known:
+            self.known[queries] = Panel.about(self.model, queries, composing=True)
+        return self.known[queries]
 
+    def proven(self, spend: Spend) -> float:
+        """Return what was leaked; 0 if nothing was released."""
+        return proven(self.about(spend), spend) if spend else 0.0
 
-def _worse(one: Leakage, other: Leakage | None) -> Leakage:
-    return one if other is None or other.epsilon <= one.epsilon else other
-
-
-def _panel(model: Model, spend: Spend) -> Panel:
-    """Return the theorems that can be asked about everything a ledger holds: they cover any number of releases."""
-    return Panel.about(model, tuple(release.query for release in spend), composing=True)
+    def report(self, spend: Spend) -> Leakage:
+        return report(self.model, spend, panel=self.about(spend))

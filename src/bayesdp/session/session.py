@@ -125,7 +125,8 @@ class Session:
     def _grown(self) -> Mapping[str, Any]:
         """Return how far the table reaches now, for the ledger; refuses one that does not continue what it was."""
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
-        earlier = dict.fromkeys(Extent.from_dict(charge.get("details", {}).get(_EXTENT)) for charge in charges)
+        known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
+        earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
         with self._discreet():
             self._inquiry.check_grown(tuple(earlier))
             return {_EXTENT: self._inquiry.extent.to_dict()}
