@@ -65,6 +65,8 @@ def extent_of(table: Table, records: int, order: str | None) -> Extent:
     ends = plain(until)
     if ends is None:
         return Extent(records)
+    if isinstance(ends, str) and picked.kind(order) == "time":
+        ends = ends.removesuffix(" 00:00:00")  # a day, for engines that have dates and for those that have moments only
     ((before, through),) = _counts(table, [Extent(records, order, ends)])
     return Extent(records, order, ends, before, through)
 
