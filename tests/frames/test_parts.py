@@ -9,7 +9,7 @@ import pytest
 from bayesdp import Count, Histogram, Mean, Query, Sum
 from bayesdp.errors import LedgerError, QueryError, RecordsError
 from bayesdp.frames.aggregates import tally
-from bayesdp.frames.growth import Extent, check_grown, extent_of
+from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
 from bayesdp.frames.parts import cells_of, check_parts, part_sizes
 from bayesdp.frames.source import scan
 
@@ -84,10 +84,17 @@ ENDS: dict[str, Extent] = {
 def test_where_a_table_ends(engine: str, frame_of: FrameOf) -> None:
     table = scan(frame_of(engine, COLUMNS))
     for order, extent in ENDS.items():
-        assert extent_of(table, 9, order) == extent
+        assert extent_of(table, order) == extent
         assert Extent.from_dict(extent.to_dict()) == extent
-    assert extent_of(table, 9, None) == Extent(9) == Extent.from_dict({"records": 9})
-    check_grown(table, 9, [*ENDS.values(), Extent(4), Extent(3, "hour", 1, before=0, through=3)])
+    assert extent_of(table, None) == Extent(9) == Extent.from_dict({"records": 9})
+    parts = extents_of_parts(table, ENDS["hour"], "district", ["été", "日本"])
+    assert parts == [
+        Extent(5, "hour", 3, before=4, through=5, by="district", part="été"),
+        Extent(4, "hour", 3, before=2, through=4, by="district", part="日本"),
+    ]
+    assert [Extent.from_dict(part.to_dict()) for part in parts] == parts
+    assert extents_of_parts(table, Extent(9), "flat", ["1"]) == [Extent(3, by="flat", part="1")]
+    check_grown(table, [*parts, *ENDS.values(), Extent(4), Extent(3, "hour", 1, before=0, through=3)])
     for other in (
         Extent(10),
         Extent(9, "hour", 3, 5, 9),
@@ -95,7 +102,7 @@ def test_where_a_table_ends(engine: str, frame_of: FrameOf) -> None:
         Extent(9, "day", "2024-02-29", 4, 9),
     ):
         with pytest.raises(LedgerError, match="does not continue"):
-            check_grown(table, 9, [other])
+            check_grown(table, [other])
 
 
 @pytest.mark.parametrize("damaged", [None, 3.5, {"records": -1}, {"records": 1, "order": "t", "until": None}, [9]])

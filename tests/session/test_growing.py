@@ -74,6 +74,11 @@ def test_parts_of_growing_data(tmp_path: Path) -> None:
         with opened(months(number), tmp_path) as session:
             session.release_by(question, epsilon=0.5)
             assert session.leaked == pytest.approx(0.5 * number, abs=1e-6)
+    moved = months(3).with_columns(
+        district=polars.when(polars.col("meter") == 0).then(polars.lit("B")).otherwise("district")
+    )
+    with pytest.raises(LedgerError, match="stay in their part"):  # what was spent on A would be forgotten
+        opened(moved, tmp_path)
 
 
 @pytest.mark.parametrize(

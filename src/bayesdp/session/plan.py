@@ -154,10 +154,11 @@ class Plan:
     cost: Cost | None
     mechanisms: Mapping[str, DiscreteLaplaceMechanism] = field(default_factory=dict)
 
-    def charges(self, request: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
+    def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
 
-        request: what was asked for of a question.      terms: under which circumstances; the ledger keeps both.
+        details: what was asked for of a question, and what else belongs to it alone.
+        terms:   under which circumstances. The ledger keeps both.
         """
         if self.cost is None:
             return ()
@@ -168,7 +169,7 @@ class Plan:
             "theorem": self.cost.leakage.theorem,
             **{name: value for name, value in terms.items() if value is not None},
         }
-        return tuple(_charge(asked, self.tau, {"asked": request(asked), **shared}) for asked in self.fresh)
+        return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
 
 
 def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:

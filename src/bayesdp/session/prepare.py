@@ -16,7 +16,7 @@ from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryEr
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
-from bayesdp.frames.growth import Extent, check_grown, extent_of
+from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
 from bayesdp.frames.parts import cells_of, check_parts, part_sizes
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
@@ -98,14 +98,19 @@ class Inquiry:
         size: dict[str, Any] = {"growing": True} if self.growing else {"records": self.rows}
         return {**size, "columns": columns, "missing": self.missing}
 
-    @property
-    def extent(self) -> Extent:
-        """How far a table reaches that may grow."""
-        return extent_of(self.table, self.rows, self.model.order)
+    def check_grown(self, earlier: Sequence[Extent]) -> Extent:
+        """Return how far the table reaches; refuses one that does not continue what it was when it was released."""
+        check_grown(self.table, earlier)
+        return extent_of(self.table, self.model.order)
 
-    def check_grown(self, earlier: Sequence[Extent]) -> None:
-        """Refuse a table that does not continue what it was when something was released of it."""
-        check_grown(self.table, self.rows, earlier)
+    def extents(self, asked: Sequence[Asked], extent: Extent) -> dict[str, Extent]:
+        """Return how far what each question is about reaches, by its fingerprint: the table, or a part of it."""
+        found = {each.question: extent for each in asked}
+        for by in {each.query.by for each in asked if each.query.by is not None}:
+            inside = [each for each in asked if each.query.by == by]
+            parts = extents_of_parts(self.table, extent, by, [each.query.parts[0] for each in inside])
+            found |= {each.question: part for each, part in zip(inside, parts, strict=True)}
+        return found
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not describe.

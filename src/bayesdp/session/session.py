@@ -109,7 +109,7 @@ class Session:
                 separate_because=separate_because,
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
-            self._reaches = self._grown() if growing else {}
+            self._extent = self._grown() if growing else None
         except BaseException:
             self.close()
             raise
@@ -122,14 +122,13 @@ class Session:
     ) -> None:
         self.close()
 
-    def _grown(self) -> Mapping[str, Any]:
-        """Return how far the table reaches now, for the ledger; refuses one that does not continue what it was."""
+    def _grown(self) -> Extent:
+        """Return how far the table reaches now; refuses one that does not continue what it was."""
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
         known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
         earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
         with self._discreet():
-            self._inquiry.check_grown(tuple(earlier))
-            return {_EXTENT: self._inquiry.extent.to_dict()}
+            return self._inquiry.check_grown(tuple(earlier))
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
@@ -279,6 +278,11 @@ class Session:
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
+        extents = self._inquiry.extents(asked, self._extent) if planned.fresh and self._extent is not None else {}
+
+        def details(question: Asked) -> dict[str, Any]:
+            reached = extents.get(question.question)
+            return {"asked": request(question)} | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
         promise: Promise | None = None
 
@@ -286,7 +290,7 @@ class Session:
             nonlocal planned, promise
             planned = planned if planned.state.head == state.head else planned_in(state)
             promise = self._promise(planned, terms) if planned.fresh else None
-            return planned.charges(request, {**terms, **self._reaches})
+            return planned.charges(details, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
@@ -348,7 +352,8 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            return randomize(self._frame, self._inquiry, self._account, target, {**terms, **self._reaches})
+            reached = {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
+            return randomize(self._frame, self._inquiry, self._account, target, {**terms, **reached})
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
