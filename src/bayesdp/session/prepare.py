@@ -124,6 +124,10 @@ class Inquiry:
                 raise QueryError(
                     f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
                 )
+            if query.made_elsewhere:
+                raise QueryError(
+                    "a release by any mechanism is made elsewhere; session.record(tau=, what=) charges it here"
+                )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
         parts = [

@@ -35,6 +35,7 @@ from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
+from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
@@ -190,13 +191,15 @@ class Session:
         return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
 
     @property
-    def history(self) -> tuple[Answer | Randomized, ...]:
-        """What the ledger says was released of this data set, oldest first; of randomized columns, what they cost.
+    def history(self) -> tuple[Answer | Randomized | Recorded, ...]:
+        """What the ledger says was released of this data set, oldest first.
+
+        Of randomized columns, and of what was made elsewhere, it knows what they cost.
 
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Randomized.stored(body) or Answer.stored(body) for body in bodies)
+        return tuple(Randomized.stored(body) or Recorded.stored(body) or Answer.stored(body) for body in bodies)
 
     def release(
         self,
@@ -354,6 +357,45 @@ class Session:
         with self._discreet():
             reached = {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
             return randomize(self._frame, self._inquiry, self._account, target, {**terms, **reached})
+
+    def record(
+        self,
+        *,
+        tau: float,
+        what: str,
+        neighbours: Neighbours = "replace",
+        definition: str = "pure",
+        column: str | None = None,
+        published: bool = False,
+        accept: str | None = None,
+    ) -> Recorded:
+        """Charge a release that is made elsewhere: with OpenDP, Tumult, diffprivlib or your own code.
+
+        Record first and publish afterwards: then the budget can refuse it. What it is, and that its τ is right, is your
+        word, which the ledger keeps. It must depend on no private column but those the model describes.
+
+        tau:        its ordinary differential privacy.      what: what is released, in a line for the ledger.
+        neighbours: which data sets its τ compares: "replace", one record has another value; or "add-remove", there is a
+                    record more or less. The second is charged double: to replace a record is to remove and to add one.
+        definition: "pure". Anything else, such as (ε, δ), zCDP or Gaussian noise, is refused.
+        column:     what it is about, for a model that does not name its column.
+        published:  it is out already: it is charged even if the budget does not allow it.
+        accept:     as for `release`.
+
+        Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it; then nothing is
+        charged.
+        """
+        return record(
+            self._model,
+            self._account,
+            self._terms(accept),
+            tau=tau,
+            what=what,
+            neighbours=neighbours,
+            definition=definition,
+            column=column,
+            published=published,
+        )
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""

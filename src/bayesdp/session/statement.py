@@ -111,7 +111,8 @@ def _learned(answer: Answer) -> list[Block]:
 def _assumptions(answer: Answer) -> list[Block]:
     listed = [
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
-        "The number of records is public, and the data set was released in no other way than through this ledger.",
+        "The number of records is public, and every release of the data set is in this ledger; of those that were made "
+        "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
         "The noise was drawn by OpenDP's discrete Laplace sampler from the operating system's randomness.",
         *answer.notes,
     ]
