@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -13,11 +13,17 @@ from numpy.typing import ArrayLike
 
 from bayesdp._support import validation
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.chain import Chain
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.rounding import log_above, shown_above
 
 __all__ = ["OddsChain"]
+
+_LONG = 1000
+"""A longer chain leaks as one of any length does, which has a formula."""
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,24 @@ class OddsChain(Chain):
     def log_odds(self) -> float:
         """ln of the odds ratio, rounded up."""
         return log_above(Fraction(self.odds))
+
+    @property
+    def endless(self) -> Self:
+        """The chain without its length, if that is so large that it makes no difference."""
+        return self if self.length is None or self.length < _LONG else replace(self, length=None)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        longer = self.memory + 1
+        return (
+            Alternative("the odds ratio is half as large again", replace(self.endless, odds=HALF_AGAIN * self.odds)),
+            Alternative(
+                f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
+                replace(self.endless, memory=longer),
+            ),
+            Alternative(f"anything may happen within {stretch}", replace(self.endless, unit=records)),
+        )
 
     @property
     def assumption(self) -> str:
