@@ -28,6 +28,7 @@ class Consequence:
     condition: the clause after "if".
     promised:  what it leaks if the model is true.
     epsilon:   what is proven if the condition is true; None if nothing is.
+    counts:    whether it is what a table shows in place of the model, so that it tells what a denial costs.
 
     >>> print(Consequence("what matters is the last two records", 1.0, 1.7))
     If what matters is the last two records, 1.7 instead of 1.
@@ -36,6 +37,7 @@ class Consequence:
     condition: str
     promised: float
     epsilon: float | None
+    counts: bool = False
 
     @property
     def change(self) -> float | None:
