@@ -182,7 +182,9 @@ def _homogeneous(evidence: ChainEvidence) -> Rung:
 
 def _odds(evidence: ChainEvidence) -> Rung:
     name, condition = "bounded odds", "the probabilities change with time"
-    assumes = "The next record depends on the last one only; how likely it is may change with time, how much one record "
+    assumes = (
+        "The next record depends on the last one only; how likely it is may change with time, how much one record "
+    )
     assumes += "says about the next may not."
 
     def judged(model: OddsChain) -> tuple[Verdict, str]:
@@ -210,7 +212,9 @@ def _odds_within(evidence: ChainEvidence, memory: int) -> Rung:
     def judged(model: OddsChain) -> tuple[Verdict, str]:
         verdict, shown = _memory_verdict(evidence, memory)
         sparse = [each for each in evidence.counted[memory].strata if each.least < SPARSE]
-        merged = f" Sparse strata were merged: {len(sparse)} of {len(evidence.counted[memory].strata)}." if sparse else ""
+        merged = (
+            f" Sparse strata were merged: {len(sparse)} of {len(evidence.counted[memory].strata)}." if sparse else ""
+        )
         return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}{merged}"
 
     stratified = bool(evidence.within)

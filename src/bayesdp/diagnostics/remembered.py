@@ -62,7 +62,9 @@ class Remembered:
         if not self.freedom:
             return "there is nothing to compare"
         degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
-        return f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, counts off by up to {self.factor:.2f}×"
+        return (
+            f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, counts off by up to {self.factor:.2f}×"
+        )
 
 
 def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
