@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from bayesdp.frames.source import Missing, Table
 from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.models import ArbitraryGroups, ChainLayout, Independent, MarkovChain, OddsChain
 from bayesdp.models.diagnosis import Diagnosis, Verdict, worst
-from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds
+from bayesdp.models.memory import tuples
+from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds, merged
 from bayesdp.rounding import shown_above
 
 __all__ = ["STEPS", "ChainEvidence", "chain_rungs"]
@@ -87,7 +88,7 @@ class ChainEvidence:
             done(1)
         runs = tuple(stratum.counts for stratum in _strata(counted[longest]))
         if longest == LONGEST + 1:  # what starts a run of four is dropped: no more than the first record of a chain
-            counted[LONGEST] = _shortened(counted[longest], counted[longest].states)
+            counted[LONGEST] = _shortened(counted[longest])
             del counted[longest]
         chain, broken = _chain(first, subject, layout, record, 1)
         diagnosis = None if chain is None else chain.diagnose(table)
@@ -127,6 +128,11 @@ class ChainEvidence:
             "layout": self.layout,
         }
 
+    def several(self, memory: int) -> bool:
+        """Whether there are several strata even after sparse ones are merged."""
+        strata = self.counted[memory].strata
+        return bool(strata) and len(merged(strata)) > 1
+
     def odds(self, memory: int, *, stratified: bool) -> OddsChain:
         """Return the chain of bounded odds; sparse strata are merged. ModelError if the odds have no limit."""
         counted = self.counted[memory]
@@ -146,7 +152,7 @@ def chain_rungs(evidence: ChainEvidence) -> Iterator[Rung]:
     yield _independent(evidence)
     yield _homogeneous(evidence)
     yield _odds(evidence)
-    if evidence.within:
+    if evidence.several(1):
         yield _odds_within(evidence, 1)
     for memory in range(2, LONGEST + 1):
         shown, _ = evidence.memory
@@ -163,10 +169,9 @@ def _independent(evidence: ChainEvidence) -> Rung:
         if finding.name == "dependence":
             verdict = {"present": "violated", "not seen": "fine"}.get(finding.word, "not tested")  # type: ignore[assignment]
             shown = f"{finding.meaning} {finding.figure}."
-    place = {"column": evidence.subject, "record": evidence.record}
     return Rung(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
-        Independent(**place),
+        Independent(column=evidence.subject, record=evidence.record),
     )  # fmt: skip
 
 
@@ -183,13 +188,13 @@ def _homogeneous(evidence: ChainEvidence) -> Rung:
 def _odds(evidence: ChainEvidence) -> Rung:
     name, condition = "bounded odds", "the probabilities change with time"
     assumes = (
-        "The next record depends on the last one only; how likely it is may change with time, how much one record "
+        "The next record depends on the last one only; how likely it is may change with time, but how much one record "
+        "says about the next has one limit for all times."
     )
-    assumes += "says about the next may not."
 
     def judged(model: OddsChain) -> tuple[Verdict, str]:
         verdict, shown = _memory_verdict(evidence, 1)
-        if evidence.within:
+        if evidence.several(1):
             over, more = _exceeded(evidence, model)
             verdict, shown = worst(verdict, over), f"{shown} {more}".strip()
         return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}"
@@ -199,8 +204,9 @@ def _odds(evidence: ChainEvidence) -> Rung:
 
 def _odds_within(evidence: ChainEvidence, memory: int) -> Rung:
     stratum = " and ".join(evidence.within)
-    where = f" within each {stratum}" if evidence.within else ""
-    may = f", and may differ from {stratum} to {stratum}" if evidence.within else ""
+    apart = evidence.several(memory)
+    where = f" within each {stratum}" if apart else ""
+    may = f", and may differ from {stratum} to {stratum}" if apart else ""
     if memory == 1:
         name, condition = f"bounded odds{where}", f"the odds ratio changes with the {stratum}"
         assumes = "The next record depends on the last one only; how much one record says about the next has a limit"
@@ -211,16 +217,12 @@ def _odds_within(evidence: ChainEvidence, memory: int) -> Rung:
 
     def judged(model: OddsChain) -> tuple[Verdict, str]:
         verdict, shown = _memory_verdict(evidence, memory)
-        sparse = [each for each in evidence.counted[memory].strata if each.least < SPARSE]
-        merged = (
-            f" Sparse strata were merged: {len(sparse)} of {len(evidence.counted[memory].strata)}." if sparse else ""
-        )
-        return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}{merged}"
+        strata = evidence.counted[memory].strata
+        sparse = sum(stratum.least < SPARSE for stratum in strata)
+        joined = f" Sparse strata were merged, {sparse} of {len(strata)}." if sparse else ""
+        return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}{joined}"
 
-    stratified = bool(evidence.within)
-    return _rung(
-        name, condition, f"{assumes}{may}.", lambda: evidence.odds(memory, stratified=stratified), judged
-    )  # fmt: skip
+    return _rung(name, condition, f"{assumes}{may}.", lambda: evidence.odds(memory, stratified=apart), judged)
 
 
 def _remembering(evidence: ChainEvidence, memory: int) -> Rung:
@@ -339,11 +341,8 @@ def _strata(counted: Transitions) -> tuple[Stratum, ...]:
     return counted.strata or (Stratum(((),), counted.counts),)
 
 
-def _shortened(counted: Transitions, states: Any) -> Transitions:
+def _shortened(counted: Transitions) -> Transitions:
     """Return runs of records without their oldest one."""
-    from dataclasses import replace
-
-    from bayesdp.models.memory import tuples
 
     def sums(counts: Any) -> Any:
         return tuples(np.array(counts).sum(axis=0).tolist())
@@ -362,7 +361,6 @@ def _chain(
 ) -> tuple[MarkovChain | None, str]:
     """Return the chain of these counts, or why there is none; half a transition is added where some were never seen."""
     whole = counted if first is None else first
-    place = {"state": subject} if counted.condition else {"column": subject}
     try:
         return MarkovChain.from_counts(
             counted.counts,
@@ -373,7 +371,8 @@ def _chain(
             smoothing=0.0 if np.min(counted.counts) > 0 else 0.5,
             record=record,
             layout=layout,
-            **place,
+            column=None if counted.condition else subject,
+            state=subject if counted.condition else None,
         ), ""
     except ModelError as error:
         return None, str(error)

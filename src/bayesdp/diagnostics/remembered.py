@@ -1,12 +1,12 @@
 """How far back does a chain remember? Does one record more matter, where the last ones and the stratum are the same?
 
 The test is Cochran's, Mantel's and Haenszel's, for any number of states (Landis, Heyman and Koch 1978). It adds up what
-the tables of all strata say in the same direction, so that many small strata do not hide a memory that all of them have.
+the tables of all strata say in the same direction: many small strata do not hide a memory that all of them have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any
@@ -62,9 +62,8 @@ class Remembered:
         if not self.freedom:
             return "there is nothing to compare"
         degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
-        return (
-            f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, counts off by up to {self.factor:.2f}×"
-        )
+        off = f"counts off by a factor of up to {self.factor:.2f}"
+        return f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, {off}"
 
 
 def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
@@ -102,20 +101,28 @@ def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
     runs: for each stratum, how often records followed one another: a table with an axis for each, the oldest first,
           with at least memory + 2 of them. Those before what is asked are summed over.
 
+    What the strata have in common is added up for each of the values that the last records may have.
+
     Raises UntestableError if the runs are too short.
     """
-    return in_common(_tables(runs, memory))
+    found = [in_common(tables) for tables in _by_last_records(runs, memory)]
+    return Remembered(
+        sum(part.statistic for part in found),
+        sum(part.freedom for part in found),
+        sum(part.size for part in found),
+        max((part.factor for part in found), default=1.0),
+    )
 
 
-def _tables(runs: Sequence[Any], memory: int) -> Iterator[NDArray[Any]]:
-    for run in runs:
-        table = np.asarray(run)
-        older = table.ndim - memory - 2
-        if older < 0:
-            raise UntestableError(f"Runs of {memory + 2} records were not counted.")
-        states = table.shape[-1]
-        recent = table.sum(axis=tuple(range(older))).reshape(states, -1, states)
-        yield from recent.swapaxes(0, 1)
+def _by_last_records(runs: Sequence[Any], memory: int) -> NDArray[Any]:
+    """Return for each of the values that the last records may have, and each stratum: the oldest by the next record."""
+    tables = np.array(runs)
+    older = tables.ndim - 1 - memory - 2
+    if older < 0:
+        raise UntestableError(f"Runs of {memory + 2} records were not counted.")
+    states = tables.shape[-1]
+    recent = tables.sum(axis=tuple(range(1, 1 + older))).reshape(len(tables), states, -1, states)
+    return recent.transpose(2, 0, 1, 3)
 
 
 def _dispersed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
