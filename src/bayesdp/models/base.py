@@ -12,6 +12,7 @@ from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
+from bayesdp.models.alternative import Alternative
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.view import TableView
@@ -128,6 +129,11 @@ class Model(Document):
     def members(self) -> tuple[Model, ...]:
         """The models of which one holds: this one alone, unless nobody knows which of several does."""
         return (self,)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
+        return ()
 
     @property
     def metric(self) -> bool:

@@ -18,6 +18,7 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
+from bayesdp.advice.consequences import consequences
 from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
@@ -37,6 +38,7 @@ from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
+from bayesdp.theorems.spend import Spend
 
 __all__ = ["Session"]
 
@@ -401,9 +403,14 @@ class Session:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
         if not planned.stored:
             return {}
-        total = leaked(self._model, spend_of(state.totals))
+        spend = spend_of(state.totals)
+        total = leaked(self._model, spend)
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
-        return {question: answer.given_again(**now, **terms) for question, answer in planned.stored.items()}
+        what_if = self._what_if(spend, total)
+        return {
+            question: answer.given_again(**now, **terms, consequences=what_if)
+            for question, answer in planned.stored.items()
+        }
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
         """Return what every answer says of the model: computed once, before anything is charged."""
@@ -438,8 +445,13 @@ class Session:
             worst_case=leakage.worst_case,
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
+            consequences=self._what_if(leakage.spend, leakage.epsilon),
             **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
+
+    def _what_if(self, spend: Spend, epsilon: float) -> tuple[str, ...]:
+        """Return what everything released would leak if the model were not quite right: a function of the model."""
+        return tuple(map(str, consequences(self._model, spend, epsilon)))
 
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
         """Draw the noise of a charged release."""

@@ -37,6 +37,7 @@ def statement(answer: Answer) -> Page:
             (f"What an attacker {'could' if answer.denied else 'can'} learn at most", _learned(answer)),
             ("Under which assumptions", _assumptions(answer)),
             ("What the data say about the assumption", _tested(answer)),
+            *([("What if the assumption is not quite right", _what_if(answer))] if answer.consequences else []),
             ("The proof", [_proof(answer)]),
             ("Who should check what", _checks(answer)),
         ),
@@ -136,6 +137,14 @@ def _tested(answer: Answer) -> list[Block]:
         Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
         "A diagnosis can find a violation, but cannot prove an assumption. It was computed from the data without "
         "noise, and no guarantee covers it.",
+    ]
+
+
+def _what_if(answer: Answer) -> list[Block]:
+    return [
+        "What everything released on this data set so far would leak, by the same theorems, if less than the first "
+        "assumption were true (ε):",
+        Listed(answer.consequences),
     ]
 
 
