@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
+    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -48,6 +48,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "AnyMechanism",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -82,6 +83,7 @@ __all__ = [
 
 _HOMES = {
     "Answer": "session.answer",
+    "AnyMechanism": "queries",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",

@@ -95,6 +95,21 @@ class ChainLayout(_Layout):
         length = period(self.step) if isinstance(self.step, str) else None
         return None if length is None else _spelled(records * length)
 
+    @property
+    def stretch(self) -> tuple[int, str]:
+        """How many records are an hour, a day or seven days, the first of these that has several, and its name.
+
+        Twelve records if the step is no period of time, or none of these has several.
+
+        >>> ChainLayout("time", step="5m").stretch, ChainLayout("time", step="1h").stretch
+        ((12, 'an hour'), (24, 'a day'))
+        """
+        length = period(self.step) if isinstance(self.step, str) else None
+        for stretch in (datetime.timedelta(hours=1), datetime.timedelta(days=1), datetime.timedelta(days=7)):
+            if length and 2 * length <= stretch:
+                return -(-stretch // length), _spelled(stretch)
+        return 12, "12 consecutive records"
+
 
 @dataclass(frozen=True)
 class GroupLayout(_Layout):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from bayesdp._support import validation
 from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError, RecordsError
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.base import Model, readonly
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.models.odds import checked_odds, log_odds_above
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Network", "Ties"]
 
 _MOST_SHOWN = 12
+_MOST_RELAXED = 1000
+"""What else might hold is looked at with every release: not for networks that take a while."""
 
 Edge = tuple[int, int, float]
 
@@ -166,6 +169,16 @@ class Network(Model):
     def visible(self) -> int | None:
         """How many positions have a record; None without a limit."""
         return None if self.records is None else self.records - len(self.hidden)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        if self.odds is not None:
+            stronger = replace(self, odds=HALF_AGAIN * self.odds)
+        elif len(self.edges or ()) <= _MOST_RELAXED:
+            stronger = replace(self, edges=[(i, j, HALF_AGAIN * odds) for i, j, odds in self.edges or ()])
+        else:
+            return ()
+        return (Alternative("every odds ratio is half as large again", stronger),)
 
     @property
     def assumption(self) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.chain import Chain
 
 __all__ = ["GaussianSeries"]
@@ -48,6 +51,15 @@ class GaussianSeries(Chain):
     @property
     def metric(self) -> bool:
         return True
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        weaker = [Alternative(f"anything may happen within {stretch}, and no farther", ArbitraryGroups(records))]
+        with suppress(ModelError):  # where that would be no stationary series
+            stronger = replace(self, coefficients=[HALF_AGAIN * value for value in self.coefficients])
+            weaker.insert(0, Alternative("every coefficient is half as large again", stronger))
+        return tuple(weaker)
 
     @property
     def assumption(self) -> str:
