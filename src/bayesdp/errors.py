@@ -99,11 +99,15 @@ class DoesNotApplyError(BayesDPError):
 
 
 class NoTheoremAppliesError(BayesDPError):
-    """No theorem covers this model and these queries. `reasons` holds (theorem, reason) pairs."""
+    """No theorem covers this model and these queries. `reasons` holds (theorem, reason) pairs.
+
+    The message leaves out the theorems about other models ("it is about …"), unless there are no others.
+    """
 
     def __init__(self, reasons: Iterable[tuple[str, str]]) -> None:
         self.reasons = tuple(reasons)
-        listed = "; ".join(f"{name}: {reason}" for name, reason in self.reasons)
+        near = [(name, reason) for name, reason in self.reasons if not reason.startswith("it is about ")]
+        listed = "; ".join(f"{name}: {reason}" for name, reason in near or self.reasons)
         super().__init__(f"no theorem gives a guarantee here ({listed})")
 
 
