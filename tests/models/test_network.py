@@ -75,9 +75,8 @@ def test_it_says_what_is_assumed() -> None:
     )
     two = Network(edges=EDGES, records=4, hidden=[3], group=["school", "class"])
     assert two.assumption == (
-        "records depend on one another along the edges of a network of 4 positions (1 of them hidden, without a "
-        "record) and 2 edges, with at most the given odds ratios; there is one network for each school and class, "
-        "independent of the others"
+        "records depend on one another along the edges of a network (4 positions, 1 of them hidden; 2 edges), with at "
+        "most the given odds ratios; there is one network for each school and class, independent of the others"
     )
     assert "1.5" in (two.parameters or "")
     many = Network(edges=[(0, i, 1 + i) for i in range(1, 20)], records=20)

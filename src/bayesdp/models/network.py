@@ -180,10 +180,10 @@ class Network(Model):
             said += "" if self.records is None else f", and at most {self.records} records are connected"
         else:
             assert self.records is not None
-            hidden = f" ({len(self.hidden)} of them hidden, without a record)" if self.hidden else ""
+            hidden = f", {len(self.hidden)} of them hidden" if self.hidden else ""
             said = (
-                f"records depend on one another along the edges of a network of {counted(self.records, 'position')}"
-                f"{hidden} and {counted(len(self.edges), 'edge')}, with at most the given odds ratios"
+                f"records depend on one another along the edges of a network ({counted(self.records, 'position')}"
+                f"{hidden}; {counted(len(self.edges), 'edge')}), with at most the given odds ratios"
             )
         apart = f"; there is one network for each {' and '.join(self.group)}, independent of the others"
         return said + (apart if self.group else "")
