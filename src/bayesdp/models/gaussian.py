@@ -127,7 +127,7 @@ class GaussianGroups(Model):
         if self.correlation is not None:
             self._check_bound()
         elif self.size is not None:
-            raise ModelError("size= goes with correlation=; a covariance has its own size")
+            raise ModelError("size= goes with correlation=; a covariance or precision has its own size")
         if self.covariance is not None:
             object.__setattr__(self, "covariance", _kinds(self.covariance))
         if self.precision is not None:

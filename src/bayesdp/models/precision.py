@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -233,18 +233,20 @@ def _from_document(document: Mapping[str, Any]) -> Entries:
     if set(document) != {"records", "entries"}:
         raise ModelError('"precision" must be an object with "records" and "entries", a list of [row, column, value]')
     records = validation.natural("records", document["records"], ModelError)
-    given = validation.items("entries", document["entries"], ModelError)
+    given: Sequence[Any] = validation.items("entries", document["entries"], ModelError)
     try:
-        table = np.array(given, dtype=np.float64).reshape(-1, 3)
+        table = np.array(given)
     except (TypeError, ValueError):
-        raise ModelError('"entries" must be a list of [row, column, value], each three numbers') from None
-    if len(table) != len(given) or not len(table):
+        table = np.zeros(0)
+    plain = table.shape[1:] == (3,) and table.dtype.kind in "iuf"
+    if not plain or any(bool in map(type, entry) for entry in given):
         raise ModelError('"entries" must be a list of [row, column, value], each three numbers')
     if records > len(table):
         raise ModelError(
             f"precision: the diagonal of each of {records} records must be given, and be greater than 0, but there are "
             f"{len(table)} entries in all"
         )
+    table = table.astype(np.float64)
     places = table[:, :2]
     wrong = ~((places >= 0) & (places < records) & (places == np.floor(places))).all(axis=1)
     if wrong.any():

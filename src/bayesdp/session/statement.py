@@ -131,7 +131,10 @@ def _assumptions(answer: Answer) -> list[Block]:
 
 def _tested(answer: Answer) -> list[Block]:
     if answer.diagnosis is None:
-        return [f"{answer.tested}. `bayesdp diagnose` shows what a table says about it."]
+        return [
+            f"{answer.tested}. `bayesdp diagnose` shows what a table says about it, or that there is no test for such "
+            "a model: then it rests on the word of the data holder."
+        ]
     return [
         f"{answer.tested}.",
         Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
@@ -158,7 +161,8 @@ def _checks(answer: Answer) -> list[Block]:
     return [
         Listed(
             [
-                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it.",
+                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it, where "
+                "there is a test for it.",
                 f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
                 f"is {answer.protects}: a person with more records than that is protected less.",
                 "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "

@@ -189,7 +189,7 @@ def test_what_the_guarantee_covers_is_said() -> None:
     found = leakage(SERIES, SUM, tau=1.0)
     assert found.theorem == "gaussian-walk"
     assert "target values at most 100 apart" in found.scope
-    assert "each other record exactly or not at all (no other side information)" in found.scope
+    assert "or has other side information, is not covered" in found.scope
     with pytest.raises(NoTheoremAppliesError, match="not walk-summable"):
         leakage(GaussianSeries([0.5, -0.3]), SUM, tau=1.0)
     assert leakage(GaussianSeries([0.5, -0.3], length=4), SUM, tau=1.0).theorem == "general"
