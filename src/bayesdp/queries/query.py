@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import validation
@@ -154,7 +154,7 @@ class Query(Document):
 
     # Which parts of the table it is about
 
-    @property
+    @cached_property
     def parts(self) -> tuple[str, ...]:
         """The values in `by_cells` as texts, in the one spelling by which a ledger knows parts; none without `by`.
 

@@ -60,10 +60,11 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     columns = dict.fromkeys(query.by for query in (*(query for query, _ in spent), *added) if query.by is not None)
     if not columns:
         return (Exposure(spent, tuple(added)),)
-    whole = Exposure(_about(spent, None, None), tuple(query for query in added if query.by is None))
-    by_column = [
-        _largest(_of_cell(spent, added, column, cell) for cell in _cells(spent, added, column)) for column in columns
-    ]
+    whole = Exposure(
+        tuple(release for release in spent if release.query.by is None),
+        tuple(query for query in added if query.by is None),
+    )
+    by_column = [_largest(_of_each_cell(spent, added, column)) for column in columns]
     return _largest(_joined((whole, *met)) for met in product(*by_column))
 
 
@@ -79,24 +80,16 @@ def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
     return totals
 
 
-def _cells(spent: Spend, added: Sequence[Query], column: str) -> Iterable[str]:
-    """Return the cells of a column that releases are about."""
-    queries = (*(query for query, _ in spent), *added)
-    return dict.fromkeys(cell for query in queries if query.by == column for cell in query.parts)
-
-
-def _of_cell(spent: Spend, added: Sequence[Query], column: str, cell: str) -> Exposure:
-    """Return what the releases by one column add for the records of one of its cells."""
-    new = tuple(query.everywhere() for query in added if query.by == column and cell in query.parts)
-    return Exposure(_about(spent, column, cell), new)
-
-
-def _about(spent: Spend, column: str | None, cell: str | None) -> Spend:
-    return tuple(
-        Release(query.everywhere(), tau)
-        for query, tau in spent
-        if query.by == column and (column is None or cell in query.parts)
-    )
+def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable[Exposure]:
+    """Return for each cell of a column what the releases by that column add for its records."""
+    met: dict[str, tuple[list[Release], list[Query]]] = {}
+    for query, tau in spent:
+        for cell in query.parts if query.by == column else ():
+            met.setdefault(cell, ([], []))[0].append(Release(query.everywhere(), tau))
+    for query in added:
+        for cell in query.parts if query.by == column else ():
+            met.setdefault(cell, ([], []))[1].append(query.everywhere())
+    return [Exposure(tuple(releases), tuple(queries)) for releases, queries in met.values()]
 
 
 def _joined(met: Sequence[Exposure]) -> Exposure:
