@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum
+    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
     from bayesdp.session.answer import Answer
     from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
@@ -73,6 +73,7 @@ __all__ = [
     "Session",
     "Sum",
     "Theorem",
+    "Variance",
     "calibrate",
     "check_table",
     "compare",
@@ -109,6 +110,7 @@ _HOMES = {
     "Session": "session.session",
     "Sum": "queries",
     "Theorem": "theorems.theorem",
+    "Variance": "queries",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

@@ -7,6 +7,7 @@ from bayesdp.queries.sum import Sum
 from bayesdp.queries.mean import Mean
 from bayesdp.queries.histogram import Histogram
 from bayesdp.queries.proportion import Proportion
+from bayesdp.queries.variance import Variance
 from bayesdp.queries.any_mechanism import AnyMechanism
 from bayesdp.queries.averaged import Averaged
 from bayesdp.queries.clipped import Clipped
@@ -25,5 +26,6 @@ __all__ = [
     "Query",
     "Sum",
     "Value",
+    "Variance",
     "query_from_dict",
 ]

@@ -213,6 +213,13 @@ class Query(Document):
         """
         return Fraction(min(2, len(self.cells_asked())))
 
+    def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
+        """Return the whole numbers that noise is added to, of those that were added up over `records` records.
+
+        Here they are the same. What is made of them must move by `parts_sensitivity` at most when one record does.
+        """
+        return sums
+
     # From noisy whole numbers to the answer
 
     def worth(self, amount: Fraction, records: int) -> Fraction:

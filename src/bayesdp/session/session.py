@@ -463,7 +463,7 @@ class Session:
             records=exact.present,
             noise=mechanism.scale,
             unit=float_above(asked.worth(records)),
-            rounding=float_above(asked.rounding(exact.present)),
+            rounding=float_above(asked.rounding(records)),
             beta=beta,
         )
 
