@@ -20,6 +20,8 @@ from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp import theorems as theorems
+    from bayesdp.advice.advice import Advice
+    from bayesdp.advice.advise import advise
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
     "Answer",
     "AnyOf",
     "ArbitraryGroups",
@@ -70,6 +73,7 @@ __all__ = [
     "Session",
     "Sum",
     "Theorem",
+    "advise",
     "calibrate",
     "check_table",
     "compare",
@@ -81,6 +85,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "advice.advice",
     "Answer": "session.answer",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
@@ -104,6 +109,7 @@ _HOMES = {
     "Session": "session.session",
     "Sum": "queries",
     "Theorem": "theorems.theorem",
+    "advise": "advice.advise",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayesdp.advice.rung import Judgement, Rung
-from bayesdp.diagnostics.ratio import alike
-from bayesdp.diagnostics.remembered import Remembered, one_record_more
+from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import VIOLATED, UntestableError
 from bayesdp.errors import BayesDPError, FrameError, ModelError
 from bayesdp.frames.source import Missing, Table
@@ -168,7 +167,8 @@ def _independent(evidence: ChainEvidence) -> Rung:
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
             verdict = {"present": "violated", "not seen": "fine"}.get(finding.word, "not tested")  # type: ignore[assignment]
-            shown = f"{finding.meaning} {finding.figure}."
+            said = {"violated": "One record says something about the next", "fine": "No dependence was seen"}
+            shown = f"{said.get(verdict, 'There are too few records to tell')}: {finding.figure.partition(';')[0]}."
     return Rung(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
         Independent(column=evidence.subject, record=evidence.record),
@@ -288,7 +288,7 @@ def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]
         return "not tested", f"Whether {earlier} matters was not tested."
     matters = {
         "violated": f"But {earlier} matters, too",
-        "doubtful": f"Perhaps {earlier} matters a little",
+        "doubtful": f"That {earlier} matters is significant, but small or not certain",
         "fine": f"That {earlier} matters was not seen",
         "not tested": f"There are too few records to tell whether {earlier} matters",
     }[found.verdict]
@@ -310,14 +310,14 @@ def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
     """Return whether the probabilities after the same last records differ between strata."""
     counts = np.array([stratum.counts for stratum in evidence.counted[memory].strata])
     tables = counts.reshape(len(counts), -1, counts.shape[-1]).swapaxes(0, 1)
-    stratum = " and ".join(evidence.within)
-    try:
-        ratio = alike(tables, int(counts.sum()))
-    except UntestableError:
-        return "not tested", ""
-    differ = {"violated": "The probabilities depend on the", "fine": "The probabilities do not depend on the"}
-    said = differ.get(ratio.verdict)
-    return ratio.verdict, f"{said} {stratum}: {ratio.figure.partition(';')[0]}." if said else ""
+    stratum, found = " and ".join(evidence.within), in_common(tables)
+    matters = {
+        "violated": f"The probabilities depend on the {stratum}",
+        "doubtful": f"That the probabilities depend on the {stratum} is significant, but small or not certain",
+        "fine": f"That the probabilities depend on the {stratum} was not seen",
+        "not tested": f"There are too few records to tell whether the {stratum} matters",
+    }[found.verdict]
+    return found.verdict, f"{matters}: {found.figure}."
 
 
 def _stratified(
