@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from bayesdp.advice.rung import Judgement, Rung
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
-from bayesdp.diagnostics.report import VIOLATED, UntestableError
+from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
 from bayesdp.frames.source import Missing, Table
 from bayesdp.frames.transitions import Transitions, transitions
@@ -34,8 +35,8 @@ _CLOCKS = ("hour", "weekday", "month")
 _MOST_RUNS = 2**17
 """So many kinds of runs are counted: longer runs of few states, shorter ones of many."""
 
-_MOST_LIKELY = 2000
-"""Draws that tell whether the odds ratios of strata are larger than one for all."""
+_DRAWN = 1000
+"""Draws that tell how certain the odds ratios of strata are."""
 
 _SEED = 13
 
@@ -296,14 +297,20 @@ def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]
 
 
 def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
-    """Return whether the odds ratio of some stratum is larger than one for all of them."""
-    tables = tuple(stratum.counts for stratum in evidence.odds(1, stratified=True).strata or ())
-    drawn = [each for each, _ in largest_log_odds(tables, _MOST_LIKELY, np.random.default_rng(_SEED))]
-    above = float(np.mean(np.concatenate(drawn) > model.log_odds))
+    """Return whether the odds ratio of some stratum is certainly larger than one for all of them.
+
+    The largest of many estimates is large by chance, so each stratum is looked at by itself, and the smallest of the
+    probabilities counts as often as there are strata.
+    """
+    tables = tuple(stratum.counts for stratum in merged(evidence.first.strata))
+    drawn = np.concatenate([alone for _, alone in largest_log_odds(tables, _DRAWN, np.random.default_rng(_SEED))])
+    above = (drawn.mean(axis=0) - model.log_odds) / drawn.std(axis=0)
+    p_value = min(1.0, len(tables) * math.erfc(float(above.max()) / math.sqrt(2)) / 2)
     stratum = " and ".join(evidence.within)
-    if above > 1 - VIOLATED:
-        return "violated", f"Some {stratum} has a larger one."
-    return "fine", f"That some {stratum} has a larger one has a posterior probability of {100 * above:.0f} %."
+    verdict = judge(p_value, True)
+    if verdict == "fine":
+        return verdict, f"That some {stratum} has a larger one was not seen."
+    return verdict, f"Some {stratum} has a larger one: {shown_p(p_value)}."
 
 
 def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
