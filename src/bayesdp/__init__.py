@@ -20,6 +20,8 @@ from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp import theorems as theorems
+    from bayesdp.advice.advice import Advice
+    from bayesdp.advice.advise import advise
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
     "Answer",
     "Answers",
     "AnyMechanism",
@@ -74,6 +77,7 @@ __all__ = [
     "Sum",
     "Theorem",
     "Variance",
+    "advise",
     "calibrate",
     "check_table",
     "compare",
@@ -85,6 +89,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "advice.advice",
     "Answer": "session.answer",
     "Answers": "session.answers",
     "AnyMechanism": "queries",
@@ -111,6 +116,7 @@ _HOMES = {
     "Sum": "queries",
     "Theorem": "theorems.theorem",
     "Variance": "queries",
+    "advise": "advice.advise",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from bayesdp.advice.rung import Judgement, Rung
-from bayesdp.diagnostics.ratio import alike
-from bayesdp.diagnostics.remembered import Remembered, one_record_more
-from bayesdp.diagnostics.report import VIOLATED, UntestableError
+from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
+from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
 from bayesdp.frames.source import Missing, Table
 from bayesdp.frames.transitions import Transitions, transitions
@@ -35,8 +35,8 @@ _CLOCKS = ("hour", "weekday", "month")
 _MOST_RUNS = 2**17
 """So many kinds of runs are counted: longer runs of few states, shorter ones of many."""
 
-_MOST_LIKELY = 2000
-"""Draws that tell whether the odds ratios of strata are larger than one for all."""
+_DRAWN = 1000
+"""Draws that tell how certain the odds ratios of strata are."""
 
 _SEED = 13
 
@@ -168,7 +168,8 @@ def _independent(evidence: ChainEvidence) -> Rung:
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
             verdict = {"present": "violated", "not seen": "fine"}.get(finding.word, "not tested")  # type: ignore[assignment]
-            shown = f"{finding.meaning} {finding.figure}."
+            said = {"violated": "One record says something about the next", "fine": "No dependence was seen"}
+            shown = f"{said.get(verdict, 'There are too few records to tell')}: {finding.figure.partition(';')[0]}."
     return Rung(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
         Independent(column=evidence.subject, record=evidence.record),
@@ -288,7 +289,7 @@ def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]
         return "not tested", f"Whether {earlier} matters was not tested."
     matters = {
         "violated": f"But {earlier} matters, too",
-        "doubtful": f"Perhaps {earlier} matters a little",
+        "doubtful": f"That {earlier} matters is significant, but small or not certain",
         "fine": f"That {earlier} matters was not seen",
         "not tested": f"There are too few records to tell whether {earlier} matters",
     }[found.verdict]
@@ -296,28 +297,34 @@ def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]
 
 
 def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
-    """Return whether the odds ratio of some stratum is larger than one for all of them."""
-    tables = tuple(stratum.counts for stratum in evidence.odds(1, stratified=True).strata or ())
-    drawn = [each for each, _ in largest_log_odds(tables, _MOST_LIKELY, np.random.default_rng(_SEED))]
-    above = float(np.mean(np.concatenate(drawn) > model.log_odds))
+    """Return whether the odds ratio of some stratum is certainly larger than one for all of them.
+
+    The largest of many estimates is large by chance, so each stratum is looked at by itself, and the smallest of the
+    probabilities counts as often as there are strata.
+    """
+    tables = tuple(stratum.counts for stratum in merged(evidence.first.strata))
+    drawn = np.concatenate([alone for _, alone in largest_log_odds(tables, _DRAWN, np.random.default_rng(_SEED))])
+    above = (drawn.mean(axis=0) - model.log_odds) / drawn.std(axis=0)
+    p_value = min(1.0, len(tables) * math.erfc(float(above.max()) / math.sqrt(2)) / 2)
     stratum = " and ".join(evidence.within)
-    if above > 1 - VIOLATED:
-        return "violated", f"Some {stratum} has a larger one."
-    return "fine", f"That some {stratum} has a larger one has a posterior probability of {100 * above:.0f} %."
+    verdict = judge(p_value, True)
+    if verdict == "fine":
+        return verdict, f"That some {stratum} has a larger one was not seen."
+    return verdict, f"Some {stratum} has a larger one: {shown_p(p_value)}."
 
 
 def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
     """Return whether the probabilities after the same last records differ between strata."""
     counts = np.array([stratum.counts for stratum in evidence.counted[memory].strata])
     tables = counts.reshape(len(counts), -1, counts.shape[-1]).swapaxes(0, 1)
-    stratum = " and ".join(evidence.within)
-    try:
-        ratio = alike(tables, int(counts.sum()))
-    except UntestableError:
-        return "not tested", ""
-    differ = {"violated": "The probabilities depend on the", "fine": "The probabilities do not depend on the"}
-    said = differ.get(ratio.verdict)
-    return ratio.verdict, f"{said} {stratum}: {ratio.figure.partition(';')[0]}." if said else ""
+    stratum, found = " and ".join(evidence.within), in_common(tables)
+    matters = {
+        "violated": f"The probabilities depend on the {stratum}",
+        "doubtful": f"That the probabilities depend on the {stratum} is significant, but small or not certain",
+        "fine": f"That the probabilities depend on the {stratum} was not seen",
+        "not tested": f"There are too few records to tell whether the {stratum} matters",
+    }[found.verdict]
+    return found.verdict, f"{matters}: {found.figure}."
 
 
 def _stratified(

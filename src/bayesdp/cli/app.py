@@ -213,6 +213,59 @@ def diagnose(
     )
 
 
+@app.command(short_help="Which models does a table not deny, and what does each cost?")
+@Asking
+def advise(
+    data: Data,
+    question: Question | None,
+    state: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="A column of states, or a condition such as 'steps > 0'.")
+    ] = None,
+    order_by: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="The columns that put records in order.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="The columns that tell independent chains apart.")
+    ] = None,
+    step: Annotated[str | None, typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d.")] = None,
+    within: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Public columns, or hour, weekday, month: odds may differ.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="For numbers: the columns that tell groups apart.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(metavar="NAME", help="For numbers: the column of roles.")] = None,
+    missing: Annotated[str, typer.Option(metavar="RULE", help="error or drop.")] = "error",
+    record: Annotated[str, typer.Option(metavar="NAME", help="What one record is.")] = "record",
+    epsilon: Annotated[str, typer.Option(metavar="ε", help="The promise that costs are stated for.")] = "1",
+    beta: Beta = "0.05",
+    credibility: Annotated[
+        str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
+    ] = "0.95",
+    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which models of correlation does a table not deny, what does each cost, and what if one is wrong?"""
+    from bayesdp.cli import advising
+
+    if plot is not None:
+        refuse_overwriting(plot, options.files(data))
+    columns = {
+        "order_by": options.columns("--order-by", order_by),
+        "entity": options.columns("--entity", entity),
+        "within": options.columns("--within", within),
+        "group": options.columns("--group", group),
+    }
+    chosen: dict[str, Any] = {name: value for name, value in columns.items() if value}
+    chosen |= {"state": state, "step": step, "role": role}
+    numbers = {"epsilon": epsilon, "beta": beta, "credibility": credibility}
+    chosen |= {name: options.number(f"--{name}", text) for name, text in numbers.items()}
+    advice = advising.advised(data, question, missing=missing, record=record, **chosen)
+    if plot is not None:
+        advice.plot(plot)
+    print(_text(advice, as_json))
+
+
 @app.command()
 @Asking
 def release(

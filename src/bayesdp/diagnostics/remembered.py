@@ -116,12 +116,13 @@ def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
 
 def _by_last_records(runs: Sequence[Any], memory: int) -> NDArray[Any]:
     """Return for each of the values that the last records may have, and each stratum: the oldest by the next record."""
-    tables = np.array(runs)
+    tables: NDArray[Any] = np.array(runs)
     older = tables.ndim - 1 - memory - 2
     if older < 0:
         raise UntestableError(f"Runs of {memory + 2} records were not counted.")
     states = tables.shape[-1]
-    recent = tables.sum(axis=tuple(range(1, 1 + older))).reshape(len(tables), states, -1, states)
+    summed = np.asarray(tables.sum(axis=tuple(range(1, 1 + older))))
+    recent = summed.reshape(len(tables), states, -1, states)
     return recent.transpose(2, 0, 1, 3)
 
 
