@@ -58,6 +58,9 @@ SomeDataset = Annotated[
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
+Credibility = Annotated[
+    str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
@@ -101,9 +104,7 @@ def calibrate(
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
-    credibility: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
-    ] = None,
+    credibility: Credibility = None,
     draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -113,7 +114,7 @@ def calibrate(
     assumed = options.model(model)
     asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
-    target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
+    target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
     _print(choose(assumed, asked, **target, beta=options.number("--beta", beta)), as_json)
 
@@ -230,6 +231,7 @@ def release(
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
     separate_because: Separate = None,
+    credibility: Credibility = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -242,7 +244,8 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told = {"missing": missing, "accept": accept_violated, "by": by, "separate_because": separate_because}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
     with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
@@ -325,6 +328,7 @@ def open_account(
     ledger: LedgerUrl = None,
     missing: Missing = None,
     separate_because: Separate = None,
+    credibility: Credibility = None,
     as_json: AsJson = False,
 ) -> None:
     """Open a data set's account, without a release."""
@@ -332,7 +336,8 @@ def open_account(
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
     place = options.ledger(ledger)
-    print(_text(releasing.opened(data, assumed, place, dataset, limit, missing, separate_because), as_json))
+    told = {"missing": missing, "separate_because": separate_because, "credibility": options.credibility(credibility)}
+    print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
 
 
 @budget_app.command(short_help="What was released, and what remains.")

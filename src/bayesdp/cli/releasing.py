@@ -82,17 +82,9 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def opened(
-    data: str,
-    model: Model,
-    url: str | Path,
-    dataset: str,
-    budget: float,
-    missing: str | None,
-    separate_because: str | None,
-) -> Opened:
-    """Open an account on purpose; an error if there is one already."""
-    with session(data, model, url, dataset, budget, missing=missing, separate_because=separate_because) as ready:
+def opened(data: str, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
+    """Open an account on purpose, told what else is given; an error if there is one already."""
+    with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
 

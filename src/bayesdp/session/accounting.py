@@ -1,17 +1,20 @@
 """What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
 
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
-release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget.
+release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. With a
+credibility, that figure is what this share of the models that the data leave possible stays below (`credibility=`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from bayesdp.calibration.calibrate import largest_tau
+from bayesdp._support import validation
+from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
+from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
 from bayesdp.ledger import Total
 from bayesdp.models import Model
@@ -21,7 +24,7 @@ from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
 from bayesdp.theorems.spend import Release, Spend
 
-__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Cost", "affordable", "charged", "check_credibility", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,26 @@ def spend_of(totals: Iterable[Total]) -> Spend:
         raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
 
-def leaked(model: Model, spent: Spend) -> float:
+def check_credibility(model: Model, credibility: object) -> float:
+    """Return a checked credibility; refuses a model that was not estimated, of which nobody knows how uncertain it is.
+
+    >>> from bayesdp import MarkovChain
+    >>> check_credibility(MarkovChain.from_counts([[90, 10], [10, 30]]), 0.95)
+    0.95
+    """
+    share = validation.probability("credibility", credibility)
+    draws_needed(share, None)
+    if not any(member.estimated for member in model.members):
+        posterior(model.members[0], 1)
+    return share
+
+
+def leaked(model: Model, spent: Spend, credibility: float | None = None) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    return proven(_panel(model, spent), spent) if spent else 0.0
+    if not spent:
+        return 0.0
+    panel = _panel(model, spent)
+    return proven(panel, spent) if credibility is None else _converted(model, spent, panel, credibility).epsilon
 
 
 def remaining(budget: float, total: float) -> float:
@@ -70,7 +90,15 @@ def remaining(budget: float, total: float) -> float:
     return max(0.0, float_below(Fraction(budget) - Fraction(total)))
 
 
-def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
+def affordable(
+    model: Model,
+    queries: tuple[Query, ...],
+    *,
+    epsilon: float,
+    spent: Spend,
+    budget: float,
+    credibility: float | None = None,
+) -> Cost:
     """Return the largest τ for each of `queries` that raises the leakage by at most ε.
 
     spent: what the ledger's totals say, each under the query that stands for its key.
@@ -81,15 +109,18 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     standing = tuple(query.standing() for query in queries)
     panel = _panel(model, _added(spent, standing, 1.0))
     same = panel.queries == tuple(release.query for release in spent)
-    before = proven(panel, spent) if same else leaked(model, spent)
+    before = proven(panel, spent) if same and credibility is None else leaked(model, spent, credibility)
     left = remaining(budget, before)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
     tau = largest_tau(panel, standing, target, spent)
+    if credibility is not None and tau > 0:
+        estimate = report(model, _added(spent, standing, tau), panel=panel)
+        tau = credible_tau(estimate, standing, tau, target, spent, credibility)
     less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
     while tau > 0:
-        leakage = report(model, _added(spent, standing, tau), panel=panel)
+        leakage = _converted(model, _added(spent, standing, tau), panel, credibility, before)
         if leakage.epsilon <= target:
             return Cost(tau, before, leakage, budget)
         tau, less = tau - less, 2 * less
@@ -98,14 +129,23 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     )
 
 
-def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spend, budget: float) -> Cost:
+def cost_of(
+    model: Model,
+    queries: tuple[Query, ...],
+    *,
+    tau: float,
+    spent: Spend,
+    budget: float,
+    credibility: float | None = None,
+) -> Cost:
     """Return what releases with a given τ each cost.
 
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
     spend = charged(spent, queries, tau)
-    cost = Cost(tau, leaked(model, spent), report(model, spend, panel=_panel(model, spend)), budget)
+    before = leaked(model, spent, credibility)
+    cost = Cost(tau, before, _converted(model, spend, _panel(model, spend), credibility, before), budget)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
@@ -129,6 +169,17 @@ def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
     for query, amount in (*spent, *((query, tau) for query in standing)):
         totals[query] = totals.get(query, Fraction(0)) + Fraction(amount)
     return tuple(Release(query, float_above(total)) for query, total in totals.items())
+
+
+def _converted(model: Model, spend: Spend, panel: Panel, credibility: float | None, before: float = 0.0) -> Leakage:
+    """Return the leakage of a spend, with the ε that the share asked of the posterior keeps, if one is asked.
+
+    before: what a part of the spend leaks; drawn models are followed less far at times, and the whole leaks no less.
+    """
+    estimate = report(model, spend, panel=panel)
+    if credibility is None:
+        return estimate
+    return replace(estimate, epsilon=max(credible_epsilon(estimate, credibility), before))
 
 
 def _panel(model: Model, spend: Spend) -> Panel:

@@ -45,6 +45,7 @@ class Promise:
     diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
     accepted: str | None = field(default=None, compare=False)
     parameters: str | None = None
+    credibility: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
@@ -61,6 +62,18 @@ class Promise:
         validation.every((validation.text, texts | _given(optional)))
         if self.diagnosis is not None:
             object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
+        if self.credibility is not None:
+            validation.probability("credibility", self.credibility)
+
+    @property
+    def believed(self) -> str | None:
+        """Which of the models that the data leave possible keep the promise, as a sentence without its full stop."""
+        if self.credibility is None:
+            return None
+        return (
+            f"Every ε here is one that at least {shown_below(100 * self.credibility)} % of the models keep that the "
+            "data leave possible (the posterior of the parameters, docs/uncertainty.md); the others may leak more"
+        )
 
     @property
     def denied(self) -> bool:
@@ -173,6 +186,8 @@ class Answer(Document):
     accepted:        why it was released although the diagnosis says that the model is violated.
     by, version, ledger: who is responsible, the version of this library, and where the ledger is, without a password.
     parameters:      the assumed probabilities or correlations, in readable lines.
+    credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
+                     about the model as it stands.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -204,6 +219,8 @@ class Answer(Document):
     diagnosis = _Of[Mapping[str, Any] | None]("promise")
     accepted = _Of[str | None]("promise")
     parameters = _Of[str | None]("promise")
+    credibility = _Of[float | None]("promise")
+    believed = _Of[str | None]("promise")
     denied = _Of[bool]("promise")
     verdict = _Of[str]("promise")
     tested = _Of[str]("promise")
@@ -281,6 +298,7 @@ class Answer(Document):
             f"What is protected is {self.protects}",
             f"This {'would be' if self.denied else 'is'} proven (theorem {self.theorem}, {self.proof}) if "
             f"{self.assumption}",
+            *([self.believed] if self.believed else []),
             self.tested,
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
@@ -300,7 +318,7 @@ class Answer(Document):
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
             f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
-            f"Model: {self.verdict}. The statement says more.",
+            f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
@@ -324,7 +342,7 @@ class Answer(Document):
         interval = self.interval()
         return (
             {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
-            | {name: getattr(self, name) for name in _ENTRIES}
+            | {name: getattr(self, name) for name in _ENTRIES if name != "credibility" or self.credibility is not None}
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -414,7 +432,7 @@ _ENTRIES = {
         *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
-        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters"),
+        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "credibility"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""

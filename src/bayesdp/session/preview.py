@@ -68,10 +68,10 @@ class Preview(Document):
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
 
-def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Preview:
+def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
     """Return what releasing the one question of a plan would cost, or what its stored answer is."""
     if plan.cost is None:
-        return _stored(plan, target, model)
+        return _stored(plan, target, model, credibility)
     mechanism = asked.mechanism(plan.tau)
     worth = asked.worth(asked.records)
     units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
@@ -92,9 +92,9 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Previe
     )
 
 
-def _stored(plan: Plan, target: Target, model: Model) -> Preview:
+def _stored(plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
     (answer,) = plan.stored.values()
-    total = leaked(model, spend_of(plan.state.totals))
+    total = leaked(model, spend_of(plan.state.totals), credibility)
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,

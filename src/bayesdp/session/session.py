@@ -17,14 +17,14 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
-from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
+from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.measurement import Measurement
@@ -55,6 +55,9 @@ class Session:
              The ledger and the statement keep it.
     by:      who is responsible for the releases, for the ledger and the statement.
     separate_because: why this is not the table of another account that looks the same.
+    credibility: the share of the models that the data leave possible which must keep every promise, for an estimated
+             model (docs/uncertainty.md). The account keeps it; by default it is as the account was opened, and another
+             one is refused.
 
     No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
     more, to those who may see the data. Refusals are entered in the ledger.
@@ -75,6 +78,7 @@ class Session:
         accept: str | None = None,
         by: str | None = None,
         separate_because: str | None = None,
+        credibility: float | None = None,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
@@ -87,6 +91,7 @@ class Session:
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
             self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
+            self._credibility = self._credibility_of(model, credibility)
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
@@ -94,7 +99,7 @@ class Session:
             self._account = self._ledger.account(
                 self._dataset,
                 model=self._model.identity,
-                description=self._inquiry.description,
+                description=self._inquiry.description | self._converted_with,
                 budget=budget,
                 at_once=False,
                 separate_because=separate_because,
@@ -111,6 +116,30 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _credibility_of(self, model: Model, asked: float | None) -> float | None:
+        """Return the credibility of the account: the one it was opened with, or the one asked of a new one."""
+        wanted = None if asked is None else check_credibility(model, asked)
+        known = self._ledger.description(self._dataset)
+        if known is None:
+            return wanted
+        kept = known.get("credibility")
+        if wanted not in (None, kept):
+            opened = "without a credibility" if kept is None else f"with a credibility of {kept:g}"
+            raise LedgerError(
+                f"the data set {self._dataset!r} was opened {opened}, not with {wanted:g}; what was spent under one is "
+                "not accounted for under another. Leave credibility= (--credibility) out to go on as it was opened"
+            )
+        return None if kept is None else check_credibility(model, kept)
+
+    @property
+    def _converted_with(self) -> dict[str, Any]:
+        """What the account keeps of how spends are converted, beside the model."""
+        return {} if self._credibility is None else {"credibility": self._credibility}
+
+    def _leaked(self, state: State) -> float:
+        """Return the leakage of everything charged in a state of the account."""
+        return leaked(self._model, spend_of(state.totals), self._credibility)
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
@@ -163,13 +192,13 @@ class Session:
     @property
     def leaked(self) -> float:
         """The leakage of everything released so far."""
-        return leaked(self._model, spend_of(self._account.state().totals))
+        return self._leaked(self._account.state())
 
     @property
     def remaining(self) -> float:
         """How much ε is left; a release can take all of it."""
         state = self._account.state()
-        return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
+        return remaining(state.budget, self._leaked(state))
 
     @property
     def history(self) -> tuple[Answer | Randomized, ...]:
@@ -230,7 +259,7 @@ class Session:
         request = target.to_dict() | ({"questions": sorted(questions)} if len(questions) > 1 else {})
 
         def planned_in(state: State) -> Plan:
-            return attempt.unhurried(plan(self._model, asked, target, state))
+            return attempt.unhurried(plan(self._model, asked, target, state, credibility=self._credibility))
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
@@ -283,8 +312,9 @@ class Session:
 
         def previewed(attempt: Attempt) -> Preview:
             (asked,) = self._inquiry.asked([query], attempt.bits)
-            planned = plan(self._model, (asked,), target, self._account.state(asked.question))
-            return preview_of(asked, planned, target, self._model)
+            state = self._account.state(asked.question)
+            planned = plan(self._model, (asked,), target, state, credibility=self._credibility)
+            return preview_of(asked, planned, target, self._model, self._credibility)
 
         with self._discreet():
             return persistently(previewed)
@@ -299,13 +329,13 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            return randomize(self._frame, self._inquiry, self._account, target, terms)
+            return randomize(self._frame, self._inquiry, self._account, target, terms, self._credibility)
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
         if not planned.stored:
             return {}
-        total = leaked(self._model, spend_of(state.totals))
+        total = self._leaked(state)
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
         return {question: answer.given_again(**now, **terms) for question, answer in planned.stored.items()}
 
@@ -339,6 +369,7 @@ class Session:
             worst_case=leakage.worst_case,
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
+            credibility=self._credibility,
             **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
 
