@@ -4,11 +4,12 @@ import datetime as dt
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum
@@ -20,6 +21,7 @@ from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.strata import Stratum
 
 ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
 
@@ -346,7 +348,13 @@ def _positive(number: int | None) -> bool | None:
     return None if number is None else number > 0
 
 
-def expected_transitions(chain: Chain) -> Transitions:
+Within = Mapping[str, Callable[[Row], Any]]
+"""What makes strata, and the same in Python."""
+
+NONE: Within = {}
+
+
+def expected_transitions(chain: Chain, memory: int = 1, within: Within = NONE) -> Transitions:
     name, state, layout, step = chain
     order = [layout["order_by"]] if isinstance(layout["order_by"], str) else layout["order_by"]
     entity = layout.get("entity", [])
@@ -354,20 +362,42 @@ def expected_transitions(chain: Chain) -> Transitions:
     chains = defaultdict(list)
     for row in ROWS:
         chains[tuple(row[column] for column in entity)].append(row)
-    pairs: Counter[tuple[Any, Any]] = Counter()
+    runs: dict[tuple[Any, ...], Counter[tuple[Any, ...]]] = defaultdict(Counter)
+    pairs = 0
     for rows in chains.values():
         rows.sort(key=lambda row: [row[column] for column in order])
-        for before, now in pairwise(rows):
-            gap = step is not None and not _follows(before[order[0]], now[order[0]], step)
-            if not gap and state(before) is not None and state(now) is not None:
-                pairs[state(before), state(now)] += 1
+        follows = [
+            (step is None or _follows(before[order[0]], now[order[0]], step))
+            and None not in (state(before), state(now))
+            for before, now in pairwise(rows)
+        ]
+        pairs += sum(follows)
+        for i in range(memory, len(rows)):
+            if all(follows[i - memory : i]):
+                stratum = tuple(of(rows[i - 1]) for of in within.values())
+                runs[stratum][tuple(state(row) for row in rows[i - memory : i + 1])] += 1
     sizes = [sum(state(row) is not None for row in rows) for rows in chains.values()]
     is_condition = name not in KINDS
     found = {state(row) for row in ROWS} - {None}
     states = (False, True) if is_condition else tuple(sorted(found))
-    counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
     occupied = sum(size > 0 for size in sizes)
-    return Transitions(states, counts, sum(sizes), len(ROWS) - sum(sizes), occupied, max(sizes), is_condition)
+    return Transitions(
+        states,
+        _table(sum(runs.values(), start=Counter()), states, memory + 1),
+        sum(sizes),
+        len(ROWS) - sum(sizes),
+        occupied,
+        max(sizes),
+        pairs < sum(sizes) - occupied,
+        is_condition,
+        tuple(Stratum((key,), _table(runs[key], states, memory + 1)) for key in sorted(runs)) if within else (),
+    )
+
+
+def _table(runs: Counter[tuple[Any, ...]], states: Sequence[Any], levels: int, run: tuple[Any, ...] = ()) -> Any:
+    if levels == 0:
+        return runs[run]
+    return tuple(_table(runs, states, levels - 1, (*run, state)) for state in states)
 
 
 def _follows(before: Any, now: Any, step: Any) -> bool:
@@ -383,6 +413,60 @@ def test_chains(engine: str, chain: str, frame_of: FrameOf) -> None:
     found = transitions(frame_of(engine, COLUMNS), state, ChainLayout(**layout), "drop")
     assert found == expected_transitions(CHAINS[chain])
     assert all(type(count) is int for row in found.counts for count in row)
+
+
+STRATA: dict[str, tuple[str, int, Within]] = {
+    "memory of two": ("step of minutes", 2, NONE),
+    "memory of three, floats": ("step of floats", 3, NONE),
+    "memory of two, two orders": ("one chain, two orders", 2, NONE),
+    "a column of truths": ("texts", 1, {"sure": lambda r: r["sure"]}),
+    "a column of numbers and one of texts": (
+        "step of integers",
+        1,
+        {"n": lambda r: r["n"], "person": lambda r: r["person"]},
+    ),
+    "hour": ("step of minutes", 1, {"hour": lambda r: r["when"].hour}),
+    "hour, with memory": ("step as a timedelta", 2, {"hour": lambda r: r["when"].hour}),
+    "weekday and month": (
+        "step of days",
+        1,
+        {"weekday": lambda r: r["day"].isoweekday(), "month": lambda r: r["day"].month},
+    ),
+    "hour of the second order": ("one chain, two orders", 1, {"hour": lambda r: r["when"].hour}),
+}
+
+
+def check_strata(frame: Any, name: str) -> Transitions:
+    chain, memory, within = STRATA[name]
+    state, _, layout, _ = CHAINS[chain]
+    found = transitions(frame, state, ChainLayout(**layout), "drop", memory=memory, within=list(within))
+    assert found == expected_transitions(CHAINS[chain], memory, within), name
+    return found
+
+
+@pytest.mark.parametrize("name", STRATA)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_strata_and_memory(engine: str, name: str, frame_of: FrameOf) -> None:
+    found = check_strata(frame_of(engine, COLUMNS), name)
+    assert all(type(entry) is int for stratum in found.strata for values in stratum.values for entry in values) or (
+        name.startswith("a column")
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_hour_beside_a_date(engine: str, frame_of: FrameOf) -> None:
+    frame = frame_of(engine, by_clock())
+    direct = transitions(frame, "s", ChainLayout("moment", "meter"), within=["hour"])
+    beside = transitions(frame, "s", ChainLayout(["day", "slot"], "meter"), within=["hour"])
+    assert direct == beside
+    assert [stratum.values for stratum in direct.strata] == [((hour,),) for hour in (0, 6, 12, 18)]
+
+
+def test_the_strata_are_several_and_have_transitions() -> None:
+    for name, (chain, memory, within) in STRATA.items():
+        found = expected_transitions(CHAINS[chain], memory, within)
+        assert len(found.strata) > 1 or not within, name
+        assert np.sum(found.counts) > 3, name
 
 
 def test_the_chains_have_gaps_and_transitions() -> None:
@@ -658,6 +742,8 @@ def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> N
     for name in ("texts", "step of minutes", "step of days", "one chain, two orders"):
         state, _, layout, _ = CHAINS[name]
         assert transitions(frame, state, ChainLayout(**layout), "drop") == expected_transitions(CHAINS[name]), name
+    for name in STRATA:
+        check_strata(frame, name)
     check_wide(frame_of("spark", wide_columns()))
     assert diagnoses(frame_of, "spark", wide=False) == wanted[:5]
     check_spark_names(frame_of, spark)

@@ -56,7 +56,7 @@ def test_says_what_is_assumed() -> None:
         ({"transition": TABLE, "memory": 1.5}, "memory"),
         ({"transition": [], "memory": 2}, "empty"),
         ({"transition": [TABLE[0], [[0.7, 0.3]]], "memory": 2}, r"transition\[1\] must have 2 entries"),
-        ({"transition": [TABLE[0], [[0.7, 0.4], [0.2, 0.8]]], "memory": 2}, r"transition\[1\]\[0\] must sum to 1"),
+        ({"transition": [TABLE[0], [[0.7, 0.4], [0.2, 0.8]]], "memory": 2}, r"transition\[1\], row 0 must sum to 1"),
         ({"transition": [TABLE[0], [[1.5, -0.5], [0.2, 0.8]]], "memory": 2}, "must be a probability"),
         ({"transition": TABLE, "memory": 2, "counts": [[1, 2], [3, 4]]}, "counts"),
         ({"transition": TABLE, "memory": 2, "counts": COUNTS}, "disagree"),

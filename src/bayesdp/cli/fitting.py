@@ -102,6 +102,8 @@ def _read(option: FitOption, value: Any) -> Any:
     """Return what an option says, as `fit` takes it."""
     if option.reads == "columns":
         return options.columns(option.flag, value)
+    if option.reads == "whole":
+        return options.whole(option.flag, value)
     return options.number(option.flag, value) if option.reads == "number" else value
 
 

@@ -17,7 +17,7 @@ from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
-__all__ = ["CHAIN_OPTIONS", "Chain"]
+__all__ = ["CHAIN_OPTIONS", "MEMORY", "Chain"]
 
 CHAIN_OPTIONS = (
     FitOption(
@@ -43,6 +43,9 @@ CHAIN_OPTIONS = (
     RECORD,
 )
 """What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+
+MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
+"""How many records a chain remembers, for those that may remember several."""
 
 _MOST_LISTED = 8
 """So many states are named in a message; more would bury what it says."""

@@ -109,9 +109,8 @@ def _learned(answer: Answer) -> list[Block]:
             f"What would be protected is {answer.protects}.",
         ]
     return [
-        "Whatever anyone knows of the other records and of how records are correlated, everything released on this "
-        "data set so far changes the odds between any two values of one record by a factor of at most "
-        f"{factor}: {shown_odds(total)}.",
+        "For every attacker whom the guarantee covers, everything released on this data set so far changes the odds "
+        f"between any two values of what is protected by a factor of at most {factor}: {shown_odds(total)}.",
         f"What is protected is {answer.protects}. The guarantee covers {answer.scope}.{worst}",
     ]
 

@@ -139,7 +139,7 @@ def test_many_groups_are_as_bad_as_the_worst_of_them() -> None:
     assert leakage(model, SUM, tau=1.0).theorem == "gaussian-covariance"
 
 
-def test_a_million_records_without_a_dense_matrix() -> None:
+def test_many_records_without_a_dense_matrix() -> None:
     model = GaussianGroups(precision=autoregressive((0.3, 0.2, 0.1), 10**5))
     assert factor(model) == pytest.approx(factor(GaussianSeries([0.3, 0.2, 0.1])), rel=1e-9)
     assert calibrate(GaussianSeries([0.3, 0.2, 0.1], length=10**6), SUM, epsilon=1.0).tau == pytest.approx(0.2076503)
