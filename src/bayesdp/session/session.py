@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,12 +22,13 @@ from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnE
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
-from bayesdp.models import Model
+from bayesdp.models import Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
 from bayesdp.session.measurement import Measurement
 from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
@@ -90,21 +92,22 @@ class Session:
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
-            self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
+            _check_alone(model)
+            self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing)
             self._model = self._inquiry.model
-            self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
                 self._dataset,
-                model=self._model.identity,
+                model=self._model.opened_as.identity,
                 description=self._inquiry.description | self._converted_with,
                 budget=budget,
                 at_once=False,
                 separate_because=separate_because,
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
+            self._take_over(first_fit(self._account.answers(QUESTION)))
         except BaseException:
             self.close()
             raise
@@ -131,6 +134,18 @@ class Session:
                 "not accounted for under another. Leave credibility= (--credibility) out to go on as it was opened"
             )
         return None if kept is None else check_credibility(model, kept)
+
+    def _take_over(self, fit: Fit | None) -> None:
+        """Go on with the model that the account has learnt, if it has; refuses one that was learnt elsewhere."""
+        learnt = self._model.opened_as is not self._model
+        if learnt and (fit is None or fit.model.identity != self._model.identity):
+            raise LedgerError(
+                f"the model was learnt by a release that the account of {self._dataset!r} does not know: what that "
+                "release told would not be accounted for. Use the ledger and the data set it was learnt with"
+            )
+        self._model = self._model if fit is None else replace(fit.model, diagnosis=self._model.diagnosis)
+        self._inquiry = replace(self._inquiry, model=self._model)
+        self._facts = self._facts_of(self._model)
 
     @property
     def _converted_with(self) -> dict[str, Any]:
@@ -201,13 +216,13 @@ class Session:
         return remaining(state.budget, self._leaked(state))
 
     @property
-    def history(self) -> tuple[Answer | Randomized, ...]:
+    def history(self) -> tuple[Answer | Fit | Randomized, ...]:
         """What the ledger says was released of this data set, oldest first; of randomized columns, what they cost.
 
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Randomized.stored(body) or Answer.stored(body) for body in bodies)
+        return tuple(Randomized.stored(body) or Fit.stored(body) or Answer.stored(body) for body in bodies)
 
     def release(
         self,
@@ -331,6 +346,44 @@ class Session:
         with self._discreet():
             return randomize(self._frame, self._inquiry, self._account, target, terms, self._credibility)
 
+    def fit(
+        self,
+        kind: type[Model] = OddsChain,
+        *,
+        tau: float,
+        credibility: float = 0.95,
+        within: Within | None = None,
+        odds_ceiling: float | None = None,
+        accept: str | None = None,
+    ) -> Fit:
+        """Learn the model's odds ratio from noisy transition counts, charge for it, and go on with what was learnt.
+
+        The session must have been opened with an `OddsChain` that names its columns; its odds ratio is the ceiling,
+        under which everything is converted until then, this release included. The same fit again is given from the
+        ledger at no cost; an account learns once.
+
+        tau:          the ordinary privacy of the noisy counts.
+        credibility:  the share of the posterior, given the noisy counts, that lies below the odds ratio learnt.
+        within:       public columns by whose values transition probabilities may differ: "hour", "weekday", "month" of
+                      an order of times, or columns with all the values they may have, {"district": ["north", "south"]}.
+        kind, odds_ceiling: what the session was opened with, if it is to be said again; refused if it was another.
+
+        Raises ModelError for a model that has nothing to learn, BudgetError if the budget does not allow it under the
+        ceiling, RefusedError for what is wrong with the records, LedgerError if something else was learnt before.
+        """
+        if not isinstance(self._model, kind):
+            raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
+        opened, lesson = self._model.opened_as, Lesson.of(tau, credibility, within)
+        if odds_ceiling is not None and getattr(opened, "odds", None) != validation.number(
+            "odds_ceiling", odds_ceiling
+        ):
+            raise ModelError(f"the session was opened with another ceiling than {odds_ceiling:g}")
+        terms = self._terms(accept)
+        with self._discreet():
+            learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
+        self._take_over(learnt)
+        return learnt
+
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
         if not planned.stored:
@@ -410,6 +463,12 @@ _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
+
+
+def _check_alone(model: Model) -> None:
+    """Refuse several models of which one was learnt: its account is that of the one model."""
+    if len(model.members) > 1 and any(member.opened_as is not member for member in model.members):
+        raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several (AnyOf)")
 
 
 def _reason(accept: object) -> str:
