@@ -18,6 +18,7 @@ from bayesdp.cli.spelling import spelled
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
     from bayesdp.calibration.calibrate import Calibration
+    from bayesdp.models import Model
     from bayesdp.theorems.leakage import Leakage
 
 __all__ = ["app"]
@@ -159,18 +160,47 @@ def fit(
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
+    private_tau: Annotated[
+        str | None,
+        typer.Option(metavar="τ", help="Learn an odds-chain from noisy counts with this privacy, and charge for it."),
+    ] = None,
+    odds_ceiling: Annotated[
+        str | None, typer.Option(metavar="θ", help="The largest odds ratio possible, assumed until one is learnt.")
+    ] = None,
+    states: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="The values of the state, which are public; a condition needs none."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The data set to charge.", autocompletion=completion.datasets),
+    ] = None,
+    budget: Annotated[str | None, typer.Option(metavar="ε", help="Its budget; only sets it the first time.")] = None,
+    ledger: LedgerUrl = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    separate_because: Separate = None,
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
-    """Estimate a model from a table, and say whether the table looks like it."""
+    """Estimate a model from a table, and say whether the table looks like it.
+
+    With --private-tau the fit is a release: its noisy counts are charged to the ledger, and the guarantee covers them.
+    """
     from bayesdp._support.documents import write
 
     if output is not None:
         refuse_overwriting(output, options.files(data))
         if not force:
             refuse_replacing(output, "a model", options.model)
-    fitted = fitting.fitted(data, model, chosen)
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
+    privately = fitting.Privately(private_tau, odds_ceiling, states, dataset, budget, ledger, by, separate_because)
+    if privately:
+        learnt = privately.fitted(data, model, chosen)
+        fitted: Model = learnt.model
+        text = f"{learnt}\n"
+    else:
+        fitted = fitting.fitted(data, model, chosen)
+        text = f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
+    said = fitted.to_json(indent=2) if as_json else text
     if output is not None:
         write(output, fitted)
     print(escaped(said))

@@ -18,6 +18,7 @@ from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import leaked, remaining, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.learning import Fit, first_fit
 
 __all__ = ["Overview", "overview"]
 
@@ -73,6 +74,8 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
         opening = next(entry.content() for entry in entries if entry.kind == "open")
         model, credibility = Model.from_dict(opening["model"]), opening["description"].get("credibility")
+        fit = first_fit(entry.content() for entry in reversed(entries) if entry.kind == "answer")
+        model = model if fit is None else fit.model
         releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in entries if entry.kind == "charge"]
     except (InvalidInputError, LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
         raise LedgerError(
@@ -117,6 +120,8 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
 
 def _asked(details: Mapping[str, Any]) -> str:
     randomized = details.get("randomized")
+    if details.get("fit") is not None:
+        return f"the transitions of {details['fit']}, to learn their odds ratio"
     return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 
@@ -126,6 +131,9 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
         return "none stored"
     if details.get("randomized") is not None:
         return "not kept"
+    fit = Fit.stored(answer)
+    if fit is not None:
+        return f"at most {shown_above(fit.model.odds)}"
     return Answer.stored(answer).published
 
 

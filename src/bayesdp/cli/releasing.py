@@ -22,6 +22,7 @@ from bayesdp.models import Model
 from bayesdp.session import statement
 from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer
+from bayesdp.session.learning import first_fit
 from bayesdp.session.session import Session
 
 __all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
@@ -207,6 +208,8 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
     budgets = [entry.content() for entry in mine if entry.kind in ("open", "lower", "raise")]
     try:
         totals = [charge["details"]["epsilon_total"] for charge in charges if "epsilon_total" in charge["details"]]
+        learnt = first_fit(entry.content() for entry in reversed(mine) if entry.kind == "answer")
+        totals += [] if learnt is None else [learnt.epsilon_total]
         if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
             return ("epsilon_total",)
         left = [remaining(change["budget"], answer.epsilon_total) for change in budgets]

@@ -130,8 +130,8 @@ class Lesson:
             cells = _CLOCKS.get(name) if listed is None else listed
             if cells is None:
                 raise InvalidInputError(
-                    f"the values of {name!r} are not known without looking; say which there are, "
-                    f'within={{{name!r}: ["…", "…"]}}'
+                    f"which values {name!r} has must be public, and only those of {', '.join(SHOWN)} are known; a "
+                    "session takes them with the column (a dictionary as within=)"
                 )
             values.append(validation.distinct(f"within[{name!r}]", tuple(cells)))
         strata = tuple(product(*values))
@@ -226,13 +226,13 @@ def _learnable(model: Model) -> OddsChain:
     """Return a chain whose odds ratio can be learnt: it says where its records are, and has a ceiling."""
     if not isinstance(model, OddsChain) or model.estimated:
         raise ModelError(
-            "what can be learnt by a release is an odds ratio: open the session with OddsChain(ceiling, …), the "
-            f"ceiling being the largest odds ratio that is possible, not with a {model.kind} model"
+            "what can be learnt by a release is the odds ratio of a chain: open the session with an OddsChain whose "
+            f"odds ratio is the largest that is possible, not with a {model.kind} model"
             f"{' that was estimated' if model.estimated else ''}"
         )
     if model.subject is None or model.layout is None:
         raise ModelError(
-            "the chain does not say which columns it is about; name them: OddsChain(ceiling).located(state=, order_by=)"
+            "the chain does not say which columns it is about; name them by its `located`, or by --state and --order-by"
         )
     return model
 
@@ -243,7 +243,7 @@ def _states(inquiry: Inquiry, model: OddsChain) -> tuple[Scalar, ...]:
         return tuple(model.states)
     if model.subject in inquiry.table:
         raise ModelError(
-            f"which values {model.subject!r} has is private unless it is said: OddsChain(ceiling, states=[…], …)"
+            f"which values {model.subject!r} has must be public: list them as the states= of the chain (--states)"
         )
     return (False, True)
 
