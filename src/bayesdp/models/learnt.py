@@ -122,13 +122,15 @@ class Learnt:
     @property
     def origin(self) -> str:
         """How the odds ratio was learnt, as a sentence."""
+        same = "throughout each stratum" if self.within else "at all times"
         strata = f" in {len(self.strata)} strata by {', '.join(self.within)}" if self.within else ""
         return (
             f"The odds ratio was learnt by a private release of this account: from counts of transitions{strata} "
             f"with noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}), and nothing else of the "
             f"data. At least {shown_below(100 * self.credibility)} % of what these noisy counts leave possible lies "
-            f"below it; that it is at most {shown_above(self.ceiling)} was assumed before. What that release tells is "
-            "in the ε stated (docs/theory/private-fit.md)."
+            f"below it, if transition probabilities are the same {same}; that it is at most "
+            f"{shown_above(self.ceiling)} was assumed before. What that release tells is in the ε stated "
+            "(docs/theory/private-fit.md)."
         )
 
     def to_dict(self) -> dict[str, Any]:
