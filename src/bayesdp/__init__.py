@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bayesdp.plotting.results import plot_tradeoff
     from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
     from bayesdp.session.answer import Answer
+    from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
     from bayesdp.theorems.leakage import Leakage, leakage
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Answers",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -82,6 +84,7 @@ __all__ = [
 
 _HOMES = {
     "Answer": "session.answer",
+    "Answers": "session.answers",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",

@@ -11,9 +11,10 @@ from bayesdp.calibration.credibility import chosen_rank, draws_needed, posterior
 from bayesdp.cli import run
 from bayesdp.cli.overview import overview
 from bayesdp.errors import BudgetError, InvalidInputError, LedgerError, ModelError
-from bayesdp.session.accounting import affordable, charged, cost_of, leaked
+from bayesdp.session.accounting import affordable, cost_of, leaked
+from bayesdp.session.parts import merged
 from bayesdp.theorems.leakage import leakage
-from bayesdp.theorems.spend import Spend
+from bayesdp.theorems.spend import Release, Spend
 
 FRAME = polars.DataFrame(
     {
@@ -58,9 +59,7 @@ def test_the_whole_spend_is_converted_with_the_same_models(tmp_path: Path) -> No
         spend = [(each.query, each.tau) for each in session.history if isinstance(each, Answer)]
         assert len(spend) == 4
         assert session.leaked == last[0].epsilon_total <= 1.5
-        everything = charged((), (), 1.0)
-        for query, tau in spend:
-            everything = charged(everything, (query,), tau)
+        everything = merged(tuple(Release(query.standing(), tau) for query, tau in spend))
         assert believed(PAIRS, everything, 0.9) == pytest.approx(session.leaked, rel=1e-9)
         assert session.leaked > leakage(PAIRS, list(everything)).epsilon
         with pytest.raises(BudgetError):
@@ -78,12 +77,13 @@ def test_it_costs_no_less_than_without_and_grows_with_the_credibility() -> None:
 
 
 def test_more_releases_never_leak_less_under_the_models_drawn() -> None:
-    spend, before = charged((), (), 1.0), 0.0
+    spend: Spend = ()
+    before = 0.0
     for query, tau in ((WIDE, 0.01), (NARROW, 1e-9), (MANY, 0.1), (WIDE, 1e-9), (WIDE, 0.4)):
         cost = cost_of(PAIRS, (query,), tau=tau, spent=spend, budget=99.0, credibility=0.9)
         assert cost.epsilon >= 0
         assert cost.total >= before
-        spend, before = charged(spend, (query,), tau), cost.total
+        spend, before = merged((*spend, Release(query.standing(), tau))), cost.total
         assert leaked(PAIRS, spend, 0.9) == before
 
 

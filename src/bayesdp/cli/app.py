@@ -49,6 +49,7 @@ Separate = Annotated[
         "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
     ),
 ]
+Growing = Annotated[bool, typer.Option("--growing", help="Rows will be added to the table, after those it has.")]
 Dataset = Annotated[
     str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
 ]
@@ -262,6 +263,7 @@ def release(
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
     separate_because: Separate = None,
     credibility: Credibility = None,
+    growing: Growing = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -274,11 +276,13 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
     told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
     with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
+        elif len(asked.parts) > 1:
+            print(_text(opened.release_by(asked, **target), as_json))
         else:
             print(_text(opened.release(asked, **target), as_json))
 
@@ -359,6 +363,7 @@ def open_account(
     missing: Missing = None,
     separate_because: Separate = None,
     credibility: Credibility = None,
+    growing: Growing = False,
     as_json: AsJson = False,
 ) -> None:
     """Open a data set's account, without a release."""
@@ -366,7 +371,8 @@ def open_account(
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told = {"missing": missing, "separate_because": separate_because, "credibility": options.credibility(credibility)}
+    told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    told |= {"credibility": options.credibility(credibility)}
     print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
 
 

@@ -38,7 +38,8 @@ class Tally:
     counts:  the number of records for a count, one number a cell for a histogram, the sum on the grid for a sum.
     records: how many records the question is about: those that pass the filter and lack nothing it needs. Private if
              the filter is.
-    present: how many records lack nothing the question needs, whether they pass its filter or not.
+    present: how many records lack nothing the question needs, whether they pass its filter or not. Of a question about
+             a part of the table, both are of that part.
     rows:    how many rows the table had.
     grid:    what the numbers of a sum or mean stand for.
     """
@@ -190,13 +191,16 @@ class _Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns)))
+        by = () if self.query.by is None else (self.query.by,)
+        return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns) + by))
 
     def plan(self, table: Table, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
-        if self.where is None and self.subject.condition is None:
+        if self.where is None and self.subject.condition is None and self.query.by is None:
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
+        if self.query.by is not None:
+            present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
         asked = present
         if self.where is not None and self.where.condition is not None:
             asked = present & self.where.condition.expression(table)
@@ -219,6 +223,18 @@ class _Question:
         else:
             places(subject.text, subject.kind(table), named)
         return None, tuple(table.ones(subject.member(table, values)) for values in cells)
+
+
+def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:
+    """Return whether a record belongs to one of these parts.
+
+    Only texts, whole numbers and truths name parts: a moment or a fraction has more than one spelling.
+    """
+    kind = table.kind(by)
+    if kind not in ("text", "whole", "truth"):
+        raise QueryError(f"column {by!r} cannot name parts: only texts, whole numbers, and true and false do")
+    table.check_distinct(by, cells)
+    return table.member(by, [alike(kind, cell) for cell in cells])
 
 
 def _planned(

@@ -61,6 +61,14 @@ class ArbitraryGroups(Model):
             "anything may hold"
         )
 
+    @property
+    def apart(self) -> tuple[str, ...] | None:
+        return tuple(self.group) or None
+
+    def at_any_length(self) -> Self:
+        """Return the model: a group that grows stays within its size, or the table is refused."""
+        return self
+
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, if the model names the columns of groups."""
         if self.group:

@@ -370,6 +370,14 @@ class GaussianGroups(Model):
     def estimated(self) -> bool:
         return self.moments is not None
 
+    @property
+    def apart(self) -> tuple[str, ...] | None:
+        return None if self.layout is None else tuple(self.layout.group)
+
+    def at_any_length(self) -> Self:
+        """Return the model: there may be more groups, and none of more members; a precision is of a table as it is."""
+        return super().at_any_length() if self.precision is not None else self
+
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, an unknown role, or a role twice in a group."""
         layout = self.layout

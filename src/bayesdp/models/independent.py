@@ -25,6 +25,14 @@ class Independent(Model):
     group_size: ClassVar[int] = 1
     assumption: ClassVar[str] = "all records are independent of one another"
 
+    @property
+    def apart(self) -> tuple[str, ...]:
+        return ()
+
+    def at_any_length(self) -> Self:
+        """Return the model: more records are independent, too."""
+        return self
+
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model: independence has no size or order that a table could exceed."""
         return self

@@ -168,7 +168,9 @@ class Clipped(Query):
         """
         from bayesdp.queries.sum import Sum
 
-        return super().standing() if self.width is None else Sum(self.column, bounds=self.bounds, step=self.step)
+        if self.width is None:
+            return super().standing()
+        return self._within_parts(Sum(self.column, bounds=self.bounds, step=self.step))
 
     @property
     def description(self) -> str:

@@ -1,8 +1,9 @@
 """What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
 
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
-release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. With a
-credibility, that figure is what this share of the models that the data leave possible stays below (`credibility=`).
+release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. Of parts that
+are independent of one another, the one that has met most counts (`parts`). With a credibility, that figure is what this
+share of the models that the data leave possible stays below.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
+from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Release, Spend, queries_of
 
-__all__ = ["Cost", "affordable", "charged", "check_credibility", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Cost", "affordable", "check_credibility", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
+    after:   the same afterwards.
     total:   the leakage of everything, these releases included.
-    epsilon: by how much the releases raise the leakage, rounded up.
+    epsilon: by how much the releases raise the leakage about what they touch, rounded up.
     left:    what remains of the budget afterwards, rounded down.
 
     >>> from bayesdp import ArbitraryGroups, Count
@@ -44,6 +48,7 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
+    after: float
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -51,7 +56,7 @@ class Cost:
     def __post_init__(self) -> None:
         total = self.leakage.epsilon
         object.__setattr__(self, "total", total)
-        object.__setattr__(self, "epsilon", float_above(Fraction(total) - Fraction(self.before)))
+        object.__setattr__(self, "epsilon", float_above(Fraction(self.after) - Fraction(self.before)))
         object.__setattr__(self, "left", remaining(self.budget, total))
 
 
@@ -79,10 +84,8 @@ def check_credibility(model: Model, credibility: object) -> float:
 
 def leaked(model: Model, spent: Spend, credibility: float | None = None) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    if not spent:
-        return 0.0
-    panel = _panel(model, spent)
-    return proven(panel, spent) if credibility is None else _converted(model, spent, panel, credibility).epsilon
+    panels = _Panels(model, credibility)
+    return max(panels.proven(met.spent) for met in exposures(spent))
 
 
 def remaining(budget: float, total: float) -> float:
@@ -107,22 +110,22 @@ def affordable(
     """
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
-    panel = _panel(model, _added(spent, standing, 1.0))
-    same = panel.queries == tuple(release.query for release in spent)
-    before = proven(panel, spent) if same and credibility is None else leaked(model, spent, credibility)
-    left = remaining(budget, before)
+    met, panels = exposures(spent, standing), _Panels(model, credibility)
+    touched = [each for each in met if each.added]
+    others = max((panels.proven(each.spent) for each in met if not each.added), default=0.0)
+    before = max(panels.proven(each.spent) for each in touched)
+    left = remaining(budget, before if others <= budget else others)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    tau = largest_tau(panel, standing, target, spent)
-    if credibility is not None and tau > 0:
-        estimate = report(model, _added(spent, standing, tau), panel=panel)
-        tau = credible_tau(estimate, standing, tau, target, spent, credibility)
-    less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
+    tau = min(largest_tau(panels.about(each.after(1.0)), each.added, target, each.spent) for each in touched)
+    for each in touched if credibility is not None and tau > 0 else ():
+        tau = credible_tau(panels.estimate(each.after(tau)), each.added, tau, target, each.spent, credibility or 0.0)
+    less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
     while tau > 0:
-        leakage = _converted(model, _added(spent, standing, tau), panel, credibility, before)
-        if leakage.epsilon <= target:
-            return Cost(tau, before, leakage, budget)
+        cost = _cost(panels, spent, standing, tau, before, budget)
+        if cost.after <= target:
+            return cost
         tau, less = tau - less, 2 * less
     raise CalibrationError(
         f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
@@ -143,45 +146,54 @@ def cost_of(
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    spend = charged(spent, queries, tau)
-    before = leaked(model, spent, credibility)
-    cost = Cost(tau, before, _converted(model, spend, _panel(model, spend), credibility, before), budget)
+    standing, panels = tuple(query.standing() for query in queries), _Panels(model, credibility)
+    before = max(panels.proven(each.spent) for each in exposures(spent, standing) if each.added)
+    cost = _cost(panels, spent, standing, tau, before, budget)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
 
 
-def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
-    """Return what a ledger's totals will be, or a little more: each is rounded up.
+def _cost(panels: _Panels, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
+    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.
 
-    >>> from bayesdp import Count
-    >>> two = charged((), (Count(equals=1), Count(equals=2)), 0.25)
-    >>> [release.tau for release in charged(two, (Count(equals=3),), 0.5)]
-    [1.0]
+    More releases leak no less: should the quicker bounds of drawn models say otherwise, what they leaked before stands.
     """
-    standing = tuple(Release(release.query.standing(), release.tau) for release in spent)
-    return _added(standing, tuple(query.standing() for query in queries), tau)
+    totals = merged((*spent, *(Release(query, tau) for query in standing)))
+    met = exposures(totals, standing)
+    leakages = [(panels.report(each.spent), bool(each.added)) for each in met]
+    worst, _ = max(leakages, key=lambda found: found[0].epsilon)
+    after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
+    return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
 
 
-def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
-    """Return totals after more releases, whose queries stand for the keys of a ledger as those of the totals do."""
-    totals: dict[Query, Fraction] = {}
-    for query, amount in (*spent, *((query, tau) for query in standing)):
-        totals[query] = totals.get(query, Fraction(0)) + Fraction(amount)
-    return tuple(Release(query, float_above(total)) for query, total in totals.items())
+@dataclass(frozen=True)
+class _Panels:
+    """The theorems that can be asked about everything a ledger holds: they cover any number of releases."""
 
+    model: Model
+    credibility: float | None
+    known: dict[tuple[Query, ...], Panel] = field(default_factory=dict)
 
-def _converted(model: Model, spend: Spend, panel: Panel, credibility: float | None, before: float = 0.0) -> Leakage:
-    """Return the leakage of a spend, with the ε that the share asked of the posterior keeps, if one is asked.
+    def about(self, spend: Spend) -> Panel:
+        queries = queries_of(spend)
+        if queries not in self.known:
+            self.known[queries] = Panel.about(self.model, queries, composing=True)
+        return self.known[queries]
 
-    before: what a part of the spend leaks; drawn models are followed less far at times, and the whole leaks no less.
-    """
-    estimate = report(model, spend, panel=panel)
-    if credibility is None:
-        return estimate
-    return replace(estimate, epsilon=max(credible_epsilon(estimate, credibility), before))
+    def proven(self, spend: Spend) -> float:
+        """Return what was leaked; 0 if nothing was released."""
+        if not spend:
+            return 0.0
+        return proven(self.about(spend), spend) if self.credibility is None else self.report(spend).epsilon
 
+    def estimate(self, spend: Spend) -> Leakage:
+        """Return the leakage under the model as it stands."""
+        return report(self.model, spend, panel=self.about(spend))
 
-def _panel(model: Model, spend: Spend) -> Panel:
-    """Return the theorems that can be asked about everything a ledger holds: they cover any number of releases."""
-    return Panel.about(model, tuple(release.query for release in spend), composing=True)
+    def report(self, spend: Spend) -> Leakage:
+        """Return the leakage, with the ε that the share asked of the posterior keeps, if one is asked."""
+        estimate = self.estimate(spend)
+        if self.credibility is None:
+            return estimate
+        return replace(estimate, epsilon=credible_epsilon(estimate, self.credibility))

@@ -180,8 +180,8 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
         if state.answers(QUESTION):
             return ()
         plan = plan if plan.state.head == state.head else planned_in(state)
-        request = {"tau": lesson.tau, "credibility": lesson.credibility}
-        return plan.charges(request, {**terms, "fit": model.subject, "memory": model.memory})
+        request = {"asked": {"tau": lesson.tau, "credibility": lesson.credibility}}
+        return plan.charges(lambda _: request, {**terms, "fit": model.subject, "memory": model.memory})
 
     receipts = account.charge((QUESTION,), decide)
     if receipts:

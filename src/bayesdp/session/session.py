@@ -20,6 +20,7 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
+from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model, OddsChain
@@ -27,6 +28,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
+from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
 from bayesdp.session.measurement import Measurement
@@ -60,6 +62,8 @@ class Session:
     credibility: the share of the models that the data leave possible which must keep every promise, for an estimated
              model (docs/uncertainty.md). The account keeps it; by default it is as the account was opened, and another
              one is refused.
+    growing: rows will be added to the table, after those that are there. The account goes on with the longer table,
+             and every bound is that of a chain of any length (docs/releases.md).
 
     No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
     more, to those who may see the data. Refusals are entered in the ledger.
@@ -81,9 +85,13 @@ class Session:
         by: str | None = None,
         separate_because: str | None = None,
         credibility: float | None = None,
+        growing: bool = False,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
+        if not isinstance(growing, bool):
+            raise InvalidInputError(f"growing must be true or false, not {brief(growing)}")
+        model = model.at_any_length() if growing else model
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
@@ -96,7 +104,7 @@ class Session:
             self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
             with self._discreet():
-                self._inquiry = Inquiry.into(frame, model, missing)
+                self._inquiry = Inquiry.into(frame, model, missing, growing=growing)
             self._model = self._inquiry.model
             self._account = self._ledger.account(
                 self._dataset,
@@ -108,6 +116,7 @@ class Session:
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
             self._take_over(first_fit(self._account.answers(QUESTION)))
+            self._extent = self._grown() if growing else None
         except BaseException:
             self.close()
             raise
@@ -155,6 +164,14 @@ class Session:
     def _leaked(self, state: State) -> float:
         """Return the leakage of everything charged in a state of the account."""
         return leaked(self._model, spend_of(state.totals), self._credibility)
+
+    def _grown(self) -> Extent:
+        """Return how far the table reaches now; refuses one that does not continue what it was."""
+        charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
+        known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
+        earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
+        with self._discreet():
+            return self._inquiry.check_grown(tuple(earlier))
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
@@ -245,7 +262,30 @@ class Session:
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
+        if isinstance(query, Query) and len(query.parts) > 1:
+            raise InvalidInputError(
+                f"{query.description} has one answer a part: release_by returns them, and so does release_all"
+            )
         return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)[0]
+
+    def release_by(
+        self,
+        query: Query,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+        accept: str | None = None,
+    ) -> Answers:
+        """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
+
+        As `release`, and `epsilon` is what the release may cost about each part: the parts are independent of one
+        another, so a record meets only the answer about its own.
+        """
+        if not isinstance(query, Query) or query.by is None:
+            raise InvalidInputError('release_by answers a question by parts: give it by="column" and by_cells=[...]')
+        answers = self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)
+        return Answers(query.by, answers)
 
     def release_all(
         self,
@@ -258,7 +298,8 @@ class Session:
     ) -> tuple[Answer, ...]:
         """Answer several questions in one scan and one charge, all or nothing.
 
-        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
+        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
+        has an answer for each of its parts, in their order, and only those about one part share an ε.
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
@@ -271,13 +312,20 @@ class Session:
         """Go the way of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
-        request = target.to_dict() | ({"questions": sorted(questions)} if len(questions) > 1 else {})
+
+        def request(question: Asked) -> dict[str, Any]:
+            return target.request(question, asked)
 
         def planned_in(state: State) -> Plan:
             return attempt.unhurried(plan(self._model, asked, target, state, credibility=self._credibility))
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
+        extents = self._inquiry.extents(asked, self._extent) if planned.fresh and self._extent is not None else {}
+
+        def details(question: Asked) -> dict[str, Any]:
+            reached = extents.get(question.question)
+            return {"asked": request(question)} | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
         promise: Promise | None = None
 
@@ -285,7 +333,7 @@ class Session:
             nonlocal planned, promise
             planned = planned if planned.state.head == state.head else planned_in(state)
             promise = self._promise(planned, terms) if planned.fresh else None
-            return planned.charges(request, terms)
+            return planned.charges(details, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
@@ -295,7 +343,7 @@ class Session:
             assert promise is not None
             measured = self._drawn(charged, exact[charged.question], planned, target.beta)
             answer = Answer(measured, promise, self._posting(charged, planned, receipt))
-            self._account.answer(receipt, {**answer.to_dict(), "asked": request})
+            self._account.answer(receipt, {**answer.to_dict(), "asked": request(charged)})
             answers[charged.question] = answer
         return tuple(answers[question] for question in questions)
 
@@ -321,15 +369,18 @@ class Session:
     ) -> Preview:
         """Say what a release would cost and how accurate it would be. Nothing is charged.
 
-        No value is read, except to count the records of a mean that has a filter or leaves records out.
+        No value is read, except to count the records of a mean that has a filter or leaves records out, and those of
+        parts. Of several parts it is the preview of the one whose answer would be least accurate.
         """
         target = Target.of(epsilon, alpha, beta)
 
         def previewed(attempt: Attempt) -> Preview:
-            (asked,) = self._inquiry.asked([query], attempt.bits)
-            state = self._account.state(asked.question)
-            planned = plan(self._model, (asked,), target, state, credibility=self._credibility)
-            return preview_of(asked, planned, target, self._model, self._credibility)
+            asked = self._inquiry.asked([query], attempt.bits)
+            state = self._account.state(*(each.question for each in asked))
+            planned = plan(self._model, asked, target, state, credibility=self._credibility)
+            previews = [preview_of(each, planned, target, self._model, self._credibility) for each in asked]
+            worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
+            return worst if len(asked) == 1 else replace(worst, query=query)
 
         with self._discreet():
             return persistently(previewed)
@@ -344,7 +395,13 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
+            terms = {**terms, **self._reached}
             return randomize(self._frame, self._inquiry, self._account, target, terms, self._credibility)
+
+    @property
+    def _reached(self) -> dict[str, Any]:
+        """How far a growing table reaches, as charges about all of it say."""
+        return {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
 
     def fit(
         self,
@@ -378,7 +435,7 @@ class Session:
             "odds_ceiling", odds_ceiling
         ):
             raise ModelError(f"the session was opened with another ceiling than {odds_ceiling:g}")
-        terms = self._terms(accept)
+        terms = {**self._terms(accept), **self._reached}
         with self._discreet():
             learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
         self._take_over(learnt)
@@ -398,6 +455,7 @@ class Session:
         notes = [
             *notes_about(model),
             *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([_GROWING] if self._inquiry.growing else []),
             *([model.unchecked] if model.unchecked else []),
             *([model.half_diagnosed] if model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
@@ -412,8 +470,10 @@ class Session:
     def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
         """Return what is proven about the answers that are released together."""
         assert planned.cost is not None
-        leakage, together = planned.cost.leakage, len(planned.fresh)
+        leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
+        together = max(sum(each.meets(query) for each in fresh) for query in fresh)
         shared = [f"This ε is for {together} answers released together."] if together > 1 else []
+        shared += [_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in fresh if query.by is not None)]
         return Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
@@ -458,6 +518,21 @@ class Session:
             ledger=self._place,
         )
 
+
+_EXTENT = "table"
+"""Under which name a charge on growing data says how far the table reached."""
+
+_GROWING = (
+    "Records may be added later, and the bound holds however many there will be; but later records must not react to "
+    "earlier answers. That earlier records stayed as they were is seen by how many there are in each period, and "
+    "otherwise taken for granted."
+)
+
+_PARTS = (
+    "The parts by {by} are made of whole chains or groups, which are taken as independent of one another, and who is "
+    "in which is public: what is released about one part says nothing about the others, and ε in all is that of the "
+    "part that has leaked most."
+)
 
 _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
