@@ -1,6 +1,10 @@
-"""How often the 95 % point of a posterior correlation lies above the true one: the tables of docs/uncertainty.md.
+"""How often the 95 % point of a posterior lies above the truth: the tables of docs/uncertainty.md and of
+docs/theory/private-fit.md.
 
-python benchmarks/coverage.py [DATA SETS]
+python benchmarks/coverage.py [DATA SETS] [correlations | odds]
+
+correlations: of groups, estimated from exact moments.
+odds:         of chains, learnt from noisy transition counts (Session.fit), the noise included.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ import polars as pl
 from bayesdp import GaussianGroups
 from bayesdp.frames.groups import group_moments
 from bayesdp.models.layout import GroupLayout
+from bayesdp.models.learnt import Learnt, sensitivity
 from bayesdp.models.moments import AnovaMoments
+from bayesdp.models.strata import log_odds_of
 
 LEVEL = 0.95
 DRAWS = 400
@@ -33,6 +39,19 @@ MEMBERS: list[tuple[dict[int, int], float]] = [
 
 PAIRS = [(40, 0, 0.6), (20, 600, 0.3), (20, 600, 0.6), (20, 600, 0.8)]
 """Complete pairs, halves of pairs, and the true correlation."""
+
+RECORDS, TAUS = (500, 5_000, 50_000), (0.05, 0.2, 1.0)
+
+CHAINS: list[tuple[str, list[object]]] = [
+    ("two states", [[[0.9, 0.1], [0.35, 0.65]]]),
+    ("two states, one rare", [[[0.98, 0.02], [0.3, 0.7]]]),
+    ("three states", [[[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.1, 0.2, 0.7]]]),
+    ("two states in four hours", [[[0.9, 0.1], [odds, 1 - odds]] for odds in (0.35, 0.4, 0.5, 0.35)]),
+    ("a memory of two", [[[[0.91, 0.09], [0.38, 0.62]], [[0.68, 0.32], [0.27, 0.73]]]]),
+]
+"""Transition tables, one for each hour, which come in turn."""
+
+NO_CEILING = 1e300
 
 
 def groups(generator: np.random.Generator, sizes: Sequence[int], correlation: float) -> pl.DataFrame:
@@ -71,8 +90,58 @@ def report(name: str, truth: float, below: list[float]) -> None:
     print(f"{name:32} ρ = {truth:g}: {100 * covered:.1f} % (± {100 * error:.1f})", flush=True)
 
 
+def transition_counts(generator: np.random.Generator, tables: np.ndarray, records: int, sets: int) -> np.ndarray:
+    """Return transition counts [data set][hour][before]…[next] of chains whose hours come in turn."""
+    memory, states = tables.ndim - 2, tables.shape[-1]
+    limits, counts = tables.cumsum(axis=-1), np.zeros((sets, *tables.shape), dtype=np.int64)
+    each, last = np.arange(sets), [generator.integers(states, size=sets) for _ in range(memory)]
+    for step in range(records - memory):
+        hour = step % len(tables)
+        following = (generator.random(sets)[:, None] > limits[(hour, *last)]).sum(axis=-1).clip(max=states - 1)
+        counts[(each, hour, *last, following)] += 1
+        last = [*last[1:], following]
+    return counts
+
+
+def learnt_odds(generator: np.random.Generator, counts: np.ndarray, tau: float) -> float:
+    """Return the odds ratio that counts teach with noise of the same law as a release has."""
+    kept = 1 - np.exp(-tau / sensitivity(counts.ndim - 2))
+    noisy = counts + generator.geometric(kept, counts.shape) - generator.geometric(kept, counts.shape)
+    hours = [(hour,) for hour in range(len(counts))] if len(counts) > 1 else [()]
+    return Learnt(NO_CEILING, tau, LEVEL, noisy.tolist(), ("hour",) if len(counts) > 1 else (), hours).odds
+
+
+def odds_coverage(sets: int) -> None:
+    print(
+        f"| chain | records | τ₀ | true odds ratio | learnt (median) | covered of {sets} |\n|---|---|---|---|---|---|"
+    )
+    for name, listed in CHAINS:
+        tables, generator = np.array(listed), np.random.default_rng(0)
+        truth = float(np.exp(log_odds_of(np.log(tables)[None])[0][0]))
+        for records in RECORDS:
+            counts = transition_counts(generator, tables, records, sets)
+            for tau in TAUS:
+                odds = [learnt_odds(generator, table, tau) for table in counts]
+                covered = float(np.mean(np.array(odds) >= truth))
+                error = float(np.sqrt(covered * (1 - covered) / sets))
+                median = f"{np.median(odds):.4g}"
+                print(
+                    f"| {name} | {records:,} | {tau:g} | {truth:.4g} | {median} | {100 * covered:.1f} % "
+                    f"(± {100 * error:.1f}) |",
+                    flush=True,
+                )
+
+
 def main() -> None:
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    wanted = sys.argv[2] if len(sys.argv) > 2 else None
+    if wanted != "correlations":
+        odds_coverage(sets)
+    if wanted != "odds":
+        correlation_coverage(sets)
+
+
+def correlation_coverage(sets: int) -> None:
     for sizes, truth in MEMBERS:
         generator = np.random.default_rng(0)
         found = [members_below(generator, sizes, truth) for _ in range(sets)]

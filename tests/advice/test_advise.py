@@ -174,7 +174,7 @@ def test_the_code_to_go_on_with_runs_and_makes_the_model(tmp_path: Path) -> None
     try:
         os.chdir(tmp_path)
         names: dict[str, Any] = {}
-        exec(compile(advice.python, "advice", "exec"), names)  # noqa: S102
+        exec(compile(advice.python, "advice", "exec"), names)
     finally:
         os.chdir(before)
         del os.environ["BAYESDP_LEDGER"]

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import validation
@@ -29,7 +30,16 @@ from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Release, Spend, as_spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Calibration", "Option", "calibrate", "largest_tau", "largest_taus", "options"]
+__all__ = [
+    "Calibration",
+    "Option",
+    "calibrate",
+    "credible_epsilon",
+    "credible_tau",
+    "largest_tau",
+    "largest_taus",
+    "options",
+]
 
 _NEXT_TO_NOTHING = 1.001
 """A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
@@ -417,7 +427,8 @@ def _choose(
 
 def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
     """Lower τ until the share asked of the posterior keeps the promise, under every model that may hold."""
-    tau, drawn = plain.tau, _drawn(plain, spent, credibility, draws)
+    drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
+    tau = plain.tau
     with _looking_at(drawn) as done:
         for sample in drawn:
             tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
@@ -428,37 +439,80 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
 
 def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
     """Raise ε until the share asked of the posterior keeps it at the τ that the accuracy fixes."""
-    epsilon, drawn = plain.epsilon, _drawn(plain, spent, credibility, draws)
+    drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
     with _looking_at(drawn) as done:
-        for sample in drawn:
-            ascending = sorted(sample.leakages(plain.tau, done))
-            epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
+        epsilon = _epsilon_of_rank(drawn, plain.tau, credibility, plain.epsilon, done)
         worst = _worst(drawn, plain.tau, credibility, epsilon, done)
     return replace(plain, epsilon=epsilon, uncertainty=worst)
+
+
+def credible_epsilon(leaked: Leakage, credibility: float) -> float:
+    """Return an ε that the share asked of the posterior keeps for a spend; at least that of the estimate.
+
+    The models drawn depend on the estimated model and the credibility only, so that everything converted under them is
+    converted alike. Raises ModelError if no model was estimated.
+    """
+    *spent, last = leaked.spend
+    drawn = _drawn(leaked, (last.query,), leaked.epsilon, tuple(spent), draws_needed(credibility, None))
+    with _looking_at(drawn) as done:
+        return _epsilon_of_rank(drawn, last.tau, credibility, leaked.epsilon, done)
+
+
+def credible_tau(
+    leaked: Leakage, queries: tuple[Query, ...], most: float, epsilon: float, spent: Spend, credibility: float
+) -> float:
+    """Return the largest τ of each query, at most `most`, at which the share asked of the posterior leaks at most ε.
+
+    leaked: what the estimated model leaks with τ = `most`; its theorem is asked about the models drawn.
+
+    Raises CalibrationError if no τ is small enough.
+    """
+    drawn = _drawn(leaked, queries, epsilon, spent, draws_needed(credibility, None))
+    with _looking_at(drawn) as done:
+        for sample in drawn:
+            most = sample.credible_tau(most, epsilon, credibility, done)
+    return most
+
+
+def _epsilon_of_rank(
+    drawn: Sequence[Sample], tau: float, credibility: float, least: float, done: Callable[[int], None]
+) -> float:
+    """Return the ε, at least `least`, that as many of the models drawn keep at τ as the credibility needs."""
+    epsilon = least
+    for sample in drawn:
+        ascending = sorted(sample.leakages(tau, done))
+        epsilon = max(epsilon, ascending[-chosen_rank(credibility, len(ascending))])
+    return epsilon
 
 
 def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
     return counted(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
 
 
-def _drawn(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> list[Sample]:
+def _drawn(leaked: Leakage, queries: tuple[Query, ...], epsilon: float, spent: Spend, number: int) -> list[Sample]:
     """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
-    number, leaked = draws_needed(credibility, draws), plain.leakage
     several = leaked.model.members
     parts = zip(several, leaked.parts or (leaked,), strict=True)
     estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
     if not estimated:
         estimated = [(several[0], leaked)]
-    return [_sample(_quick(part), posterior(member, number), plain, spent) for member, part in estimated]
+    return [_sample(_quick(part), _posterior(member, number), queries, epsilon, spent) for member, part in estimated]
 
 
-def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent: Spend) -> Sample:
+@lru_cache(maxsize=8)
+def _posterior(model: Model, draws: int) -> Sequence[Model]:
+    return tuple(posterior(model, draws))
+
+
+def _sample(
+    theorem: Theorem, models: Sequence[Model], queries: tuple[Query, ...], epsilon: float, spent: Spend
+) -> Sample:
     """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
-    query, queries = plain.query, (*queries_of(spent), plain.query)
+    everything = (*queries_of(spent), *queries)
 
     def leaks(several: Sequence[Model], tau: float) -> list[float]:
-        spend = (*spent, Release(query, tau))
-        usable = [_usable(theorem, model, queries) for model in several]
+        spend = (*spent, *(Release(query, tau) for query in queries))
+        usable = [_usable(theorem, model, everything) for model in several]
         together = [theorem] if all(candidate is theorem for candidate in usable) else []
         (replies,) = ask(several[0], lambda asked, _: asked.epsilons_under(several, spend), only=together)
         if replies and replies[0].value is not None:
@@ -466,11 +520,9 @@ def _sample(theorem: Theorem, models: Sequence[Model], plain: Calibration, spent
         return [_leakage(candidate, model, spend) for candidate, model in zip(usable, several, strict=True)]
 
     def largest(model: Model) -> float:
-        usable = _usable(theorem, model, queries)
+        usable = _usable(theorem, model, everything)
         only = () if usable is None else (usable,)
-        (replies,) = ask(
-            model, lambda asked, drawn: largest_taus(asked, drawn, query, [plain.epsilon], spent), only=only
-        )
+        (replies,) = ask(model, lambda asked, drawn: largest_taus(asked, drawn, queries, [epsilon], spent), only=only)
         return max((reply.value[0] or 0.0 for reply in replies if reply.value is not None), default=0.0)
 
     return Sample(theorem, models, leaks, largest)

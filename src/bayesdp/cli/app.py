@@ -18,6 +18,7 @@ from bayesdp.cli.spelling import spelled
 if TYPE_CHECKING:
     from bayesdp._support.documents import Document
     from bayesdp.calibration.calibrate import Calibration
+    from bayesdp.models import Model
     from bayesdp.theorems.leakage import Leakage
 
 __all__ = ["app"]
@@ -59,6 +60,9 @@ SomeDataset = Annotated[
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
 Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
 Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
+Credibility = Annotated[
+    str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
@@ -102,9 +106,7 @@ def calibrate(
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
-    credibility: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
-    ] = None,
+    credibility: Credibility = None,
     draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -114,7 +116,7 @@ def calibrate(
     assumed = options.model(model)
     asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
-    target |= {} if credibility is None else {"credibility": options.number("--credibility", credibility)}
+    target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
     _print(choose(assumed, asked, **target, beta=options.number("--beta", beta)), as_json)
 
@@ -159,20 +161,49 @@ def fit(
         str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
+    private_tau: Annotated[
+        str | None,
+        typer.Option(metavar="τ", help="Learn an odds-chain from noisy counts with this privacy, and charge for it."),
+    ] = None,
+    odds_ceiling: Annotated[
+        str | None, typer.Option(metavar="θ", help="The largest odds ratio possible, assumed until one is learnt.")
+    ] = None,
+    states: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="The values of the state, which are public; a condition needs none."),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The data set to charge.", autocompletion=completion.datasets),
+    ] = None,
+    budget: Annotated[str | None, typer.Option(metavar="ε", help="Its budget; only sets it the first time.")] = None,
+    ledger: LedgerUrl = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    separate_because: Separate = None,
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
-    """Estimate a model from a table, and say whether the table looks like it."""
+    """Estimate a model from a table, and say whether the table looks like it.
+
+    With --private-tau the fit is a release: its noisy counts are charged to the ledger, and the guarantee covers them.
+    """
     from bayesdp._support.documents import write
 
     if output is not None:
         refuse_overwriting(output, options.files(data))
         if not force:
             refuse_replacing(output, "a model", options.model)
-    fitted = fitting.fitted(data, model, chosen)
-    asked = "There is no diagnosis for such a model, which is no sign that it holds."
-    told = asked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{told}\n"
+    privately = fitting.Privately(private_tau, odds_ceiling, states, dataset, budget, ledger, by, separate_because)
+    if privately:
+        learnt = privately.fitted(data, model, chosen)
+        fitted: Model = learnt.model
+        text = f"{learnt}\n"
+    else:
+        fitted = fitting.fitted(data, model, chosen)
+        asked = "There is no diagnosis for such a model, which is no sign that it holds."
+        told = asked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        text = f"{fitted.summary()}\n\n{told}\n"
+    said = fitted.to_json(indent=2) if as_json else text
     if output is not None:
         write(output, fitted)
     print(escaped(said))
@@ -286,6 +317,7 @@ def release(
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
     separate_because: Separate = None,
+    credibility: Credibility = None,
     growing: Growing = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
@@ -300,7 +332,7 @@ def release(
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
     told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
-    told |= {"separate_because": separate_because}
+    told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
     with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
@@ -385,6 +417,7 @@ def open_account(
     ledger: LedgerUrl = None,
     missing: Missing = None,
     separate_because: Separate = None,
+    credibility: Credibility = None,
     growing: Growing = False,
     as_json: AsJson = False,
 ) -> None:
@@ -393,7 +426,8 @@ def open_account(
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    told |= {"credibility": options.credibility(credibility)}
     print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
 
 

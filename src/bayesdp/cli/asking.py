@@ -21,7 +21,7 @@ from bayesdp.queries import Count, Query, query_from_dict
 if TYPE_CHECKING:
     from bayesdp.models import Model
 
-__all__ = ["Asking", "Question"]
+__all__ = ["Asking", "Question", "values_named"]
 
 _RESERVED = {"help", "json"}
 """Options that commands have under other names."""
@@ -68,7 +68,9 @@ class Question:
             entries |= {"by": self.by_column, "by_cells": self.by_cells}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
         if "states" in _options(asked) and not self._condition_alone(asked, model):
-            entries |= asked.entries_for(_implied(asked, model) if self.states is None else _values(self.states, model))
+            entries |= asked.entries_for(
+                _implied(asked, model) if self.states is None else values_named(self.states, model)
+            )
         return query_from_dict({"query": self.kind, **entries})
 
     def _condition_alone(self, asked: type[Query], model: Model) -> bool:
@@ -221,7 +223,7 @@ def _implied(kind: type[Query], assumed: Model) -> list[Scalar]:
     raise QueryError(f"a {kind.kind} needs --states, the values to count{some}")
 
 
-def _values(text: str, assumed: Model) -> list[Scalar]:
+def values_named(text: str, assumed: Model) -> list[Scalar]:
     """Return the states that `text` names: a JSON list without its brackets, or plain comma-separated texts."""
     written = _json(f"[{text}]")
     if isinstance(written, list) and written and all(map(is_scalar, written)):

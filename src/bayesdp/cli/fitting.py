@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
     from bayesdp.frames.source import Missing
     from bayesdp.models import FitOption, Model
+    from bayesdp.session.learning import Fit
 
-__all__ = ["OfferingModelOptions", "diagnosis", "fitted", "naming"]
+__all__ = ["OfferingModelOptions", "Privately", "diagnosis", "fitted", "naming"]
 
 
 _first_word: ContextVar[str | None] = ContextVar("_first_word", default=None)
@@ -110,6 +112,62 @@ def _read(option: FitOption, value: Any) -> Any:
 
 def fitted(data: str, kind: str, chosen: Mapping[str, Any]) -> Model:
     """Fit a model of a kind as the options say; options of other kinds are refused."""
+    given = _options_given(kind, chosen)
+    return _fittable()[kind].fit(data, **given)
+
+
+@dataclass(frozen=True)
+class Privately:
+    """What `bayesdp fit --private-tau` was told beside the options of the model; None for what was not given."""
+
+    tau: str | None
+    odds_ceiling: str | None
+    states: str | None
+    dataset: str | None
+    budget: str | None
+    ledger: str | None
+    by: str | None
+    separate_because: str | None
+
+    def __bool__(self) -> bool:
+        """Whether a private fit is asked for; refuses the other options without --private-tau."""
+        named = [f"--{name.replace('_', '-')}" for name, value in vars(self).items() if value is not None]
+        if named and self.tau is None:
+            raise InvalidInputError(f"{named[0]} goes with --private-tau, a fit that is a release")
+        return self.tau is not None
+
+    def fitted(self, data: str, kind: str, chosen: Mapping[str, Any]) -> Fit:
+        """Learn the model by a release that is charged to the ledger."""
+        from bayesdp.cli import releasing
+        from bayesdp.cli.asking import values_named
+        from bayesdp.models import OddsChain
+
+        given = _options_given(kind, chosen)
+        if kind != OddsChain.kind:
+            raise InvalidInputError(f"--private-tau goes with --model {OddsChain.kind}, not with {kind}")
+        if "merge" in given:
+            raise InvalidInputError("--merge looks at the counts, and --private-tau keeps them private; leave it out")
+        if self.tau is None or self.odds_ceiling is None or self.dataset is None:
+            raise InvalidInputError(
+                "a private fit needs --odds-ceiling (the largest odds ratio possible) and --dataset"
+            )
+        chain = OddsChain(
+            options.number("--odds-ceiling", self.odds_ceiling),
+            memory=given.pop("memory", 1),
+            record=given.pop("record", "record"),
+        )
+        chain = replace(chain, states=() if self.states is None else values_named(self.states, chain))
+        lesson: dict[str, Any] = {"tau": options.number("--private-tau", self.tau)}
+        lesson |= {name: given.pop(name) for name in ("credibility", "within") if name in given}
+        budget = None if self.budget is None else options.positive("--budget", self.budget)
+        told: dict[str, Any] = {"by": self.by, "separate_because": self.separate_because}
+        place = options.ledger(self.ledger)
+        with releasing.session(data, chain.located(**given), place, self.dataset, budget, **told) as session:
+            return session.fit(**lesson)
+
+
+def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, as `fit` takes them; refuses those of other kinds, and lacking ones."""
     known = _fittable()
     if kind not in known:
         raise InvalidInputError(
@@ -125,8 +183,7 @@ def fitted(data: str, kind: str, chosen: Mapping[str, Any]) -> Model:
         examples = ((option.flag, option.example) for option in declared.values() if option.example is not None)
         such = " ".join(f"{flag} {shlex.quote(example)}" for flag, example in examples)
         raise InvalidInputError(f"a {kind} model needs {needed}" + (f", such as {such}" if such else ""))
-    given = {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
-    return known[kind].fit(data, **given)
+    return {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
 
 
 def diagnosis(model: Model, data: str, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:

@@ -20,6 +20,7 @@ __all__ = [
     "adversary",
     "bounds",
     "columns",
+    "credibility",
     "files",
     "folder",
     "ledger",
@@ -69,6 +70,11 @@ def number(option: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidInputError(f"{option} must be a number, not {brief(text)}") from None
+
+
+def credibility(text: str | None) -> float | None:
+    """Read --credibility, if it is given."""
+    return None if text is None else number("--credibility", text)
 
 
 def positive(option: str, text: str) -> float:

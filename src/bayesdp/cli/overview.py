@@ -18,6 +18,7 @@ from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import leaked, remaining, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.learning import Fit, first_fit
 
 __all__ = ["Overview", "overview"]
 
@@ -60,21 +61,29 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         ]
     }
     if not opened:
-        account: dict[str, Any] = {"budget": None, "epsilon_total": 0.0, "epsilon_remaining": None}
+        account: dict[str, Any] = {
+            "budget": None,
+            "epsilon_total": 0.0,
+            "epsilon_remaining": None,
+            "credibility": None,
+        }
         return {"dataset": dataset, **account, "releases": [], "changes": [], **refused}
     state = ledger.state(dataset)
     answers = {entry.charge: entry.content() for entry in entries if entry.kind == "answer"}
     try:
         changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
-        model = Model.from_dict(next(entry.content()["model"] for entry in entries if entry.kind == "open"))
+        opening = next(entry.content() for entry in entries if entry.kind == "open")
+        model, credibility = Model.from_dict(opening["model"]), opening["description"].get("credibility")
+        fit = first_fit(entry.content() for entry in reversed(entries) if entry.kind == "answer")
+        model = model if fit is None else fit.model
         releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in entries if entry.kind == "charge"]
     except (InvalidInputError, LookupError, TypeError, ValueError, AttributeError, StopIteration) as error:
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
-    total = leaked(model, spend_of(state.totals))
+    total = leaked(model, spend_of(state.totals), credibility)
     left = remaining(state.budget, total)
-    account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left}
+    account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
 
 
@@ -111,6 +120,8 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
 
 def _asked(details: Mapping[str, Any]) -> str:
     randomized = details.get("randomized")
+    if details.get("fit") is not None:
+        return f"the transitions of {details['fit']}, to learn their odds ratio"
     return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 
@@ -122,6 +133,9 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
         return "not kept"
     if details.get("recorded") is not None:
         return "made elsewhere"
+    fit = Fit.stored(answer)
+    if fit is not None:
+        return f"at most {shown_above(fit.model.odds)}"
     return Answer.stored(answer).published
 
 
@@ -139,6 +153,8 @@ def _page(account: Mapping[str, Any]) -> str:
         f"{shown_remaining(account['epsilon_remaining'], account['budget'])} remaining; "
         f"{counted(len(account['releases']), 'release')}, {refused}"
     )
+    if account["credibility"] is not None:
+        head += f"; for {shown_below(100 * account['credibility'])} % of the models that the data leave possible"
     changes = "\n".join(["The budget:", *map(_changed, account["changes"])])
     if not account["releases"]:
         return f"{head}\n\n{changes}"

@@ -24,6 +24,7 @@ from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer
 from bayesdp.session.answers import KIND as ANSWERS
 from bayesdp.session.answers import Answers
+from bayesdp.session.learning import first_fit
 from bayesdp.session.session import Session
 
 __all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
@@ -85,7 +86,7 @@ class Opened(Document):
 
 
 def opened(data: str, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
-    """Open an account on purpose; an error if there is one already."""
+    """Open an account on purpose, told what else is given; an error if there is one already."""
     with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
@@ -218,6 +219,8 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
     budgets = [entry.content() for entry in mine if entry.kind in ("open", "lower", "raise")]
     try:
         totals = [charge["details"]["epsilon_total"] for charge in charges if "epsilon_total" in charge["details"]]
+        learnt = first_fit(entry.content() for entry in reversed(mine) if entry.kind == "answer")
+        totals += [] if learnt is None else [learnt.epsilon_total]
         if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
             return ("epsilon_total",)
         left = [remaining(change["budget"], answer.epsilon_total) for change in budgets]

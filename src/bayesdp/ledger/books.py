@@ -146,16 +146,18 @@ class Books:
         place = self.entries, self.head
         return State(dataset, account.budget, account.totals(), account.charges, *place, answered, pending)
 
-    def model(self, dataset: str) -> Mapping[str, Any] | None:
-        """Return the model that an account was opened with; None if there is none."""
+    def opening(self, dataset: str) -> Mapping[str, Any] | None:
+        """Return the body of the entry that opened an account; None if there is none."""
         account = self.account(dataset)
         if account is None:
             return None
-        opening = next(self.read(dataset, "open"), None)
-        model = None if opening is None else opening.content().get("model")
-        if not isinstance(model, Mapping) or fingerprint(model) != account.model:
-            _damaged(f"the account of {dataset!r} is not the one that was opened")
-        return model
+        entry = next(self.read(dataset, "open"), None)
+        body = {} if entry is None else entry.content()
+        for name in ("model", "description"):
+            part = body.get(name)
+            if not isinstance(part, Mapping) or fingerprint(part) != getattr(account, name):
+                _damaged(f"the account of {dataset!r} is not the one that was opened")
+        return body
 
     def opened(
         self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any], separate_because: str | None

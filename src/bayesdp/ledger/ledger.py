@@ -116,11 +116,17 @@ class Ledger:
         """
         with self._books() as books:
             name = books.name(dataset)
-            known = books.model(name)
-        if known is None:
+            opening = books.opening(name)
+        if opening is None:
             _first_budget(name, budget)
-        elif _without(apart_from, known) != _without(apart_from, parsed(canonical("model", model))):
+        elif _without(apart_from, opening["model"]) != _without(apart_from, parsed(canonical("model", model))):
             refuse_other(name, "model")
+
+    def description(self, dataset: str) -> Mapping[str, Any] | None:
+        """Return the description of the data that an account was opened with; None if there is no account."""
+        with self._books() as books:
+            opening = books.opening(books.name(dataset))
+        return None if opening is None else opening["description"]
 
     def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
         """Keep that a release was refused: also of a data set that has no account, for every refusal tells something.

@@ -121,6 +121,16 @@ class Model(Document):
         return False
 
     @property
+    def origin(self) -> str | None:
+        """How the parameters were learnt by a release that is accounted for, as sentences; None if they were not."""
+        return None
+
+    @property
+    def opened_as(self) -> Model:
+        """The model that an account is opened with: this one, unless it was learnt by a release of the account."""
+        return self
+
+    @property
     def dropped(self) -> bool:
         """Whether records with missing values were left out when the parameters were estimated."""
         return False

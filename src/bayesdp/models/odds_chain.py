@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
+from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
 from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
+from bayesdp.models.learnt import Learnt
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged, read_strata
 from bayesdp.rounding import log_above, shown_above, shown_below
@@ -61,6 +63,7 @@ class OddsChain(Chain):
             `within`; from_strata builds a chain from them. An odds ratio that is not theirs is refused.
     within: the public columns that make the strata, or "hour", "weekday", "month" of an order of times.
     credibility: the share of the posterior in which the largest odds ratio of all strata stays below `odds`.
+    learnt: how the odds ratio was learnt by a private release (`Session.fit`), if it was: the guarantee then covers it.
 
     >>> OddsChain(9).assumption
     'the records form a chain of any length in which the odds ratio of neighbouring records is at most 9'
@@ -73,6 +76,7 @@ class OddsChain(Chain):
     strata: Sequence[Stratum] | None = field(default=None, kw_only=True)
     within: Sequence[str] = field(default=(), kw_only=True)
     credibility: float | None = field(default=None, kw_only=True)
+    learnt: Learnt | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "odds-chain"
     about_values: ClassVar[bool] = True
@@ -107,6 +111,18 @@ class OddsChain(Chain):
             self._check_strata()
         elif self.within or self.credibility is not None:
             raise ModelError("within= and credibility= say how strata were fitted; without strata= there are none")
+        if self.learnt is not None:
+            self._check_learnt(self.learnt)
+
+    def _check_learnt(self, learnt: Learnt) -> None:
+        if not isinstance(learnt, Learnt):
+            raise ModelError(f"learnt must be what Session.fit learnt, not {brief(learnt)}")
+        if self.strata is not None:
+            raise ModelError("the odds ratio was learnt from noisy counts, or estimated from exact ones: not both")
+        if learnt.memory != self.memory or len(self.states) not in (0, learnt.states):
+            raise ModelError("the noisy counts that were learnt from are of another memory, or of other states")
+        if self.odds > learnt.ceiling:
+            raise ModelError(f"odds = {self.odds:g} is above the ceiling of {learnt.ceiling:g} that was assumed before")
 
     def _check_strata(self) -> None:
         if self.credibility is None:
@@ -281,6 +297,19 @@ class OddsChain(Chain):
         return self.strata is not None
 
     @property
+    def origin(self) -> str | None:
+        return None if self.learnt is None else self.learnt.origin
+
+    @property
+    def opened_as(self) -> OddsChain:
+        """The chain as it was before it was learnt: with the ceiling."""
+        return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
+
+    def learning(self, learnt: Learnt) -> Self:
+        """Return the chain with the odds ratio that noisy counts teach."""
+        return replace(self, odds=learnt.odds, learnt=learnt)
+
+    @property
     def sparse(self) -> tuple[Stratum, ...]:
         """The strata with fewer than 20 transitions in some cell: they say little about their odds ratio."""
         return tuple(stratum for stratum in self.strata or () if stratum.least < SPARSE)
@@ -298,6 +327,8 @@ class OddsChain(Chain):
 
     def summary(self) -> str:
         """Return what is assumed, and what the odds ratio was estimated from, stratum by stratum."""
+        if self.learnt is not None:
+            return f"{super().summary()} {self.learnt.origin}"
         if self.strata is None or self.credibility is None:
             return super().summary()
         sure = f"{shown_below(100 * self.credibility)} %"
@@ -351,7 +382,14 @@ class OddsChain(Chain):
             content["credibility"] = self.credibility
             content |= {"within": list(self.within)} if self.within else {}
             content["strata"] = [stratum.to_dict() for stratum in self.strata]
+        if self.learnt is not None:
+            content["learnt"] = self.learnt.to_dict()
         return content
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        learnt = entries.get("learnt")
+        return super()._read(entries if learnt is None else {**entries, "learnt": Learnt.from_dict(learnt)})
 
     @classmethod
     def _required(cls) -> frozenset[str]:

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["SPARSE", "Stratum", "credible_log_odds", "largest_log_odds", "merged", "read_strata", "stratum_order"]
+__all__ = [
+    "SPARSE",
+    "Stratum",
+    "credible_log_odds",
+    "draws_for",
+    "largest_log_odds",
+    "log_odds_of",
+    "merged",
+    "read_strata",
+    "stratum_order",
+]
 
 SPARSE = 20
 """A stratum with fewer transitions than this in some cell says little about its odds ratio."""
@@ -184,11 +194,18 @@ def largest_log_odds(tables: Tables, draws: int, generator: np.random.Generator)
         shape = (min(at_once, draws - begin), *weights.shape)
         gammas = np.maximum(generator.standard_gamma(np.broadcast_to(weights, shape)), SMALLEST_WEIGHT)
         logs = np.log(gammas) - np.log(gammas.sum(axis=-1, keepdims=True))
-        if weights.ndim == 3:
-            alone = _largest_by_rows(logs)
-            yield alone.max(axis=1), alone
-        else:
-            yield _of_blocks(logs)
+        yield log_odds_of(logs)
+
+
+def log_odds_of(logs: Floats) -> tuple[Floats, Floats]:
+    """Return ln of the largest odds ratio of each draw, and ln of that of each stratum, from ln of the probabilities.
+
+    logs: for each draw and stratum a table [before]…[now][next].
+    """
+    if logs.ndim > 4:
+        return _of_blocks(logs)
+    alone = _largest_by_rows(logs)
+    return alone.max(axis=1), alone
 
 
 def _largest_by_rows(logs: Floats) -> Floats:
@@ -254,16 +271,23 @@ def credible_log_odds(tables: Tables, credibility: float) -> tuple[float, tuple[
 
     Raises ModelError for tables too large to draw from.
     """
-    shape = np.shape(tables)
-    if _compared(shape) > _MOST_COMPARED:
-        raise ModelError(
-            f"{shape[0]} strata of {shape[-1]} states with a memory of {len(shape) - 2} records are more than can be "
-            "drawn from; merge states, or remember fewer records"
-        )
-    affordable = int(min(max(_ALL_COMPARED / _compared(shape), _FEWEST_DRAWS), _MOST_DRAWS))
-    draws = draws_needed(credibility, None, usual=affordable)
+    draws = draws_for(np.shape(tables), credibility)
     parts = list(largest_log_odds(tables, draws, np.random.default_rng(_SEED)))
     largest = np.concatenate([together for together, _ in parts])
     alone = np.concatenate([by_stratum for _, by_stratum in parts])
     place = draws - chosen_rank(credibility, draws)
     return float(np.partition(largest, place)[place]), tuple(np.partition(alone, place, axis=0)[place].tolist())
+
+
+def draws_for(shape: tuple[int, ...], credibility: float, most: int = _MOST_DRAWS) -> int:
+    """Return how many draws tables of this shape take: as many as are affordable, and enough for the credibility.
+
+    Raises ModelError for tables too large to draw from.
+    """
+    if _compared(shape) > _MOST_COMPARED:
+        raise ModelError(
+            f"{shape[0]} strata of {shape[-1]} states with a memory of {len(shape) - 2} records are more than can be "
+            "drawn from; merge states, or remember fewer records"
+        )
+    affordable = int(min(max(_ALL_COMPARED / _compared(shape), _FEWEST_DRAWS), most))
+    return draws_needed(credibility, None, usual=affordable)

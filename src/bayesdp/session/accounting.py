@@ -2,17 +2,20 @@
 
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
 release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. Of parts that
-are independent of one another, the one that has met most counts (`parts`).
+are independent of one another, the one that has met most counts (`parts`). With a credibility, that figure is what this
+share of the models that the data leave possible stays below.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from bayesdp.calibration.calibrate import largest_tau
+from bayesdp._support import validation
+from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
+from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
 from bayesdp.ledger import Total
 from bayesdp.models import Model
@@ -23,7 +26,7 @@ from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
 from bayesdp.theorems.spend import Release, Spend, queries_of
 
-__all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Cost", "affordable", "check_credibility", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,23 @@ def spend_of(totals: Iterable[Total]) -> Spend:
         raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
 
-def leaked(model: Model, spent: Spend) -> float:
+def check_credibility(model: Model, credibility: object) -> float:
+    """Return a checked credibility; refuses a model that was not estimated, of which nobody knows how uncertain it is.
+
+    >>> from bayesdp import MarkovChain
+    >>> check_credibility(MarkovChain.from_counts([[90, 10], [10, 30]]), 0.95)
+    0.95
+    """
+    share = validation.probability("credibility", credibility)
+    draws_needed(share, None)
+    if not any(member.estimated for member in model.members):
+        posterior(model.members[0], 1)
+    return share
+
+
+def leaked(model: Model, spent: Spend, credibility: float | None = None) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    panels = _Panels(model)
+    panels = _Panels(model, credibility)
     return max(panels.proven(met.spent) for met in exposures(spent))
 
 
@@ -76,7 +93,15 @@ def remaining(budget: float, total: float) -> float:
     return max(0.0, float_below(Fraction(budget) - Fraction(total)))
 
 
-def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
+def affordable(
+    model: Model,
+    queries: tuple[Query, ...],
+    *,
+    epsilon: float,
+    spent: Spend,
+    budget: float,
+    credibility: float | None = None,
+) -> Cost:
     """Return the largest τ for each of `queries` that raises the leakage by at most ε.
 
     spent: what the ledger's totals say, each under the query that stands for its key.
@@ -85,7 +110,7 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     """
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
-    met, panels = exposures(spent, standing), _Panels(model)
+    met, panels = exposures(spent, standing), _Panels(model, credibility)
     touched = [each for each in met if each.added]
     others = max((panels.proven(each.spent) for each in met if not each.added), default=0.0)
     before = max(panels.proven(each.spent) for each in touched)
@@ -94,6 +119,8 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
     tau = min(largest_tau(panels.about(each.after(1.0)), each.added, target, each.spent) for each in touched)
+    for each in touched if credibility is not None and tau > 0 else ():
+        tau = credible_tau(panels.estimate(each.after(tau)), each.added, tau, target, each.spent, credibility or 0.0)
     less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
     while tau > 0:
         cost = _cost(panels, spent, standing, tau, before, budget)
@@ -105,13 +132,21 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     )
 
 
-def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spend, budget: float) -> Cost:
+def cost_of(
+    model: Model,
+    queries: tuple[Query, ...],
+    *,
+    tau: float,
+    spent: Spend,
+    budget: float,
+    credibility: float | None = None,
+) -> Cost:
     """Return what releases with a given τ each cost.
 
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    standing, panels = tuple(query.standing() for query in queries), _Panels(model)
+    standing, panels = tuple(query.standing() for query in queries), _Panels(model, credibility)
     before = max(panels.proven(each.spent) for each in exposures(spent, standing) if each.added)
     cost = _cost(panels, spent, standing, tau, before, budget)
     if cost.total > budget:
@@ -120,13 +155,16 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
 
 
 def _cost(panels: _Panels, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
-    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up."""
+    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.
+
+    More releases leak no less: should the quicker bounds of drawn models say otherwise, what they leaked before stands.
+    """
     totals = merged((*spent, *(Release(query, tau) for query in standing)))
     met = exposures(totals, standing)
     leakages = [(panels.report(each.spent), bool(each.added)) for each in met]
     worst, _ = max(leakages, key=lambda found: found[0].epsilon)
-    after = max(leakage.epsilon for leakage, touched in leakages if touched)
-    return Cost(tau, before, worst, budget, after)
+    after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
+    return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
 
 
 @dataclass(frozen=True)
@@ -134,6 +172,7 @@ class _Panels:
     """The theorems that can be asked about everything a ledger holds: they cover any number of releases."""
 
     model: Model
+    credibility: float | None
     known: dict[tuple[Query, ...], Panel] = field(default_factory=dict)
 
     def about(self, spend: Spend) -> Panel:
@@ -144,7 +183,17 @@ class _Panels:
 
     def proven(self, spend: Spend) -> float:
         """Return what was leaked; 0 if nothing was released."""
-        return proven(self.about(spend), spend) if spend else 0.0
+        if not spend:
+            return 0.0
+        return proven(self.about(spend), spend) if self.credibility is None else self.report(spend).epsilon
+
+    def estimate(self, spend: Spend) -> Leakage:
+        """Return the leakage under the model as it stands."""
+        return report(self.model, spend, panel=self.about(spend))
 
     def report(self, spend: Spend) -> Leakage:
-        return report(self.model, spend, panel=self.about(spend))
+        """Return the leakage, with the ε that the share asked of the posterior keeps, if one is asked."""
+        estimate = self.estimate(spend)
+        if self.credibility is None:
+            return estimate
+        return replace(estimate, epsilon=credible_epsilon(estimate, self.credibility))

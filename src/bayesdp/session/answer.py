@@ -46,6 +46,7 @@ class Promise:
     accepted: str | None = field(default=None, compare=False)
     parameters: str | None = None
     consequences: Sequence[str] = field(default=(), compare=False)
+    credibility: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("notes", "consequences"):
@@ -64,6 +65,18 @@ class Promise:
         validation.every((validation.text, texts | _given(optional)))
         if self.diagnosis is not None:
             object.__setattr__(self, "diagnosis", _checked_diagnosis(self.diagnosis))
+        if self.credibility is not None:
+            validation.probability("credibility", self.credibility)
+
+    @property
+    def believed(self) -> str | None:
+        """Which of the models that the data leave possible keep the promise, as a sentence without its full stop."""
+        if self.credibility is None:
+            return None
+        return (
+            f"Every ε here is one that at least {shown_below(100 * self.credibility)} % of the models keep that the "
+            "data leave possible (the posterior of the parameters, docs/uncertainty.md); the others may leak more"
+        )
 
     @property
     def denied(self) -> bool:
@@ -177,6 +190,8 @@ class Answer(Document):
     by, version, ledger: who is responsible, the version of this library, and where the ledger is, without a password.
     parameters:      the assumed probabilities or correlations, in readable lines.
     consequences:    what everything released would leak if the assumption were not quite right, in sentences.
+    credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
+                     about the model as it stands.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -209,6 +224,8 @@ class Answer(Document):
     accepted = _Of[str | None]("promise")
     parameters = _Of[str | None]("promise")
     consequences = _Of[Sequence[str]]("promise")
+    credibility = _Of[float | None]("promise")
+    believed = _Of[str | None]("promise")
     denied = _Of[bool]("promise")
     verdict = _Of[str]("promise")
     tested = _Of[str]("promise")
@@ -286,6 +303,7 @@ class Answer(Document):
             f"What is protected is {self.protects}",
             f"This {'would be' if self.denied else 'is'} proven (theorem {self.theorem}, {self.proof}) if "
             f"{self.assumption}",
+            *([self.believed] if self.believed else []),
             self.tested,
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
@@ -311,7 +329,7 @@ class Answer(Document):
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
             f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
-            f"Model: {self.verdict}. The statement says more.",
+            f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
         lines += [self.what_if] if self.consequences else []
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
@@ -336,8 +354,9 @@ class Answer(Document):
         interval = self.interval()
         return (
             {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
-            | {name: getattr(self, name) for name in _ENTRIES if name != "consequences"}
+            | {name: getattr(self, name) for name in _ENTRIES if name not in ("consequences", "credibility")}
             | ({"consequences": list(self.consequences)} if self.consequences else {})
+            | ({} if self.credibility is None else {"credibility": self.credibility})
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -427,7 +446,7 @@ _ENTRIES = {
         *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
-        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences"),
+        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""

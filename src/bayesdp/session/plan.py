@@ -178,18 +178,24 @@ def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
     return Charge(asked.question, fingerprint(standing), standing, tau, details)
 
 
-def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
-    """Decide what to charge.
+def plan(
+    model: Model, asked: tuple[Asked, ...], target: Target, state: State, *, credibility: float | None = None
+) -> Plan:
+    """Decide what to charge; with a credibility, as this share of the models that the data leave possible needs.
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
     spent, queries = spend_of(state.totals), tuple(each.query for each in asked)
     known = {each.question: tuple(state.answers(each.question)) for each in asked}
     if target.epsilon is not None and not any(known.values()):
-        cost = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
+        cost = affordable(
+            model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget, credibility=credibility
+        )
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:
-        tau = affordable(model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
+        tau = affordable(
+            model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT, credibility=credibility
+        ).tau
     else:
         tau = max(tau_for(each, target) for each in asked)
     stored = {
@@ -200,7 +206,9 @@ def plan(model: Model, asked: tuple[Asked, ...], target: Target, state: State) -
     fresh = tuple(each for each in asked if each.question not in stored)
     if not fresh:
         return Plan(state, tau, (), stored, None)
-    cost = cost_of(model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
+    cost = cost_of(
+        model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget, credibility=credibility
+    )
     return _possible(Plan(state, tau, fresh, stored, cost), target.beta)
 
 

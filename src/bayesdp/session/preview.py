@@ -69,10 +69,10 @@ class Preview(Document):
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
 
-def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Preview:
+def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
     if plan.cost is None or asked.question in plan.stored:
-        return _stored(plan.stored[asked.question], plan, target, model)
+        return _stored(plan.stored[asked.question], plan, target, model, credibility)
     mechanism = asked.mechanism(plan.tau)
     worth = asked.worth(asked.records)
     units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
@@ -93,8 +93,8 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Previe
     )
 
 
-def _stored(answer: Answer, plan: Plan, target: Target, model: Model) -> Preview:
-    total = leaked(model, spend_of(plan.state.totals))
+def _stored(answer: Answer, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
+    total = leaked(model, spend_of(plan.state.totals), credibility)
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,

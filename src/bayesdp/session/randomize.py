@@ -63,7 +63,12 @@ class Randomized(Document):
 
 
 def randomize(
-    frame: object, inquiry: Inquiry, account: Account, target: Target, terms: Mapping[str, Any]
+    frame: object,
+    inquiry: Inquiry,
+    account: Account,
+    target: Target,
+    terms: Mapping[str, Any],
+    credibility: float | None,
 ) -> Randomized:
     """Release the column of a chain of two states: prepare, plan, charge, draw, answer.
 
@@ -81,8 +86,10 @@ def randomize(
         raise FrameError(f"{inquiry.name} has {len(truths)} rows now, but had {inquiry.rows}")
 
     def planned_in(state: State) -> Plan:
-        spent = spend_of(state.totals)
-        cost = affordable(model, (asked.query,), epsilon=target.epsilon or 0.0, spent=spent, budget=state.budget)
+        spent, epsilon = spend_of(state.totals), target.epsilon or 0.0
+        cost = affordable(
+            model, (asked.query,), epsilon=epsilon, spent=spent, budget=state.budget, credibility=credibility
+        )
         require_private(RandomizedResponseMechanism(cost.tau))
         return Plan(state, cost.tau, (asked,), {}, cost)
 

@@ -109,6 +109,7 @@ def record(
     definition: str,
     column: str | None,
     published: bool,
+    credibility: float | None = None,
 ) -> Recorded:
     """Charge a release made elsewhere: plan, charge, and store what was recorded.
 
@@ -129,7 +130,9 @@ def record(
 
     def cost_in(state: State) -> Cost:
         limit = _NO_LIMIT if published else state.budget
-        cost = cost_of(model, (query,), tau=charged, spent=spend_of(state.totals), budget=limit)
+        cost = cost_of(
+            model, (query,), tau=charged, spent=spend_of(state.totals), budget=limit, credibility=credibility
+        )
         return replace(cost, budget=state.budget)
 
     cost = cost_in(account.state())

@@ -19,18 +19,19 @@ from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.advice.consequences import consequences
-from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
+from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
-from bayesdp.models import Model
+from bayesdp.models import Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
 from bayesdp.session.measurement import Measurement
 from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
@@ -61,6 +62,9 @@ class Session:
              The ledger and the statement keep it.
     by:      who is responsible for the releases, for the ledger and the statement.
     separate_because: why this is not the table of another account that looks the same.
+    credibility: the share of the models that the data leave possible which must keep every promise, for an estimated
+             model (docs/uncertainty.md). The account keeps it; by default it is as the account was opened, and another
+             one is refused.
     growing: rows will be added to the table, after those that are there. The account goes on with the longer table,
              and every bound is that of a chain of any length (docs/releases.md).
 
@@ -83,6 +87,7 @@ class Session:
         accept: str | None = None,
         by: str | None = None,
         separate_because: str | None = None,
+        credibility: float | None = None,
         growing: bool = False,
     ) -> None:
         if not isinstance(model, Model):
@@ -98,20 +103,22 @@ class Session:
         self._owned = not isinstance(ledger, Ledger)
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
-            self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
+            _check_alone(model)
+            self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
+            self._credibility = self._credibility_of(model, credibility)
             with self._discreet():
                 self._inquiry = Inquiry.into(frame, model, missing, growing=growing)
             self._model = self._inquiry.model
-            self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
                 self._dataset,
-                model=self._model.identity,
-                description=self._inquiry.description,
+                model=self._model.opened_as.identity,
+                description=self._inquiry.description | self._converted_with,
                 budget=budget,
                 at_once=False,
                 separate_because=separate_because,
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
+            self._take_over(first_fit(self._account.answers(QUESTION)))
             self._extent = self._grown() if growing else None
         except BaseException:
             self.close()
@@ -124,6 +131,42 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _credibility_of(self, model: Model, asked: float | None) -> float | None:
+        """Return the credibility of the account: the one it was opened with, or the one asked of a new one."""
+        wanted = None if asked is None else check_credibility(model, asked)
+        known = self._ledger.description(self._dataset)
+        if known is None:
+            return wanted
+        kept = known.get("credibility")
+        if wanted not in (None, kept):
+            opened = "without a credibility" if kept is None else f"with a credibility of {kept:g}"
+            raise LedgerError(
+                f"the data set {self._dataset!r} was opened {opened}, not with {wanted:g}; what was spent under one is "
+                "not accounted for under another. Leave credibility= (--credibility) out to go on as it was opened"
+            )
+        return None if kept is None else check_credibility(model, kept)
+
+    def _take_over(self, fit: Fit | None) -> None:
+        """Go on with the model that the account has learnt, if it has; refuses one that was learnt elsewhere."""
+        learnt = self._model.opened_as is not self._model
+        if learnt and (fit is None or fit.model.identity != self._model.identity):
+            raise LedgerError(
+                f"the model was learnt by a release that the account of {self._dataset!r} does not know: what that "
+                "release told would not be accounted for. Use the ledger and the data set it was learnt with"
+            )
+        self._model = self._model if fit is None else replace(fit.model, diagnosis=self._model.diagnosis)
+        self._inquiry = replace(self._inquiry, model=self._model)
+        self._facts = self._facts_of(self._model)
+
+    @property
+    def _converted_with(self) -> dict[str, Any]:
+        """What the account keeps of how spends are converted, beside the model."""
+        return {} if self._credibility is None else {"credibility": self._credibility}
+
+    def _leaked(self, state: State) -> float:
+        """Return the leakage of everything charged in a state of the account."""
+        return leaked(self._model, spend_of(state.totals), self._credibility)
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
@@ -184,16 +227,16 @@ class Session:
     @property
     def leaked(self) -> float:
         """The leakage of everything released so far."""
-        return leaked(self._model, spend_of(self._account.state().totals))
+        return self._leaked(self._account.state())
 
     @property
     def remaining(self) -> float:
         """How much ε is left; a release can take all of it."""
         state = self._account.state()
-        return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
+        return remaining(state.budget, self._leaked(state))
 
     @property
-    def history(self) -> tuple[Answer | Randomized | Recorded, ...]:
+    def history(self) -> tuple[Answer | Fit | Randomized | Recorded, ...]:
         """What the ledger says was released of this data set, oldest first.
 
         Of randomized columns, and of what was made elsewhere, it knows what they cost.
@@ -201,7 +244,10 @@ class Session:
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Randomized.stored(body) or Recorded.stored(body) or Answer.stored(body) for body in bodies)
+        return tuple(
+            Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)
+            for body in bodies
+        )
 
     def release(
         self,
@@ -279,7 +325,7 @@ class Session:
             return target.request(question, asked)
 
         def planned_in(state: State) -> Plan:
-            return attempt.unhurried(plan(self._model, asked, target, state))
+            return attempt.unhurried(plan(self._model, asked, target, state, credibility=self._credibility))
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
@@ -339,8 +385,8 @@ class Session:
         def previewed(attempt: Attempt) -> Preview:
             asked = self._inquiry.asked([query], attempt.bits)
             state = self._account.state(*(each.question for each in asked))
-            planned = plan(self._model, asked, target, state)
-            previews = [preview_of(each, planned, target, self._model) for each in asked]
+            planned = plan(self._model, asked, target, state, credibility=self._credibility)
+            previews = [preview_of(each, planned, target, self._model, self._credibility) for each in asked]
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
@@ -357,8 +403,51 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            reached = {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
-            return randomize(self._frame, self._inquiry, self._account, target, {**terms, **reached})
+            terms = {**terms, **self._reached}
+            return randomize(self._frame, self._inquiry, self._account, target, terms, self._credibility)
+
+    @property
+    def _reached(self) -> dict[str, Any]:
+        """How far a growing table reaches, as charges about all of it say."""
+        return {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
+
+    def fit(
+        self,
+        kind: type[Model] = OddsChain,
+        *,
+        tau: float,
+        credibility: float = 0.95,
+        within: Within | None = None,
+        odds_ceiling: float | None = None,
+        accept: str | None = None,
+    ) -> Fit:
+        """Learn the model's odds ratio from noisy transition counts, charge for it, and go on with what was learnt.
+
+        The session must have been opened with an `OddsChain` that names its columns; its odds ratio is the ceiling,
+        under which everything is converted until then, this release included. The same fit again is given from the
+        ledger at no cost; an account learns once.
+
+        tau:          the ordinary privacy of the noisy counts.
+        credibility:  the share of the posterior, given the noisy counts, that lies below the odds ratio learnt.
+        within:       public columns by whose values transition probabilities may differ: "hour", "weekday", "month" of
+                      an order of times, or columns with all the values they may have, {"district": ["north", "south"]}.
+        kind, odds_ceiling: what the session was opened with, if it is to be said again; refused if it was another.
+
+        Raises ModelError for a model that has nothing to learn, BudgetError if the budget does not allow it under the
+        ceiling, RefusedError for what is wrong with the records, LedgerError if something else was learnt before.
+        """
+        if not isinstance(self._model, kind):
+            raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
+        opened, lesson = self._model.opened_as, Lesson.of(tau, credibility, within)
+        if odds_ceiling is not None and getattr(opened, "odds", None) != validation.number(
+            "odds_ceiling", odds_ceiling
+        ):
+            raise ModelError(f"the session was opened with another ceiling than {odds_ceiling:g}")
+        terms = {**self._terms(accept), **self._reached}
+        with self._discreet():
+            learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
+        self._take_over(learnt)
+        return learnt
 
     def record(
         self,
@@ -390,13 +479,14 @@ class Session:
         return record(
             self._model,
             self._account,
-            self._terms(accept),
+            {**self._terms(accept), **self._reached},
             tau=tau,
             what=what,
             neighbours=neighbours,
             definition=definition,
             column=column,
             published=published,
+            credibility=self._credibility,
         )
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
@@ -404,7 +494,7 @@ class Session:
         if not planned.stored:
             return {}
         spend = spend_of(state.totals)
-        total = leaked(self._model, spend)
+        total = self._leaked(state)
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
         what_if = self._what_if(spend, total)
         return {
@@ -446,6 +536,7 @@ class Session:
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
             consequences=self._what_if(leakage.spend, leakage.epsilon),
+            credibility=self._credibility,
             **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
 
@@ -505,6 +596,12 @@ _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
+
+
+def _check_alone(model: Model) -> None:
+    """Refuse several models of which one was learnt: its account is that of the one model."""
+    if len(model.members) > 1 and any(member.opened_as is not member for member in model.members):
+        raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several (AnyOf)")
 
 
 def _reason(accept: object) -> str:

@@ -84,11 +84,18 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Cost of this release", f"ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)})"),
         ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
         ("Remaining budget", f"ε = {answer.left}"),
+        *_believed(answer),
         ("Verdict on the model", answer.verdict),
         ("Released", f"{answer.timestamp}, by {answer.by or '(responsible person not named)'}"),
         ("Ledger", f"{answer.ledger or 'not named'}, entry {answer.entry}"),
         ("Software", f"bayesdp {answer.version or '(version not recorded)'}"),
     ]
+
+
+def _believed(answer: Answer) -> list[tuple[str, str]]:
+    if answer.credibility is None:
+        return []
+    return [("Credibility", f"{shown_below(100 * answer.credibility)} % of the models that the data leave possible")]
 
 
 def _learned(answer: Answer) -> list[Block]:
@@ -115,6 +122,7 @@ def _assumptions(answer: Answer) -> list[Block]:
         "The number of records is public, and every release of the data set is in this ledger; of those that were made "
         "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
         "The noise was drawn by OpenDP's discrete Laplace sampler from the operating system's randomness.",
+        *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
     ]
     query = answer.query

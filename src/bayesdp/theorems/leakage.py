@@ -267,7 +267,8 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
 
 def notes_about(model: Model) -> tuple[str, ...]:
     """Return what the reader of a guarantee must know of its model beyond its assumption."""
-    return tuple(note for note, holds in ((ESTIMATED, model.estimated), (DROPPED, model.dropped)) if holds)
+    origins = [member.origin for member in model.members if member.origin is not None]
+    return (*origins, *(note for note, holds in ((ESTIMATED, model.estimated), (DROPPED, model.dropped)) if holds))
 
 
 def check_queries(model: object, spend: Spend) -> None:

@@ -1,0 +1,223 @@
+"""An odds ratio learnt from noisy transition counts. Proof: docs/theory/private-fit.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted
+from bayesdp.errors import ModelError
+from bayesdp.models.layout import column_names
+from bayesdp.models.memory import tuples
+from bayesdp.models.odds import checked_odds, odds_above
+from bayesdp.models.posterior import SMALLEST_WEIGHT, chosen_rank
+from bayesdp.models.strata import draws_for, log_odds_of
+from bayesdp.rounding import shown_above, shown_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_CELLS", "NOISIEST", "Learnt", "sensitivity"]
+
+DRAWS = 4000
+"""How many tables are drawn from the posterior at most, unless the credibility needs more."""
+
+NOISIEST = 2.0**14
+"""The largest scale of noise: beyond it no table that fits into a computer would say anything."""
+
+MOST_CELLS = 4096
+"""The most counts that are released at once."""
+
+_REACH = 40
+"""So many scales from a noisy count a true one may lie: farther away is e^(−40) of the posterior."""
+
+_DIGITS = 4
+"""An odds ratio is rounded up to so many digits, which is more than any noise leaves."""
+
+_AT_ONCE = 2.0**20
+_SEED = 14
+"""The same table gives the same odds ratio."""
+
+Values = tuple[Scalar, ...]
+
+
+def sensitivity(memory: int) -> int:
+    """Return how far one replaced record can move the counts of all transitions, in ℓ1.
+
+    It takes part in at most memory + 1 transitions, and each leaves one cell for another.
+
+    >>> sensitivity(1), sensitivity(2)
+    (4, 6)
+    """
+    return 2 * (memory + 1)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """How an odds ratio was learnt: from transition counts with noise, released and charged like any other answer.
+
+    ceiling:     the odds ratio that was assumed before, which the learnt one never exceeds.
+    tau:         the privacy of the noisy counts.
+    credibility: the share of the posterior, given the noisy counts, in which the odds ratio stays below the learnt one.
+    counts:      the noisy counts, a table [before]…[now][next] for each stratum.
+    within:      the public columns that make strata.      strata: what they hold in each; one empty tuple for none.
+
+    >>> learnt = Learnt(1000, 1.0, 0.95, (((9020, 1003), (1007, 3010)),))
+    >>> learnt.odds < 35
+    True
+    """
+
+    ceiling: float
+    tau: float
+    credibility: float
+    counts: Sequence[Any]
+    within: Sequence[str] = ()
+    strata: Sequence[Values] = ((),)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ceiling", checked_odds("ceiling", self.ceiling))
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau, ModelError))
+        object.__setattr__(self, "credibility", validation.probability("credibility", self.credibility, ModelError))
+        object.__setattr__(self, "within", column_names("within", self.within))
+        object.__setattr__(self, "strata", _checked_strata(self.strata, len(self.within)))
+        table = _checked_counts(self.counts)
+        if len(table) != len(self.strata):
+            raise ModelError(f"counts must be {counted(len(self.strata), 'table')}, one for each stratum")
+        draws_for(table.shape, self.credibility)
+        object.__setattr__(self, "counts", tuples(table.tolist()))
+        if self.scale > NOISIEST:
+            raise ModelError(
+                f"tau = {self.tau:g} drowns the counts in noise of scale {shown_above(self.scale)}; nothing can be "
+                "learnt from them"
+            )
+
+    @property
+    def states(self) -> int:
+        """How many states the chain has."""
+        return len(self.counts[0])
+
+    @property
+    def memory(self) -> int:
+        """How many records matter for the next one."""
+        return np.ndim(self.counts) - 2
+
+    @property
+    def scale(self) -> float:
+        """The scale of the discrete Laplace noise on each count."""
+        return sensitivity(self.memory) / self.tau
+
+    @cached_property
+    def odds(self) -> float:
+        """The odds ratio learnt, rounded up; at most the ceiling."""
+        largest = credible_log_odds(tuple(self.counts), self.scale, self.credibility)
+        return min(self.ceiling, _rounded_up(largest))
+
+    @property
+    def origin(self) -> str:
+        """How the odds ratio was learnt, as a sentence."""
+        same = "throughout each stratum" if self.within else "at all times"
+        strata = f" in {len(self.strata)} strata by {', '.join(self.within)}" if self.within else ""
+        return (
+            f"The odds ratio was learnt by a private release of this account: from counts of transitions{strata} "
+            f"with noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}), and nothing else of the "
+            f"data. At least {shown_below(100 * self.credibility)} % of what these noisy counts leave possible lies "
+            f"below it, if transition probabilities are the same {same}; that it is at most "
+            f"{shown_above(self.ceiling)} was assumed before. What that release tells is in the ε stated "
+            "(docs/theory/private-fit.md)."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object under "learnt" of a model."""
+        entries = {"ceiling": self.ceiling, "tau": self.tau, "credibility": self.credibility}
+        strata = {"within": list(self.within), "strata": [list(values) for values in self.strata]}
+        return {**entries, "counts": np.array(self.counts).tolist(), **(strata if self.within else {})}
+
+    @classmethod
+    def from_dict(cls, document: object) -> Learnt:
+        """Read it from its JSON object; ModelError for what is not one."""
+        known = {"ceiling", "tau", "credibility", "counts", "within", "strata"}
+        if not isinstance(document, Mapping) or not set(document) <= known:
+            raise ModelError(f'"learnt" must be an object with {", ".join(sorted(known))}, not {brief(document)}')
+        try:
+            return cls(**document)
+        except TypeError as error:
+            raise ModelError(f'"learnt" is incomplete: {error}') from None
+
+
+def _checked_strata(value: object, columns: int) -> tuple[Values, ...]:
+    rows = [validation.items("strata", row, ModelError) for row in validation.items("strata", value, ModelError)]
+    strata = tuple(tuple(validation.scalar("strata", item, ModelError) for item in row) for row in rows)
+    if not strata or any(len(values) != columns for values in strata) or len(set(strata)) < len(strata):
+        raise ModelError(
+            f"strata must be different lists of {counted(columns, 'value')}, one for each column of within"
+        )
+    return strata
+
+
+def _checked_counts(value: object) -> NDArray[np.int64]:
+    """Return noisy counts as an array [stratum][before]…[next] of whole numbers; noise may take them below zero."""
+    try:
+        table = np.array(value, dtype=object)
+        whole = all(isinstance(entry, int) and not isinstance(entry, bool) for entry in table.flat)
+    except ValueError:
+        raise ModelError("counts must have as many entries on every level as there are states") from None
+    if table.ndim < 3 or table.size == 0 or len(set(table.shape[1:])) > 1 or not whole:
+        raise ModelError("counts must be tables of whole numbers, with as many entries on every level as states")
+    if table.size > MOST_CELLS:
+        raise ModelError(
+            f"at most {MOST_CELLS} counts can be learnt from, not {table.size}; take fewer states or strata"
+        )
+    try:
+        return table.astype(np.int64)
+    except OverflowError:
+        raise ModelError("counts must fit into 64 bits") from None
+
+
+def _rounded_up(log_odds: float) -> float:
+    """Return the odds ratio of a logarithm, rounded up to a few digits; infinite beyond the largest float.
+
+    >>> _rounded_up(math.log(21.34561))
+    21.35
+    """
+    odds = odds_above([log_odds * (1 + 2.0**-40)])
+    if math.isinf(odds):
+        return odds
+    place = _DIGITS - 1 - math.floor(math.log10(odds))
+    return float(math.ceil(odds * 10**place) / 10**place) if place >= 0 else float(math.ceil(odds))
+
+
+@lru_cache(maxsize=64)
+def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float) -> float:
+    """Return what ln of the largest odds ratio stays below with the credibility asked, given noisy counts.
+
+    It is a high order statistic of draws from the posterior (docs/uncertainty.md); draws have a fixed seed.
+    """
+    noisy = np.array(tables, dtype=np.int64)
+    draws = draws_for(noisy.shape, credibility, most=DRAWS)
+    generator = np.random.default_rng(_SEED)
+    true = np.stack([_true_counts(int(cell), scale, draws, generator) for cell in noisy.flat], axis=-1)
+    gammas = np.maximum(generator.standard_gamma(true + 0.5), SMALLEST_WEIGHT).reshape(draws, *noisy.shape)
+    logs = np.log(gammas) - np.log(gammas.sum(axis=-1, keepdims=True))
+    at_once = max(int(_AT_ONCE / noisy.size / noisy.shape[-1] ** (noisy.ndim - 2)), 1)
+    largest = np.concatenate([log_odds_of(logs[begin : begin + at_once])[0] for begin in range(0, draws, at_once)])
+    place = draws - chosen_rank(credibility, draws)
+    return float(np.partition(largest, place)[place])
+
+
+def _true_counts(noisy: int, scale: float, draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Draw true counts given a noisy one: the noise's law times the prior Γ(n + ½)/n!, n ≥ 0, that Jeffreys's gives."""
+    from scipy.special import gammaln
+
+    reach = math.ceil(_REACH * scale) + 1
+    counts = np.arange(max(noisy - reach, 0), max(noisy, 0) + reach + 1, dtype=np.float64)
+    logs = gammaln(counts + 0.5) - gammaln(counts + 1) - np.abs(counts - noisy) / scale
+    shares = np.cumsum(np.exp(logs - logs.max()))
+    places = np.searchsorted(shares, generator.random(draws) * shares[-1], side="right")
+    return np.asarray(counts[np.minimum(places, len(counts) - 1)])
