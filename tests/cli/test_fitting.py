@@ -215,6 +215,38 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
         assert said in capsys.readouterr().err
 
 
+MEMORY = (
+    '{"type": "markov", "memory": 2, "column": "s", "transition": [[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]]'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "within", "outside"),
+    [
+        ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', 'fit a "markov"', "a chain of 3 records"),
+        (
+            '{"type": "network", "edges": [[0, 1, 2]], "records": 2, "column": "s"}',
+            "who depends",
+            "network of 3 records",
+        ),
+        (MEMORY + "}", "for a chain with a memory of 2 records", "1 record of"),
+    ],
+)
+def test_without_a_diagnosis_the_holder_still_learns_why_a_table_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, within: str, outside: str
+) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    model.write_text(text)
+    polars.DataFrame({"s": [0, 1]}).write_csv(table)
+    assert run(["diagnose", str(model), str(table)]) == 2
+    printed = capsys.readouterr().err
+    assert "a session would open on this table, but there is no diagnosis" in printed
+    assert within in printed
+    polars.DataFrame({"s": [0, 1, 2]}).write_csv(table)
+    assert run(["diagnose", str(model), str(table)]) == 2
+    assert outside in capsys.readouterr().err
+
+
 OLD_MODEL = '{"type": "independent"}'
 CHAIN = ("--model", "markov", "--state", "s", "--order-by", "t")
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import Alternative
 from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
@@ -74,6 +75,11 @@ class AnyOf(Model):
         return any(model.protects_several for model in self.models)
 
     @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What else might hold instead of one of the models, model by model: a condition may stand there twice."""
+        return tuple(alternative for model in self.models for alternative in model.alternatives)
+
+    @property
     def metric(self) -> bool:
         return any(model.metric for model in self.models)
 
@@ -132,6 +138,15 @@ class AnyOf(Model):
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the models as they hold on a table; it must be within every one of them."""
         models = (model.check_table(table, subject or self.subject) for model in self.models)
+        return type(self)(*models, column=self.column, record=self.record)
+
+    @property
+    def order(self) -> str | None:
+        return next((model.order for model in self.models if model.order is not None), None)
+
+    def at_any_length(self) -> Self:
+        """Return the models as they hold for a table that may grow."""
+        models = (model.at_any_length() for model in self.models)
         return type(self)(*models, column=self.column, record=self.record)
 
     @property

@@ -109,6 +109,26 @@ class Chain(Model):
         return self.length
 
     @property
+    def apart(self) -> tuple[str, ...] | None:
+        return None if self.layout is None else tuple(self.layout.entity) or None
+
+    @property
+    def order(self) -> str | None:
+        return None if self.layout is None else self.layout.order_by[0]
+
+    def at_any_length(self) -> Self:
+        """Return the chain without a limit to its length, and with gaps, which then cost nothing more.
+
+        Refuses one without an order: nobody could see that new records come after the old ones.
+        """
+        if self.layout is None:
+            raise ModelError(
+                "growing data need a chain that names the columns of its order (layout), so that it can be seen that "
+                "new records come after the old ones"
+            )
+        return replace(self, length=None, gaps=True)
+
+    @property
     def dropped(self) -> bool:
         return self.layout is not None and self.layout.dropped
 
@@ -123,6 +143,16 @@ class Chain(Model):
         if self.layout is None or not self.layout.entity:
             return ""
         return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+
+    @property
+    def window(self) -> tuple[int, str]:
+        """How many records are a stretch of time in which anything might happen, and that stretch in words."""
+        records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
+        if records <= self.unit:
+            records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
+        if self.length is not None and records >= self.length:
+            return max(self.length, self.unit), "the whole chain"
+        return records, name
 
     def summary(self) -> str:
         """Return what is assumed, and whether records are missing in between."""

@@ -17,6 +17,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["OddsChain"]
+
+_LONG = 1000
+"""A longer chain leaks as one of any length does, which has a formula."""
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 _AGREEMENT = 0.05
 """An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
@@ -227,6 +233,25 @@ class OddsChain(Chain):
         return log_above(Fraction(self.odds))
 
     @property
+    def endless(self) -> Self:
+        """The chain with nothing but its odds, and without a length so large that it makes no difference."""
+        length = None if self.length is None or self.length >= _LONG else self.length
+        return replace(self, length=length, strata=None, within=(), credibility=None)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        longer = self.memory + 1
+        return (
+            Alternative("the odds ratio is half as large again", replace(self.endless, odds=HALF_AGAIN * self.odds)),
+            Alternative(
+                f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
+                replace(self.endless, memory=longer),
+            ),
+            Alternative(f"anything may happen within {stretch}", replace(self.endless, unit=records)),
+        )
+
+    @property
     def assumption(self) -> str:
         neighbours = "neighbouring records"
         reach = ""
@@ -240,14 +265,18 @@ class OddsChain(Chain):
 
     @property
     def parameters(self) -> str:
-        """What the odds ratio means, in a sentence, and what it costs."""
-        return (
+        """What the odds ratio means, in a sentence, and what it costs if the secret is one record."""
+        said = (
             f"Odds ratio of {'neighbouring records' if self.memory == 1 else 'neighbouring blocks'}: at most "
             f"{shown_above(self.odds)}. If one of them had another value, the odds between any two values of the next "
-            "would change by at most that factor. For a small ε the noise must be "
-            f"{shown_above(self.memory * math.sqrt(self.odds), 3)} times as large as for independent records."
-            + (f" {self._learnt}" if self.estimated else "")
+            "would change by at most that factor."
         )
+        if self.estimated:
+            said = f"{said} {self._learnt}"
+        if self.unit > 1:
+            return said
+        price = shown_above(self.memory * math.sqrt(self.odds), 3)
+        return f"{said} For a small ε the noise must be {price} times as large as for independent records."
 
     @property
     def estimated(self) -> bool:
