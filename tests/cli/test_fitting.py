@@ -76,7 +76,7 @@ def test_odds_within_hours_by_their_options(activity: Path, tmp_path: Path, caps
     fit = ["fit", str(activity), "--model", "odds-chain", *ACTIVITY[2:]]
     assert run([*fit, "--within", "hour", "--credibility", "0.9", "--merge", "20", "-o", target]) == 0
     printed = capsys.readouterr().out
-    assert "With a credibility of 90 %, the largest of" in printed
+    assert "With a credibility of 90 %, the largest odds ratio of" in printed
     assert "There is no diagnosis for such a model, which is no sign that it holds." in printed
     model = json.loads(Path(target).read_text())
     assert (model["within"], model["credibility"], model["memory"]) == (["hour"], 0.9, 1)
@@ -137,7 +137,7 @@ def test_long_groups_with_and_without_roles(tmp_path: Path, capsys: pytest.Captu
     [
         (["--model", "markov"], "--state and --order-by"),
         (["--model", "gaussian"], "--value"),
-        (["--model", "poisson"], "must be gaussian, markov, odds-chain or gaussian-series, not 'poisson'"),
+        (["--model", "poisson"], "must be gaussian, odds-chain, markov or gaussian-series, not 'poisson'"),
         ([*ACTIVITY, "--value", "steps"], "--value does not go with --model markov"),
         (["--model", "gaussian", "--value", "steps", "--step", "5"], "--step does not go with --model gaussian"),
         ([*ACTIVITY[:-2]], "2304 records have no 'steps > 0'"),

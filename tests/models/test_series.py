@@ -151,7 +151,7 @@ def test_fit_finds_the_coefficients_around_any_mean() -> None:
 
 
 def test_yule_and_walker_by_hand() -> None:
-    frame = meters([0.4, 0.1, 0.2], records=400, homes=1)
+    frame = meters([0.4, 0.1, 0.2], records=600, homes=1)
     series = bdp.GaussianSeries.fit(frame, value="x", order_by="t", order=3, within="clock")
     around = frame.select(polars.col("x") - polars.col("x").mean().over("clock"))["x"].to_numpy()
     moments = [float(np.mean(around[lag:] * around[: len(around) - lag])) for lag in range(4)]
@@ -204,6 +204,7 @@ def test_an_order_that_is_not_covered_is_refused_and_a_lower_one_offered() -> No
         ({"within": "hour"}, "do not tell the hour"),
         ({"within": "x"}, "what is protected"),
         ({"within": "holes"}, "no value of 'holes'"),
+        ({"within": "pair"}, "100 records are too few to take 50 means away"),
         ({"order_by": "pair"}, "ties"),
         ({"step": 5}, "less than the step"),
     ],

@@ -149,6 +149,8 @@ def test_sparse_strata_are_named_with_what_merging_gives() -> None:
     assert f"{other.odds:.4g}"[:4] in told
     assert "Sparse" not in other.summary()
     assert "hour 2, 22" in other.summary()
+    assert "With a credibility of 95 %, the largest odds ratio of 4 strata (hour) is no larger" in str(model.parameters)
+    assert "credibility" not in str(OddsChain(9).parameters)
     alone = OddsChain.from_strata([NIGHT], within="hour")
     assert "More data would narrow the odds ratio" in alone.summary()
 
@@ -300,20 +302,23 @@ def test_memory() -> None:
         ({"within": "moment"}, FrameError, "holds times, too many for strata"),
         ({"within": "hour", "order_by": "zoned"}, FrameError, "time zone"),
         ({"within": "holes"}, RecordsError, "no value of 'holes' at the record before"),
+        ({"within": "shifted", "order_by": "shifted"}, RecordsError, "'shifted' make more than 1000 strata"),
         ({"memory": 0}, ModelError, "memory"),
         ({"memory": 40}, FrameError, "more than can be counted"),
-        ({"memory": 12, "state": "t"}, RecordsError, "more than can be counted"),
+        ({"memory": 12, "state": "hours"}, RecordsError, "24 states with a memory of 12 .* more than can be counted"),
         ({"credibility": 0}, ModelError, "credibility"),
         ({"credibility": 1 - 1e-12}, InvalidInputError, "draws"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
     frame = (
-        readings(records=900)
+        readings(records=1100)
         .filter(pl.col("meter") == "m1")
         .with_columns(
             moment=pl.datetime(2024, 1, 1) + pl.duration(hours=pl.col("t")),
             holes=pl.when(pl.col("t") % 9 > 0).then(1),
+            shifted=pl.col("t") + 1,
+            hours=pl.col("t") % 24,
         )
         .with_columns(zoned=pl.col("moment").dt.replace_time_zone("UTC"))
     )

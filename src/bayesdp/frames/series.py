@@ -25,12 +25,18 @@ __all__ = ["Series", "series_moments"]
 
 Key = tuple[Any, ...]
 
+_MOST_MEANS = 100_000
+"""So many strata may have a mean of their own."""
+
 
 @dataclass(frozen=True)
 class Series:
-    """What a series is estimated from: its moments, the most records of one entity, and whether some has a gap."""
+    """What a series is estimated from: its moments, how many means were taken away, the most records of one entity, and
+    whether some has a gap.
+    """
 
     moments: SeriesMoments
+    means: int
     longest: int
     gaps: bool
 
@@ -77,7 +83,10 @@ def series_moments(
             f"k{i}": nw.col(f"w{public.index(name)}") if name in public else shown_by_order(chains, name, "o")
             for i, name in enumerate(within)
         }
-        by_lag = [_sums(chains, grid, strata, lag) for lag in range(order + 1)]
+        by_lag = [_sums(chains, grid, strata, 0)]
+        if len(by_lag[0]) > _MOST_MEANS:
+            raise RecordsError(f"{listed(map(repr, within))} make more than {_MOST_MEANS} strata; name fewer columns")
+        by_lag += [_sums(chains, grid, strata, lag) for lag in range(1, order + 1)]
     unplaced = sum(sums[0] for key, sums in by_lag[0].items() if None in key)
     if unplaced:
         raise RecordsError(
@@ -99,7 +108,7 @@ def series_moments(
     if autocovariances[0] <= 0:
         raise RecordsError(f"the values of {value!r} do not vary, so nothing can be said about how they vary together")
     gaps = pairs[1] < rows - sizes.lacking - sizes.chains
-    return Series(SeriesMoments(autocovariances, pairs), sizes.longest, gaps)
+    return Series(SeriesMoments(autocovariances, pairs), len(means), sizes.longest, gaps)
 
 
 def _around(by_key: Mapping[Key, Sequence[int]], means: Mapping[Key, Fraction], split: int) -> Fraction:
@@ -139,7 +148,8 @@ def _sums(chains: Sequences, grid: Grid, strata: Mapping[str, nw.Expr], lag: int
         names = ("one", "q", "x", "qx")
         if not both:
             return frame.select(*(nw.col(name).sum() for name in names))
-        return frame.group_by(*both).agg(*(nw.col(name).sum() for name in names))
+        grouped = frame.group_by(*both).agg(*(nw.col(name).sum() for name in names))
+        return grouped if lag else grouped.head(_MOST_MEANS + 1)
 
     by_key: dict[Key, list[int]] = {}
     for part in chains.table.parts(summed):

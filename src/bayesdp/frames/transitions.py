@@ -35,6 +35,9 @@ _MOST_ROWS = 4 * LARGEST_CHAIN**2
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
 
+MOST_STRATA = 1000
+"""The most strata transitions are counted in; more have hardly any."""
+
 _LARGEST_TABLE = 2**24
 """The most counts there may be, those of all strata together."""
 
@@ -212,7 +215,8 @@ class Sequences:
         for part in self.table.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
-                    f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}"
+                    f"the states, or the strata, have far too many different values; a chain has at most "
+                    f"{LARGEST_CHAIN} states"
                 )
             for *key, count in part:
                 counts[tuple(map(plain, key))] += whole(count)
@@ -365,10 +369,11 @@ def _tables(
             unplaced += count
             continue
         if values not in counts:
-            if (len(counts) + 1) * float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
+            enough = (len(counts) + 1) * float(len(states)) ** (memory + 1) > _LARGEST_TABLE
+            if enough or len(counts) == MOST_STRATA:
                 raise RecordsError(
-                    f"{counted(len(counts) + 1, 'stratum', 'strata')} or more of {len(states)} states with a memory of "
-                    f"{counted(memory, 'record')} are more than can be counted"
+                    f"{listed(map(repr, within))} make more than {len(counts)} strata of {len(states)} states, too "
+                    "many to count transitions in; name columns with fewer values"
                 )
             counts[values] = _zeros(states, memory)
         counts[values][tuple(index[state] for state in run)] += count

@@ -27,6 +27,9 @@ __all__ = ["GaussianSeries"]
 _AGREEMENT = 0.005
 """Coefficients that were rounded still agree with the autocovariances they were estimated from."""
 
+_RECORDS_PER_MEAN = 20
+"""Each mean taken away lowers the dependence that is left by about one in so many."""
+
 _LARGEST_ORDER = 64
 """Each lag takes a pass over the table."""
 
@@ -119,9 +122,9 @@ class GaussianSeries(Chain):
         autocovariances, or if nothing is proven of the one that has, with a lower order that is covered if there is.
 
         >>> import polars
-        >>> frame = polars.DataFrame({"t": range(8), "x": [1, 2, 3, 3, 2, 1, 1, 3]})
+        >>> frame = polars.DataFrame({"t": range(24), "x": [1, 2, 3, 3, 2, 1, 1, 3] * 3})
         >>> [round(weight, 3) for weight in GaussianSeries.fit(frame, value="x", order_by="t").coefficients]
-        [0.19]
+        [0.058]
         """
         order = validation.natural("order", order, ModelError)
         if order > _LARGEST_ORDER:
@@ -133,6 +136,12 @@ class GaussianSeries(Chain):
         seen = upstairs("bayesdp.frames.series").series_moments(
             frame, columns[0], layout, order, missing, column_names("within", within)
         )
+        if seen.moments.pairs[0] < _RECORDS_PER_MEAN * seen.means:
+            raise ModelError(
+                f"{seen.moments.pairs[0]} records are too few to take {seen.means} means away: that alone makes "
+                f"records look less dependent than they are; name columns with fewer values, so that each has "
+                f"{_RECORDS_PER_MEAN} records"
+            )
         coefficients = seen.moments.coefficients()
         _check_covered(seen.moments, coefficients)
         return cls(
