@@ -123,7 +123,7 @@ def odds_coverage(sets: int) -> None:
             for tau in TAUS:
                 odds = [learnt_odds(generator, table, tau) for table in counts]
                 covered = float(np.mean(np.array(odds) >= truth))
-                error = float(np.sqrt(covered * (1 - covered) / sets))
+                error = float(np.sqrt(np.maximum(covered * (1 - covered), 0.25 / sets) / sets))
                 median = f"{np.median(odds):.4g}"
                 print(
                     f"| {name} | {records:,} | {tau:g} | {truth:.4g} | {median} | {100 * covered:.1f} % "

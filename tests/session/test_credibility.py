@@ -170,3 +170,14 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert '"credibility": 0.9' in capsys.readouterr().out
     assert run([*release, "--credibility", "0.95"]) == 2
     assert "was opened with a credibility of 0.9" in capsys.readouterr().err
+
+
+def test_parts_cost_the_largest_of_them_under_the_models_drawn() -> None:
+    by_place = [Sum("height", bounds=(0, 2), by="place", by_cells=[part]) for part in ("north", "south")]
+    one = cost_of(PAIRS, (by_place[0],), tau=0.3, spent=(), budget=9.0, credibility=0.9)
+    both = cost_of(PAIRS, tuple(by_place), tau=0.3, spent=(), budget=9.0, credibility=0.9)
+    whole = cost_of(PAIRS, (WIDE, NARROW), tau=0.3, spent=(), budget=9.0, credibility=0.9)
+    assert one.total == both.total < whole.total
+    taken = affordable(PAIRS, tuple(by_place), epsilon=one.total, spent=(), budget=9.0, credibility=0.9)
+    assert taken.tau == pytest.approx(0.3, rel=1e-6)
+    assert taken.total <= one.total

@@ -347,3 +347,30 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     ):
         assert run(wrong) == 2
         assert said in capsys.readouterr().err
+
+
+def test_a_fit_touches_every_part(tmp_path: Path) -> None:
+    by_place = OddsChain(CEILING, states=["off", "on"]).located(state="s", order_by="t", entity="place")
+    with opened(tmp_path, by_place) as session:
+        fit = session.fit(tau=0.2)
+        before = session.leaked
+        first, second = session.release_by(
+            Count("s", equals="on", by="place", by_cells=["north", "south"]), epsilon=0.5
+        )
+        assert first.tau == second.tau
+        assert session.leaked == pytest.approx(proven(fit.model.odds, 0.2 + first.tau), rel=1e-6)
+        assert session.leaked <= before + 0.5 * (1 + 1e-9)
+
+
+def test_growing_data_go_on_with_what_was_learnt(tmp_path: Path) -> None:
+    with opened(tmp_path, frame=FRAME.head(3000), growing=True) as session:
+        fit = session.fit(tau=0.2)
+        first = session.release(ON, epsilon=0.3)
+    with opened(tmp_path, growing=True) as session:
+        assert session.model == fit.model
+        assert session.fit(tau=0.2) == fit
+        second = session.release(ON, epsilon=0.3)
+        assert not second.reused
+        assert session.leaked == pytest.approx(proven(fit.model.odds, 0.2 + first.tau + second.tau), rel=1e-6)
+    with pytest.raises(LedgerError, match="does not continue"):
+        opened(tmp_path, frame=FRAME.tail(3000), growing=True)

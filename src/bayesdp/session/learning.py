@@ -59,8 +59,8 @@ class Fit(Document):
     dataset: str
     tau: float
     epsilon: float
-    epsilon_total: float
-    epsilon_remaining: float
+    epsilon_total: float = field(compare=False)
+    epsilon_remaining: float = field(compare=False)
     theorem: str
     entry: int
     head: str
