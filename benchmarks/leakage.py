@@ -16,14 +16,16 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize_scalar
 
-from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem
+from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.testing.activities import activities
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
 from bayesdp.theorems.markov.count import MarkovCount
+from bayesdp.theorems.markov.memory import MarkovMemory
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.chain import OddsChainTheorem
@@ -35,6 +37,7 @@ from bayesdp.theorems.spend import as_spend
 
 COUNT = Count(equals=1)
 ACTIVITY = [[9713 / 11008, 1295 / 11008], [1295 / 4250, 2955 / 4250]]
+REMEMBERED = [[[8828, 879], [491, 804]], [[879, 416], [804, 2151]]]
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -67,6 +70,28 @@ def plain_mixing(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
         values = new
         worst = max(worst, math.log(values.max()))
     return tau + 2 * worst
+
+
+def plain_memory(table: NDArray[np.float64], tau: float, depth: int) -> float:
+    """Every two pasts on the right side, one minimisation after the other; what later evidence says is left out."""
+    values = np.zeros((2, 2, 2, 2))
+    for _ in range(depth):
+        new = np.zeros_like(values)
+        for a, b, c, d in np.ndindex(2, 2, 2, 2):
+            kappa = table[a, b, 0] * table[c, d, 1] / (table[a, b, 1] * table[c, d, 0])
+            gains = np.exp(tau * (1 - np.eye(2)) + values[b, :, d, :])
+            for y in gains[:, 0] / gains[:, 1]:
+                h = np.minimum(gains[:, 0], gains[:, 1] * y)
+
+                def missed(log: float, h: NDArray[np.float64] = h, y: float = y, kappa: float = kappa) -> float:
+                    weight = math.exp(log)
+                    above = (h[0] + h[1] * weight) * (1 + kappa * weight)
+                    return -float(above / ((1 + weight) * (1 + kappa * y * weight)))
+
+                reached = math.log(-float(minimize_scalar(missed).fun))
+                new[a, b, c, d] = max(float(new[a, b, c, d]), reached)
+        values = new
+    return float(values.max())
 
 
 def plain_quilt(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
@@ -260,15 +285,18 @@ def main() -> None:
         reference,
         "one τ, 4 deep",
     )
-    fifty = MarkovChain(generator.dirichlet(np.ones(50), 50))
-    reference = timed(lambda: plain_relaxation(fifty.matrix, math.exp(0.25)))
-    row(
-        "markov-mixing, 50 states (relaxed)",
-        10,
-        calibrated(mixing, fifty, [1.0]),
-        reference,
-        "one τ, 1 deep, 1 of 51 endings",
-    )
+    for name, many, limit in (
+        ("26 activities, any length", activities(26, 1), 5),
+        ("26 states, any length", MarkovChain(generator.dirichlet(np.ones(26), 26)), 5),
+        ("51 activities, any length", activities(51, 0), 20),
+        ("51 states, any length", MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
+        ("100 states, any length", MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
+    ):
+        reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
+        row(f"markov-mixing, {name}", limit, calibrated(mixing, many, [1.0]), reference, "one τ, 1 deep, 1 ending")
+    huge = MarkovChain(generator.dirichlet(np.ones(300), 300))
+    reference = timed(lambda: plain_relaxation(huge.matrix[:50], math.exp(0.25)))
+    row("300 states: refused, the quilt", 120, timed(lambda: calibrate(huge, COUNT, epsilon=1.0)), reference, "50 rows")
     ten = generator.dirichlet(np.ones(10), 10)
     reference = timed(lambda: plain_quilt(ten, 0.12, 16))
     row(
@@ -278,6 +306,12 @@ def main() -> None:
         reference,
         "one τ, 16 deep",
     )
+    for memory_length in (None, 15264):
+        remembering = MarkovChain.from_counts(REMEMBERED, memory=2, length=memory_length)
+        reference = timed(lambda remembering=remembering: plain_memory(remembering.table, 0.14, 10))  # type: ignore[misc]
+        extent = "any length" if memory_length is None else "15,264 records"
+        ours = calibrated(MarkovMemory(), remembering, [1.0])
+        row(f"markov-memory, Activity, {extent}, calibration", 0.5, ours, reference, "one τ, one side, 10 deep")
     activity = MarkovChain(ACTIVITY, length=15264)
     reference = timed(lambda: plain_count(activity, 0.25, 12))
     row(

@@ -20,6 +20,8 @@ from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp import theorems as theorems
+    from bayesdp.advice.advice import Advice
+    from bayesdp.advice.advise import advise
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
+    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
     from bayesdp.session.answer import Answer
     from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Advice",
     "Answer",
     "Answers",
+    "AnyMechanism",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -72,6 +76,8 @@ __all__ = [
     "Session",
     "Sum",
     "Theorem",
+    "Variance",
+    "advise",
     "calibrate",
     "check_table",
     "compare",
@@ -83,8 +89,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Advice": "advice.advice",
     "Answer": "session.answer",
     "Answers": "session.answers",
+    "AnyMechanism": "queries",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
@@ -107,6 +115,8 @@ _HOMES = {
     "Session": "session.session",
     "Sum": "queries",
     "Theorem": "theorems.theorem",
+    "Variance": "queries",
+    "advise": "advice.advise",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

@@ -218,7 +218,7 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
         (
             lambda: wrongly(MarkovChain([[1, 0], [0, 1]], start="any"), COUNT, epsilon=1),
             NoTheoremAppliesError,
-            "general: the number of correlated records is unlimited",
+            "general: the number of correlated records has no limit",
         ),
         (lambda: wrongly(CHAIN, COUNT, epsilon=1, spent=[(COUNT, 9.0)]), CalibrationError, "leaves nothing of ε = 1"),
         (lambda: ArbitraryGroups(10**400), InvalidInputError, "at most 10\\^18"),

@@ -4,22 +4,26 @@ import datetime as dt
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum, Variance
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
+from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.series_moments import SeriesMoments
+from bayesdp.models.strata import Stratum
 
 ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
 
@@ -291,6 +295,29 @@ def test_questions(engine: str, kind: str, frame_of: FrameOf) -> None:
         assert all(type(number) is int for number in each.counts)
 
 
+VARIANCES = [
+    (Variance("f", bounds=(-3, 4)), always),
+    (Variance("n", bounds=(-2, 10)), always),
+    (Variance("small", bounds=(-300, 100), where="flag", public_filter=True), lambda row: row["flag"]),
+    (Variance("i", bounds=(-1e19, 1e19)), always),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_variances(engine: str, frame_of: FrameOf) -> None:
+    queries = [query for query, _ in VARIANCES]
+    for found, (query, passes) in zip(
+        tally(frame_of(engine, COLUMNS), queries, missing="drop"), VARIANCES, strict=True
+    ):
+        assert query.column is not None
+        assert found.grid is not None
+        needed = [query.column, *(["flag"] if query.where else [])]
+        rows = [row for row in ROWS if all(value(row, name) is not None for name in needed) and passes(row)]
+        places = [found.grid.place(value(row, query.column)) for row in rows]
+        exact = (len(rows) * sum(place**2 for place in places) - sum(places) ** 2) // len(rows)
+        assert (found.counts, found.records) == ((exact,), len(rows)), query
+
+
 def test_there_is_something_to_count() -> None:
     for question in (question for questions in QUESTIONS.values() for question in questions):
         assert expected_tally(question)[2] > 15, question[0]
@@ -346,7 +373,13 @@ def _positive(number: int | None) -> bool | None:
     return None if number is None else number > 0
 
 
-def expected_transitions(chain: Chain) -> Transitions:
+Within = Mapping[str, Callable[[Row], Any]]
+"""What makes strata, and the same in Python."""
+
+NONE: Within = {}
+
+
+def expected_transitions(chain: Chain, memory: int = 1, within: Within = NONE) -> Transitions:
     name, state, layout, step = chain
     order = [layout["order_by"]] if isinstance(layout["order_by"], str) else layout["order_by"]
     entity = layout.get("entity", [])
@@ -354,20 +387,42 @@ def expected_transitions(chain: Chain) -> Transitions:
     chains = defaultdict(list)
     for row in ROWS:
         chains[tuple(row[column] for column in entity)].append(row)
-    pairs: Counter[tuple[Any, Any]] = Counter()
+    runs: dict[tuple[Any, ...], Counter[tuple[Any, ...]]] = defaultdict(Counter)
+    pairs = 0
     for rows in chains.values():
         rows.sort(key=lambda row: [row[column] for column in order])
-        for before, now in pairwise(rows):
-            gap = step is not None and not _follows(before[order[0]], now[order[0]], step)
-            if not gap and state(before) is not None and state(now) is not None:
-                pairs[state(before), state(now)] += 1
+        follows = [
+            (step is None or _follows(before[order[0]], now[order[0]], step))
+            and None not in (state(before), state(now))
+            for before, now in pairwise(rows)
+        ]
+        pairs += sum(follows)
+        for i in range(memory, len(rows)):
+            if all(follows[i - memory : i]):
+                stratum = tuple(of(rows[i - 1]) for of in within.values())
+                runs[stratum][tuple(state(row) for row in rows[i - memory : i + 1])] += 1
     sizes = [sum(state(row) is not None for row in rows) for rows in chains.values()]
     is_condition = name not in KINDS
     found = {state(row) for row in ROWS} - {None}
     states = (False, True) if is_condition else tuple(sorted(found))
-    counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
     occupied = sum(size > 0 for size in sizes)
-    return Transitions(states, counts, sum(sizes), len(ROWS) - sum(sizes), occupied, max(sizes), is_condition)
+    return Transitions(
+        states,
+        _table(sum(runs.values(), start=Counter()), states, memory + 1),
+        sum(sizes),
+        len(ROWS) - sum(sizes),
+        occupied,
+        max(sizes),
+        pairs < sum(sizes) - occupied,
+        is_condition,
+        tuple(Stratum((key,), _table(runs[key], states, memory + 1)) for key in sorted(runs)) if within else (),
+    )
+
+
+def _table(runs: Counter[tuple[Any, ...]], states: Sequence[Any], levels: int, run: tuple[Any, ...] = ()) -> Any:
+    if levels == 0:
+        return runs[run]
+    return tuple(_table(runs, states, levels - 1, (*run, state)) for state in states)
 
 
 def _follows(before: Any, now: Any, step: Any) -> bool:
@@ -383,6 +438,60 @@ def test_chains(engine: str, chain: str, frame_of: FrameOf) -> None:
     found = transitions(frame_of(engine, COLUMNS), state, ChainLayout(**layout), "drop")
     assert found == expected_transitions(CHAINS[chain])
     assert all(type(count) is int for row in found.counts for count in row)
+
+
+STRATA: dict[str, tuple[str, int, Within]] = {
+    "memory of two": ("step of minutes", 2, NONE),
+    "memory of three, floats": ("step of floats", 3, NONE),
+    "memory of two, two orders": ("one chain, two orders", 2, NONE),
+    "a column of truths": ("texts", 1, {"sure": lambda r: r["sure"]}),
+    "a column of numbers and one of texts": (
+        "step of integers",
+        1,
+        {"n": lambda r: r["n"], "person": lambda r: r["person"]},
+    ),
+    "hour": ("step of minutes", 1, {"hour": lambda r: r["when"].hour}),
+    "hour, with memory": ("step as a timedelta", 2, {"hour": lambda r: r["when"].hour}),
+    "weekday and month": (
+        "step of days",
+        1,
+        {"weekday": lambda r: r["day"].isoweekday(), "month": lambda r: r["day"].month},
+    ),
+    "hour of the second order": ("one chain, two orders", 1, {"hour": lambda r: r["when"].hour}),
+}
+
+
+def check_strata(frame: Any, name: str) -> Transitions:
+    chain, memory, within = STRATA[name]
+    state, _, layout, _ = CHAINS[chain]
+    found = transitions(frame, state, ChainLayout(**layout), "drop", memory=memory, within=list(within))
+    assert found == expected_transitions(CHAINS[chain], memory, within), name
+    return found
+
+
+@pytest.mark.parametrize("name", STRATA)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_strata_and_memory(engine: str, name: str, frame_of: FrameOf) -> None:
+    found = check_strata(frame_of(engine, COLUMNS), name)
+    assert all(type(entry) is int for stratum in found.strata for values in stratum.values for entry in values) or (
+        name.startswith("a column")
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_hour_beside_a_date(engine: str, frame_of: FrameOf) -> None:
+    frame = frame_of(engine, by_clock())
+    direct = transitions(frame, "s", ChainLayout("moment", "meter"), within=["hour"])
+    beside = transitions(frame, "s", ChainLayout(["day", "slot"], "meter"), within=["hour"])
+    assert direct == beside
+    assert [stratum.values for stratum in direct.strata] == [((hour,),) for hour in (0, 6, 12, 18)]
+
+
+def test_the_strata_are_several_and_have_transitions() -> None:
+    for name, (chain, memory, within) in STRATA.items():
+        found = expected_transitions(CHAINS[chain], memory, within)
+        assert len(found.strata) > 1 or not within, name
+        assert np.sum(found.counts) > 3, name
 
 
 def test_the_chains_have_gaps_and_transitions() -> None:
@@ -562,6 +671,72 @@ def test_wide_tables_as_one_column(engine: str, frame_of: FrameOf) -> None:
     assert found[1].counts == (sum(math.floor(min(max(each, 0), 8) * 2 + 0.5) for each in values),)
 
 
+# --- series -----------------------------------------------------------------------------------------------------------
+
+Line = tuple[str, dict[str, Any], Any, int, Within]
+"""The column, the layout, the step as what Python adds to the order, the order of the series, what makes strata."""
+
+SERIES: dict[str, Line] = {
+    "floats": ("g", {"order_by": "k", "entity": "person", "step": 5}, 5, 2, NONE),
+    "whole numbers by hour": (
+        "n",
+        {"order_by": "when", "entity": "number", "step": "5m"},
+        dt.timedelta(minutes=5),
+        3,
+        {"hour": lambda r: r["when"].hour},
+    ),
+    "whole numbers, no step": ("n", {"order_by": ["person", "when"]}, None, 2, {"sure": lambda r: r["sure"]}),
+    "small numbers by weekday and person": (
+        "small",
+        {"order_by": "day", "entity": "person", "step": "1d"},
+        dt.timedelta(days=1),
+        1,
+        {"weekday": lambda r: r["day"].isoweekday(), "person": lambda r: r["person"]},
+    ),
+}
+
+
+def expected_series(line: Line) -> SeriesMoments:
+    name, layout, step, lags, within = line
+    order = [layout["order_by"]] if isinstance(layout["order_by"], str) else layout["order_by"]
+    values = [value(row, name) for row in ROWS if value(row, name) is not None]
+    place, width, _ = grid_between(values, len(ROWS))
+    strata: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    chains = defaultdict(list)
+    for row in ROWS:
+        chains[row[layout["entity"]] if "entity" in layout else None].append(row)
+        if value(row, name) is not None:
+            strata[tuple(of(row) for of in within.values())].append(place(value(row, name)))
+    means = {key: Fraction(sum(found), len(found)) for key, found in strata.items()}
+
+    def around(row: Row) -> Fraction:
+        return place(value(row, name)) - means[tuple(of(row) for of in within.values())]
+
+    products: list[list[Fraction]] = [[] for _ in range(lags + 1)]
+    for rows in chains.values():
+        rows.sort(key=lambda row: [row[column] for column in order])
+        for i, row in enumerate(rows):
+            for lag in range(min(i, lags) + 1):
+                run = rows[i - lag : i + 1]
+                whole = step is None or all(_follows(a[order[0]], b[order[0]], step) for a, b in pairwise(run))
+                if whole and value(row, name) is not None and value(run[0], name) is not None:
+                    products[lag].append(around(row) * around(run[0]))
+    found = [sum(terms, start=Fraction(0)) / len(terms) * width**2 for terms in products]
+    return SeriesMoments(list(map(float, found)), list(map(len, products)))
+
+
+def check_series(frame: Any, name: str) -> None:
+    column, layout, _, lags, within = SERIES[name]
+    found = series_moments(frame, column, ChainLayout(**layout), lags, "drop", list(within))
+    assert found.moments == expected_series(SERIES[name]), name
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_series(engine: str, name: str, frame_of: FrameOf) -> None:
+    check_series(frame_of(engine, COLUMNS), name)
+
+
 # --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
@@ -658,6 +833,10 @@ def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> N
     for name in ("texts", "step of minutes", "step of days", "one chain, two orders"):
         state, _, layout, _ = CHAINS[name]
         assert transitions(frame, state, ChainLayout(**layout), "drop") == expected_transitions(CHAINS[name]), name
+    for name in STRATA:
+        check_strata(frame, name)
+    for name in SERIES:
+        check_series(frame, name)
     check_wide(frame_of("spark", wide_columns()))
     assert diagnoses(frame_of, "spark", wide=False) == wanted[:5]
     check_spark_names(frame_of, spark)

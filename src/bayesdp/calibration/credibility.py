@@ -14,25 +14,16 @@ from itertools import islice
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.validation import brief
-from bayesdp.errors import CalibrationError, InvalidInputError
+from bayesdp.errors import CalibrationError
 from bayesdp.models import Model
+from bayesdp.models.posterior import DRAWS, MONTE_CARLO_RISK, chosen_rank, draws_needed
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["DRAWS", "Sample", "Uncertainty", "chosen_rank", "draws_needed", "posterior", "summary"]
-
-DRAWS = 200
-"""How many models are drawn unless the credibility needs more."""
-
-MONTE_CARLO_RISK = 0.01
-"""How likely it may be that the draws mislead: that the share of the posterior is smaller than asked after all."""
+__all__ = ["DRAWS", "MONTE_CARLO_RISK", "Sample", "Uncertainty", "chosen_rank", "draws_needed", "posterior", "summary"]
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 """The quantiles of ε over the models drawn that are reported."""
-
-_MOST_DRAWS = 1_000_000
-"""More draws would take hours, and no table tells its model that exactly."""
 
 _AT_ONCE = 64
 """So many models are handed to a theorem at once: enough for NumPy to pay, few enough for a progress bar to move."""
@@ -73,57 +64,6 @@ class Uncertainty:
             "theorem": self.theorem,
             "epsilon_spread": {f"{100 * level:g}%": value for level, value in zip(LEVELS, self.spread, strict=True)},
         }
-
-
-def draws_needed(credibility: float, draws: int | None) -> int:
-    """Return how many models to draw: as many as asked, and enough for the credibility.
-
-    Raises InvalidInputError for a credibility outside (0, 1), and for too few draws to tell or too many to make.
-
-    >>> draws_needed(0.95, None), draws_needed(0.999, None)
-    (200, 4603)
-    """
-    credibility = validation.probability("credibility", credibility)
-    least = math.ceil(math.log(MONTE_CARLO_RISK) / math.log(credibility))
-    if least > _MOST_DRAWS:
-        raise InvalidInputError(
-            f"a credibility of {credibility:g} would take {least} draws; at most {_MOST_DRAWS} are made"
-        )
-    least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
-    if draws is None:
-        return max(DRAWS, least)
-    draws = validation.natural("draws", draws)
-    if draws > _MOST_DRAWS:
-        raise InvalidInputError(f"at most {_MOST_DRAWS} draws are made, not {brief(draws)}")
-    if draws < least:
-        raise InvalidInputError(
-            f"{draws} draws cannot tell whether {credibility:g} of the posterior holds; give {least}"
-        )
-    return draws
-
-
-def chosen_rank(credibility: float, draws: int) -> int:
-    """Return the rank r of the τ to choose among ascending τ's, counted from 1.
-
-    The r-th smallest of `draws` independent τ's has more than the share 1 − credibility of the posterior below it only
-    if fewer than r of them fall into that share, which has probability P(Binomial(draws, 1 − credibility) < r). The
-    largest r for which that is at most one percent is taken.
-
-    >>> chosen_rank(0.95, 200)
-    4
-    """
-    below, rank = 0.0, 0
-    while True:
-        below += math.exp(
-            math.lgamma(draws + 1)
-            - math.lgamma(rank + 1)
-            - math.lgamma(draws - rank + 1)
-            + rank * math.log1p(-credibility)
-            + (draws - rank) * math.log(credibility)
-        )
-        if below > MONTE_CARLO_RISK:
-            return rank
-        rank += 1
 
 
 def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:

@@ -170,7 +170,9 @@ def fit(
         if not force:
             refuse_replacing(output, "a model", options.model)
     fitted = fitting.fitted(data, model, chosen)
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
+    asked = "There is no diagnosis for such a model, which is no sign that it holds."
+    told = asked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{told}\n"
     if output is not None:
         write(output, fitted)
     print(escaped(said))
@@ -209,6 +211,59 @@ def diagnose(
         if as_json
         else escaped(f"{spelled(str(diagnosis))}\n\nThe diagnosis was stored in {place}.")
     )
+
+
+@app.command(short_help="Which models does a table not deny, and what does each cost?")
+@Asking
+def advise(
+    data: Data,
+    question: Question | None,
+    state: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="A column of states, or a condition such as 'steps > 0'.")
+    ] = None,
+    order_by: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="The columns that put records in order.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="The columns that tell independent chains apart.")
+    ] = None,
+    step: Annotated[str | None, typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d.")] = None,
+    within: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Public columns, or hour, weekday, month: odds may differ.")
+    ] = None,
+    group: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="For numbers: the columns that tell groups apart.")
+    ] = None,
+    role: Annotated[str | None, typer.Option(metavar="NAME", help="For numbers: the column of roles.")] = None,
+    missing: Annotated[str, typer.Option(metavar="RULE", help="error or drop.")] = "error",
+    record: Annotated[str, typer.Option(metavar="NAME", help="What one record is.")] = "record",
+    epsilon: Annotated[str, typer.Option(metavar="ε", help="The promise that costs are stated for.")] = "1",
+    beta: Beta = "0.05",
+    credibility: Annotated[
+        str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
+    ] = "0.95",
+    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which models of correlation does a table not deny, what does each cost, and what if one is wrong?"""
+    from bayesdp.cli import advising
+
+    if plot is not None:
+        refuse_overwriting(plot, options.files(data))
+    columns = {
+        "order_by": options.columns("--order-by", order_by),
+        "entity": options.columns("--entity", entity),
+        "within": options.columns("--within", within),
+        "group": options.columns("--group", group),
+    }
+    chosen: dict[str, Any] = {name: value for name, value in columns.items() if value}
+    chosen |= {"state": state, "step": step, "role": role}
+    numbers = {"epsilon": epsilon, "beta": beta, "credibility": credibility}
+    chosen |= {name: options.number(f"--{name}", text) for name, text in numbers.items()}
+    advice = advising.advised(data, question, missing=missing, record=record, **chosen)
+    if plot is not None:
+        advice.plot(plot)
+    print(_text(advice, as_json))
 
 
 @app.command()
@@ -340,6 +395,39 @@ def open_account(
     place = options.ledger(ledger)
     told = {"missing": missing, "separate_because": separate_because, "growing": growing}
     print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
+
+
+@budget_app.command("record", short_help="Charge a release that is made elsewhere.")
+def record_release(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
+    neighbours: Annotated[
+        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
+    ] = "replace",
+    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
+    ledger: LedgerUrl = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+    ] = None,
+    missing: Missing = None,
+    accept_violated: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
+    from bayesdp.cli import releasing
+
+    assumed, amount = options.model(model), options.number("--tau", tau)
+    limit = None if budget is None else options.positive("--budget", budget)
+    made: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    with releasing.session(data, assumed, options.ledger(ledger), dataset, limit, **told) as opened:
+        print(_text(opened.record(**made), as_json))
 
 
 @budget_app.command(short_help="What was released, and what remains.")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -15,7 +16,7 @@ from bayesdp._support.validation import Scalar, brief, is_scalar
 from bayesdp._support.words import listed
 from bayesdp.cli import completion, options
 from bayesdp.errors import QueryError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Count, Query, query_from_dict
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -24,6 +25,9 @@ __all__ = ["Asking", "Question"]
 
 _RESERVED = {"help", "json"}
 """Options that commands have under other names."""
+
+_USUAL = "count"
+"""The kind of a question that names none, where none need be named."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,18 @@ class Question:
         if self.by_column is not None:
             entries |= {"by": self.by_column, "by_cells": self.by_cells}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
-        if "states" in _options(asked):
+        if "states" in _options(asked) and not self._condition_alone(asked, model):
             entries |= asked.entries_for(_implied(asked, model) if self.states is None else _values(self.states, model))
         return query_from_dict({"query": self.kind, **entries})
 
+    def _condition_alone(self, asked: type[Query], model: Model) -> bool:
+        """Whether --where says what is counted: nothing else does, and the model has no states to count."""
+        named = self.column is not None or self.states is not None or bool(model.states)
+        return issubclass(asked, Count) and self.where is not None and not named
+
 
 class Asking:
-    """A command of which the parameter `question` stands for the options that say what is asked.
+    """A command of which the parameter `question` stands for the options that say what is asked; perhaps nothing.
 
     Typer reads the parameters when the command line is run, so that also a stranger's kinds of queries are listed, and
     the options that they declare offered.
@@ -83,19 +92,26 @@ class Asking:
         """Run the command."""
         common = {option.name: given.pop(option.name) for option in _common()}
         own = {option.name: given.pop(option.name) for option in self._own()}
-        self._command(**given, question=Question(common.pop("query"), **common, own=own))
+        nothing = self._optional and not any((*common.values(), *own.values()))
+        kind = common.pop("query") or _USUAL
+        self._command(**given, question=None if nothing else Question(kind, **common, own=own))
 
     @property
     def __signature__(self) -> Signature:
         """The parameters of the command, with the options of a question in place of `question`."""
         every: list[Parameter] = []
         for parameter in self._parameters.values():
-            every += [*_common(), *self._own()] if parameter.name == "question" else [parameter]
+            every += [*_common(self._optional), *self._own()] if parameter.name == "question" else [parameter]
         return Signature([parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every])
 
     @property
     def _parameters(self) -> Mapping[str, Parameter]:
         return signature(self._command, eval_str=True).parameters
+
+    @property
+    def _optional(self) -> bool:
+        """Whether the command can do without a question: its parameter may be None."""
+        return NoneType in get_args(self._parameters["question"].annotation)
 
     def _own(self) -> list[Parameter]:
         """Return the options of single kinds of queries; an option that the command has already stays the command's."""
@@ -116,11 +132,12 @@ _TEXT: Any = str | None
 _PAIR: Any = tuple[str, str] | None
 
 
-def _common() -> tuple[Parameter, ...]:
-    """Return the options of every question, as Typer reads them."""
+def _common(optional: bool = False) -> tuple[Parameter, ...]:
+    """Return the options of every question, as Typer reads them; optional: a kind need not be named."""
     kinds = f"{listed(Query.kinds(), 'or')}."
+    read, default = (_TEXT, None) if optional else (str, Parameter.empty)
     return (
-        _option("query", str, Parameter.empty, metavar="KIND", help=kinds, autocompletion=completion.query_kinds),
+        _option("query", read, default, metavar="KIND", help=kinds, autocompletion=completion.query_kinds),
         _option(
             "states",
             _TEXT,

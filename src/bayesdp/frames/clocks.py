@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from bayesdp._support.validation import Scalar
+from bayesdp.errors import FrameError
 from bayesdp.frames.source import plain
-from bayesdp.frames.transitions import Sequences
 
-__all__ = ["Clock", "clocks"]
+if TYPE_CHECKING:
+    from bayesdp.frames.transitions import Sequences
+
+__all__ = ["SHOWN", "Clock", "clocks", "showed"]
+
+SHOWN = ("hour", "weekday", "month")
+"""What of a clock strata may be made of, beside columns."""
 
 BANDS = 24
 """A column of numbers that is used as a clock is cut into so many equal bands."""
@@ -54,10 +62,7 @@ def _recurring(chains: Sequences, i: int) -> Clock | None:
     if kind == "time":
         return None
 
-    def different(frame: Any) -> Any:
-        return frame.select(order).group_by(order).agg(nw.len().alias("n")).select(order).head(MOST_VALUES + 1)
-
-    values = {plain(row[0]) for part in chains.table.parts(different) for row in part} - {None}
+    values = _values(chains, nw.col(order))
     if not 1 < len(values) <= MOST_VALUES:
         return None
     if len(values) <= BANDS:
@@ -67,3 +72,71 @@ def _recurring(chains: Sequences, i: int) -> Clock | None:
         return None
     low, width = float(min(numbers)), (max(numbers) - min(numbers)) / BANDS
     return Clock("time of day", ((before.cast(nw.Float64) - low) / width).floor().clip(0, BANDS - 1).cast(nw.Int64))
+
+
+def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
+    """Return the different values of a column derived from the chains', up to one more than a clock may have."""
+
+    def different(frame: Any) -> Any:
+        return frame.select(v=column).group_by("v").agg(nw.len().alias("n")).select("v").head(MOST_VALUES + 1)
+
+    return {value for part in chains.table.parts(different) for row in part if (value := plain(row[0])) is not None}
+
+
+def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
+    """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at a record.
+
+    order_of: which record, by the columns of its order: the one before (`b0`, `b1`, …) or the record itself (`o0`, …).
+
+    Weekday and month are those of the first order column of dates or times, and so is the hour if it shows several.
+    Else the hour is that of a later column of whole numbers, the time of day: 17, 1755 or, in minutes, 1075.
+
+    Raises FrameError if the order does not tell it, and for times in a time zone: engines show the hour in zones of
+    their own.
+    """
+    hours_of: list[nw.Expr] = []
+    for i, order in enumerate(chains.orders):
+        if chains.table.kind(order) == "time":
+            dtype, shown = chains.table.schema[order], nw.col(f"{order_of}{i}").dt
+            if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+                raise FrameError(
+                    f"the order column holds times in a time zone, so which {what} it was depends on the zone; order "
+                    f"by times without one, or name a column that holds the {what}"
+                )
+            if what == "weekday":
+                day = shown.weekday()
+                return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines say 0 for Sunday
+            if what == "month":
+                return shown.month()
+            if isinstance(dtype, nw.Datetime):
+                if len(_values(chains, nw.col(order).dt.hour())) > 1:
+                    return shown.hour()
+                hours_of.append(shown.hour())
+            break
+    if what == "hour":
+        for i in range(1, len(chains.orders)):
+            minutes = _minutes_of_hours(chains, i)
+            if minutes is not None:
+                return (nw.col(f"{order_of}{i}").cast(nw.Float64) / minutes).floor().cast(nw.Int64)
+        if hours_of:
+            return hours_of[0]
+    raise FrameError(
+        f"the columns that order the records do not tell the {what}; order by a column of times, or name a column that "
+        f"holds the {what}"
+    )
+
+
+def _minutes_of_hours(chains: Sequences, i: int) -> int | None:
+    """Return by what a later order column is divided for the hour: 1 for hours, 100 for 1755, 60 for minutes."""
+    order = f"o{i}"
+    if chains.table.kind(order) not in ("whole", "number"):
+        return None
+    values: Collection[Scalar] = _values(chains, nw.col(order))
+    times = [value for value in values if isinstance(value, int)]
+    if len(times) < len(values) or not 1 < len(times) <= MOST_VALUES or min(times) < 0:
+        return None
+    if max(times) < 24:
+        return 1
+    if max(times) < 2400 and all(time % 100 < 60 for time in times):
+        return 100
+    return 60 if max(times) < 24 * 60 else None

@@ -1,4 +1,4 @@
-"""How often each state follows each other, by entity and in order: the sufficient statistics of a chain."""
+"""How often each state follows the last ones, by stratum: the sufficient statistics of a chain."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from operator import or_
 from typing import Any, NamedTuple, NoReturn
 
 import narwhals as nw
+import numpy as np
 
 from bayesdp._support.validation import Scalar, brief
-from bayesdp._support.words import counted, having
+from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
+from bayesdp.frames.clocks import SHOWN, showed
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
-from bayesdp.models.layout import ChainLayout, period
+from bayesdp.models.layout import ChainLayout, column_names, period
+from bayesdp.models.memory import tuples
+from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "transitions"]
+__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
 
 LARGEST_CHAIN = 1000
 """The largest number of states a chain may have."""
@@ -31,6 +35,9 @@ _MOST_ROWS = 4 * LARGEST_CHAIN**2
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
 
+_LARGEST_TABLE = 2**24
+"""The most counts there may be, those of all strata together."""
+
 _STEP_TOLERANCE = 1e-6
 """How far, in steps, an order of floats may be off: 0.8 − 0.7 is not quite 0.1."""
 
@@ -39,24 +46,24 @@ _STEP_TOLERANCE = 1e-6
 class Transitions:
     """What a chain is estimated from.
 
-    counts:   row x, column y: how often state y followed state x directly.
+    counts:   row x, column y: how often state y followed state x directly. With memory k a table of k + 1 levels: how
+              often a state followed the last k, without a gap between any of them.
+    strata:   the same counts by what public columns held at the last record before; none if no columns were named.
+    gaps:     whether some chain has a gap inside: a missing record, or (with a step) an absent one.
     records:  how many records have a state; missing: how many have none.
     entities: how many chains; longest: the largest number of records of one.
     condition: whether the states are those of a condition, false and true.
     """
 
     states: tuple[Scalar, ...]
-    counts: tuple[tuple[int, ...], ...]
+    counts: tuple[Any, ...]
     records: int
     missing: int
     entities: int
     longest: int
+    gaps: bool
     condition: bool = False
-
-    @property
-    def gaps(self) -> bool:
-        """Whether some chain has a gap inside: a missing record, or (with a step) an absent one."""
-        return sum(map(sum, self.counts)) < self.records - self.entities
+    strata: tuple[Stratum, ...] = ()
 
 
 class Sizes(NamedTuple):
@@ -69,7 +76,10 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Sequences:
-    """The chains in a table, cleaned and named: `s` the state, `o0`, `o1`, … the order, `e0`, `e1`, … the entity."""
+    """The chains in a table, cleaned and named: `s` the state, `o0`, `o1`, … the order, `e0`, `e1`, … the entity.
+
+    Public columns that make strata are `w0`, `w1`, …
+    """
 
     table: Table
     orders: tuple[str, ...]
@@ -78,16 +88,22 @@ class Sequences:
     truth: bool
 
     @classmethod
-    def of(cls, source: object, state: str, layout: ChainLayout) -> Sequences:
-        """Return the chains of a table; refuses columns that cannot be a state, an order or an entity."""
+    def of(cls, source: object, state: str, layout: ChainLayout, public: Sequence[str] = ()) -> Sequences:
+        """Return the chains of a table; refuses columns that cannot be a state, an order or an entity.
+
+        public: columns that make strata.
+        """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
-        table = whole_table.pick([*subject.columns, *layout.order_by, *layout.entity])
+        table = whole_table.pick([*subject.columns, *layout.order_by, *layout.entity, *public])
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
+        for column in public:
+            _check_public(table, column, subject)
         chosen = [
             _state(table, subject).alias("s"),
             *(_placed(table, column).alias(name) for name, column in orders.items()),
             *(table.column(column).alias(name) for name, column in entities.items()),
+            *(table.column(column).alias(name) for name, column in _named("w", public).items()),
         ]
         table = table.together(list(entities.values()))
         frame = table.frame.select(*chosen)
@@ -230,24 +246,39 @@ class Sequences:
             )
 
 
-def transitions(source: object, state: str, layout: ChainLayout, missing: Missing = "error") -> Transitions:
+def transitions(
+    source: object,
+    state: str,
+    layout: ChainLayout,
+    missing: Missing = "error",
+    *,
+    memory: int = 1,
+    within: Sequence[str] = (),
+) -> Transitions:
     """Count the transitions of every chain in a table, inside its engine.
 
-    A record without a state is a gap (if missing="drop"), and so is a record more than `layout.step` after the one
-    before: what follows a gap is not a transition.
+    memory: how many records each transition remembers.
+    within: public columns, or hour, weekday and month of an order of times, by which transitions are counted as well:
+            what they were at the last record before.
 
-    Raises FrameError for an empty table, missing states (unless dropped), missing orders or entities, ties in the
-    order, records closer than the step, and more than a thousand states.
+    A record without a state is a gap (if missing="drop"), and so is a record more than `layout.step` after the one
+    before: what follows a gap is not a transition. With memory k, a transition is a run of k + 1 records without a gap.
+
+    Raises FrameError for an empty table, missing states (unless dropped), missing orders, entities or strata, ties in
+    the order, records closer than the step, and more than a thousand states.
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": [3, 1, 2, 4], "s": ["b", "a", "a", "b"]})
     >>> transitions(frame, "s", ChainLayout(["t"])).counts
     ((1, 1), (0, 1))
     """
-    table, missing = scan(source), checked_missing(missing)
+    table, missing, within = scan(source), checked_missing(missing), column_names("within", within)
+    if 2.0 ** (memory + 1) > _LARGEST_TABLE:
+        raise FrameError(f"a memory of {memory} records is more than can be counted")
     with reading(table):
         rows = row_count(table)
-        chains = Sequences.of(table, state, layout)
+        public = [name for name in within if name in table]
+        chains = Sequences.of(table, state, layout, public)
         sizes = chains.sizes()
         lacking = sizes.lacking
         if lacking and missing == "error":
@@ -258,16 +289,106 @@ def transitions(source: object, state: str, layout: ChainLayout, missing: Missin
             )
         if lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
-        by_relation = chains.count({"p": chains.before("s"), "n": nw.col("s")})
-    relations = _relations(by_relation)
+        runs = _runs(chains, memory, within, public)
+    relations = _relations(runs)
     chains.check(relations, layout)
-    _check_steps(table, relations, layout, sizes)
-    pairs = Counter(
-        {(before, now): count for (before, now, relation), count in by_relation.items() if relation == FOLLOWS}
+    check_steps(table, relations, layout, sizes)
+    last = memory - 1
+    followed = sum(
+        count
+        for (*run, relation), count in runs.items()
+        if relation == FOLLOWS and run[last] is not None and run[memory] is not None
     )
-    states = (False, True) if chains.truth else _ordered({now for _, now, _ in by_relation if now is not None}, state)
-    counts = tuple(tuple(pairs[before, now] for now in states) for before in states)
-    return Transitions(states, counts, rows - lacking, lacking, sizes.chains, sizes.longest, chains.truth)
+    states = (
+        (False, True) if chains.truth else _ordered({run[memory] for run in runs if run[memory] is not None}, state)
+    )
+    if float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
+        raise RecordsError(f"{len(states)} states with a memory of {memory} records are more than can be counted")
+    strata = _tables(table, runs, states, memory, within)
+    counts = sum((np.array(stratum.counts, dtype=np.int64) for stratum in strata), start=_zeros(states, memory))
+    return Transitions(
+        states,
+        tuples(counts.tolist()),
+        rows - lacking,
+        lacking,
+        sizes.chains,
+        sizes.longest,
+        followed < rows - lacking - sizes.chains,
+        chains.truth,
+        strata if within else (),
+    )
+
+
+def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    """Count records by the states of the last ones and their own, the strata of the last, and how each relates to the
+    one before it: the earlier ones first, its own relation last.
+    """
+    keys = {f"p{back}": chains.before("s", back) for back in range(memory, 0, -1)} | {"n": nw.col("s")}
+    strata: dict[str, nw.Expr] = {}
+    for i, name in enumerate(within):
+        if name in public:
+            keys[f"k{i}"] = chains.before(f"w{public.index(name)}")
+        else:
+            strata[f"k{i}"] = shown_by_order(chains, name)
+    earlier = {f"r{back}": chains.before("r", back) for back in range(1, memory)}
+    states = [name for name in keys if not name.startswith("k")]
+    by = [*states, *(f"k{i}" for i in range(len(within))), *earlier]
+    return chains.count(keys, after={**strata, **earlier}, by=by)
+
+
+def shown_by_order(chains: Sequences, name: str, order_of: str = "b") -> nw.Expr:
+    """Return what strata are made of if it is no column: hour, weekday or month; refuses other names."""
+    if name not in SHOWN:
+        raise FrameError(
+            f"{chains.table.name} has no column {brief(name)}; within= names public columns, or of the columns that "
+            f"order records {listed(SHOWN, 'or')}"
+        )
+    return showed(chains, name, order_of)
+
+
+def _zeros(states: Sequence[Scalar], memory: int) -> Any:
+    return np.zeros((len(states),) * (memory + 1), dtype=np.int64)
+
+
+def _tables(
+    table: Table, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
+) -> tuple[Stratum, ...]:
+    """Return the counts of transitions for each stratum."""
+    index = {state: place for place, state in enumerate(states)}
+    counts: dict[tuple[Scalar, ...], Any] = {}
+    unplaced = 0
+    for key, count in runs.items():
+        run, values, relations = key[: memory + 1], key[memory + 1 : memory + 1 + len(within)], key[-memory:]
+        if None in run or any(relation != FOLLOWS for relation in relations):
+            continue
+        if None in values:
+            unplaced += count
+            continue
+        if values not in counts:
+            if (len(counts) + 1) * float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
+                raise RecordsError(
+                    f"{counted(len(counts) + 1, 'stratum', 'strata')} or more of {len(states)} states with a memory of "
+                    f"{counted(memory, 'record')} are more than can be counted"
+                )
+            counts[values] = _zeros(states, memory)
+        counts[values][tuple(index[state] for state in run)] += count
+    if unplaced:
+        raise RecordsError(
+            f"{having(unplaced, 'transition', table.name)} no value of {listed(map(repr, within), 'or')} at the record "
+            "before, and so no stratum; fill these columns in"
+        )
+    return tuple(Stratum((values,), tuples(counts[values].tolist())) for values in sorted(counts, key=stratum_order))
+
+
+def _check_public(table: Table, column: str, subject: Subject) -> None:
+    """Refuse a column that cannot make strata: they are public, and few."""
+    if column in subject.columns:
+        raise FrameError(f"strata are public, so {column!r}, which is what is protected, cannot make them")
+    if table.kind(column) == "time":
+        raise FrameError(
+            f"column {column!r} holds times, too many for strata; name {listed(SHOWN, 'or')} of an order of times, or "
+            "a column with few values"
+        )
 
 
 def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
@@ -339,7 +460,7 @@ def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     return relations
 
 
-def _check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
+def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
     """Refuse a step that no record keeps: then there is not one transition."""
     if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
         return

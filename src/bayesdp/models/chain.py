@@ -17,7 +17,7 @@ from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
-__all__ = ["CHAIN_OPTIONS", "Chain"]
+__all__ = ["CHAIN_OPTIONS", "MEMORY", "Chain"]
 
 CHAIN_OPTIONS = (
     FitOption(
@@ -43,6 +43,9 @@ CHAIN_OPTIONS = (
     RECORD,
 )
 """What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+
+MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
+"""How many records a chain remembers, for those that may remember several."""
 
 _MOST_LISTED = 8
 """So many states are named in a message; more would bury what it says."""
@@ -140,6 +143,16 @@ class Chain(Model):
         if self.layout is None or not self.layout.entity:
             return ""
         return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
+
+    @property
+    def window(self) -> tuple[int, str]:
+        """How many records are a stretch of time in which anything might happen, and that stretch in words."""
+        records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
+        if records <= self.unit:
+            records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
+        if self.length is not None and records >= self.length:
+            return max(self.length, self.unit), "the whole chain"
+        return records, name
 
     def summary(self) -> str:
         """Return what is assumed, and whether records are missing in between."""

@@ -16,13 +16,16 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import Alternative
 from bayesdp.models.base import readonly
-from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
-from bayesdp.models.memory import block_log_odds, lifted, nested, probabilities
+from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
 from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.models.odds_chain import OddsChain
+from bayesdp.models.posterior import SMALLEST_WEIGHT
 from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
 
@@ -37,12 +40,6 @@ _AGREEMENT = 0.05
 
 _UNDERFLOW = 1e-300
 """Near the smallest normal float: a probability that was rounded to 0 still agrees with one below this."""
-
-_LARGEST_COUNT = 2.0**53
-"""Up to here every whole number is a float of its own."""
-
-_SMALLEST_WEIGHT = 1e-200
-"""A gamma variable that underflows is taken for this: no probability drawn from the posterior is 0."""
 
 _MOST_SHOWN = 12
 """The transition probabilities of so many states still fit on a screen, side by side."""
@@ -83,6 +80,7 @@ class MarkovChain(Chain):
     kind: ClassVar[str] = "markov"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
+        MEMORY,
         FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
         FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
     )
@@ -162,10 +160,15 @@ class MarkovChain(Chain):
             smoothed = [count + smoothing for count in row]
             total = math.fsum(smoothed)
             if not 0 < total < math.inf:
-                name = f" ({brief(states[i])})" if i < len(states) and memory == 1 else ""
+                remembered = [int(place) for place in np.unravel_index(i, table.shape[:-1])]
+                name = (
+                    f" ({', '.join(brief(states[place]) for place in remembered)})" if len(states) == len(table) else ""
+                )
+                never = "the state was never left" if memory == 1 else "these states were never followed by another"
                 raise ModelError(
-                    f"counts, row {i}{name} is empty: the state was never left, so nothing is known about what follows "
-                    "it; leave it out or give smoothing= (--smoothing), which adds that much to every count"
+                    f"counts, row {i}{name} is empty: {never}, so nothing is known about what follows "
+                    f"{'it' if memory == 1 else 'them'}; leave it out or give smoothing= (--smoothing), which adds "
+                    "that much to every count"
                 )
             rows.append(tuple(count / total for count in smoothed))
         return cls(
@@ -191,6 +194,7 @@ class MarkovChain(Chain):
         order_by: str | Sequence[str],
         entity: str | Sequence[str] | None = None,
         step: float | str | datetime.timedelta | None = None,
+        memory: int = 1,
         smoothing: float = 0.0,
         missing: Literal["error", "drop"] = "error",
         start: Literal["stationary", "any"] = "stationary",
@@ -204,10 +208,11 @@ class MarkovChain(Chain):
         entity:    the columns that tell independent chains apart; None means that all records are one chain.
         step:      the spacing of the order column (5, "5m", "1d", a timedelta): records farther apart have a gap
                    between them, and what follows a gap is not a transition.
+        memory:    how many records the next one depends on.
         smoothing: added to every count; 0 keeps transitions that were never seen impossible.
         missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
         diagnose:  whether to ask the table about the assumption, too, and store what it says in the model. False saves
-                   time; the model then says that it was never diagnosed.
+                   time; the model then says that it was never diagnosed. With memory=2 or more there is no diagnosis.
 
         The model keeps the counts and knows whether there are gaps; its length is the largest number of records of one
         entity. Raises FrameError for what is wrong with the table, ModelError for a chain that cannot be estimated.
@@ -218,12 +223,14 @@ class MarkovChain(Chain):
         ((1, 2), (1, 1))
         """
         layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        memory = validation.natural("memory", memory, ModelError)
         table = upstairs("bayesdp.frames.source").scan(frame)
         counted = upstairs("bayesdp.frames.transitions").transitions(
-            table, column_name("state", state), layout, missing
+            table, column_name("state", state), layout, missing, memory=memory
         )
         chain = cls.from_counts(
             counted.counts,
+            memory=memory,
             states=counted.states,
             length=counted.longest,
             start=start,
@@ -234,7 +241,15 @@ class MarkovChain(Chain):
             record=record,
             layout=layout,
         )
-        return chain.with_diagnosis(chain.diagnose(table)) if diagnose else chain
+        return chain.with_diagnosis(chain.diagnose(table)) if diagnose and memory == 1 else chain
+
+    @property
+    def no_diagnosis(self) -> str | None:
+        if self.memory == 1:
+            return None
+        return (
+            f"there is no diagnosis for a chain with a memory of {self.memory} records, which is no sign that it holds"
+        )
 
     def diagnose(
         self,
@@ -253,10 +268,8 @@ class MarkovChain(Chain):
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
-        if self.memory > 1:
-            raise ModelError(
-                f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
-            )
+        if self.no_diagnosis is not None:
+            raise ModelError(self.no_diagnosis)
         located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis
@@ -270,7 +283,7 @@ class MarkovChain(Chain):
             yield from super().draws(generator)
         weights = np.array(self.counts, dtype=np.float64) + 0.5
         while True:
-            gammas = np.maximum(generator.standard_gamma(weights), _SMALLEST_WEIGHT)
+            gammas = np.maximum(generator.standard_gamma(weights), SMALLEST_WEIGHT)
             rows = gammas / gammas.sum(axis=-1, keepdims=True)
             yield replace(self, transition=rows, counts=None)
 
@@ -406,6 +419,17 @@ class MarkovChain(Chain):
         return log_odds_ratio(self.transition) if self.memory == 1 else block_log_odds(self.table)
 
     @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What a chain of the same odds ratio might do, of which nothing else is known; none if it has no limit."""
+        if self.table[..., 0].size > _MOST_COMPARED or math.isinf(odds := odds_above([self.log_odds])):
+            return ()
+        named = {"states": self.states, "length": self.length, "column": self.column, "state": self.state}
+        placed = {"gaps": self.gaps, "unit": self.unit, "layout": self.layout, "record": self.record}
+        free = OddsChain(odds, memory=self.memory, **named, **placed)  # type: ignore[arg-type]
+        changing = Alternative("the probabilities change with time, with this odds ratio", free.endless)
+        return (changing, *free.alternatives)
+
+    @property
     def parameters(self) -> str:
         """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
         rows = self.table[..., 0].size
@@ -459,14 +483,14 @@ class MarkovChain(Chain):
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {
             "states": list(self.states),
-            "transition": _lists(self.transition),
+            "transition": lists(self.transition),
             "length": self.length,
             "start": self.start,
         }
         if self.memory > 1:
             content["memory"] = self.memory
         if self.counts is not None:
-            content["counts"] = _lists(self.counts)
+            content["counts"] = lists(self.counts)
         return content | super()._content()
 
     @classmethod
@@ -479,26 +503,13 @@ def _shown(probability: float) -> str:
     return f"{probability:.2g}" if probability < _SMALLEST_SHOWN else f"{probability:.4f}"
 
 
-def _lists(table: Any) -> list[Any]:
-    """Return a nested table as JSON has it."""
-    return [_lists(entry) if isinstance(entry, tuple) else entry for entry in table]
-
-
-def _tuples(table: Any) -> tuple[Any, ...]:
-    """Return nested lists as nested tuples."""
-    return tuple(_tuples(entry) if isinstance(entry, list) else entry for entry in table)
-
-
 def _counts(value: object, memory: int = 1) -> tuple[Any, ...]:
     if memory > 1:
-        remembered = np.array(nested("counts", value, memory))
-        if not ((remembered >= 0) & (remembered <= _LARGEST_COUNT) & (remembered == np.floor(remembered))).all():
-            raise ModelError("counts must be whole numbers from 0 to 2^53")
-        return _tuples(remembered.astype(np.int64).tolist())
+        return counts_of(value, memory)
     table = validation.square("counts", value, ModelError)
     for i, row in enumerate(table):
         for j, count in enumerate(row):
-            if not (0 <= count <= _LARGEST_COUNT and count.is_integer()):
+            if not (0 <= count <= LARGEST_COUNT and count.is_integer()):
                 raise ModelError(f"counts, row {i}, column {j} must be a whole number from 0 to 2^53, not {count:g}")
     return tuple(tuple(int(count) for count in row) for row in table)
 

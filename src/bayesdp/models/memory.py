@@ -9,13 +9,28 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.odds import log_odds_ratio
+from bayesdp.models.odds import log_odds_of_logs
 from bayesdp.models.stationary import stationary_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["block_kernel", "block_log_odds", "joint_law", "lifted", "nested", "probabilities", "stationary_law"]
+__all__ = [
+    "LARGEST_COUNT",
+    "block_kernel",
+    "block_log_odds",
+    "counts_of",
+    "joint_law",
+    "lifted",
+    "lists",
+    "nested",
+    "probabilities",
+    "stationary_law",
+    "tuples",
+]
+
+LARGEST_COUNT = 2.0**53
+"""Up to here every whole number is a float of its own."""
 
 _LARGEST_LIFT = 1024
 _LARGEST_TABLE = 2.0**22
@@ -57,13 +72,31 @@ def _level(name: str, value: object, levels: int, size: int, path: tuple[int, ..
     return tuple(_level(name, entry, levels - 1, size, (*path, index)) for index, entry in enumerate(entries))
 
 
+def counts_of(value: object, memory: int) -> tuple[Any, ...]:
+    """Return a table of counts as nested tuples of whole numbers; refuses anything else."""
+    table = np.array(nested("counts", value, memory))
+    if not ((table >= 0) & (table <= LARGEST_COUNT) & (table == np.floor(table))).all():
+        raise ModelError("counts must be whole numbers from 0 to 2^53")
+    return tuples(table.astype(np.int64).tolist())
+
+
+def lists(table: Any) -> list[Any]:
+    """Return nested tuples as nested lists, as JSON has them."""
+    return [lists(entry) if isinstance(entry, tuple) else entry for entry in table]
+
+
+def tuples(table: Any) -> tuple[Any, ...]:
+    """Return nested lists as nested tuples."""
+    return tuple(tuples(entry) if isinstance(entry, list) else entry for entry in table)
+
+
 def probabilities(value: object, memory: int) -> tuple[Any, ...]:
     """Return a checked table of transition probabilities as nested tuples; every row must sum to one."""
     table = nested("transition", value, memory)
     array = np.array(table)
-    for place in np.ndindex(*array.shape[:-1]):
+    for place in np.ndindex(*array.shape[:-2]):
         named = "transition" + "".join(f"[{index}]" for index in place)
-        validation.check_probabilities(named, [array[place].tolist()], ModelError)
+        validation.check_probabilities(named, array[place].tolist(), ModelError)
     return table
 
 
@@ -115,6 +148,13 @@ def block_log_odds(table: NDArray[np.float64]) -> float:
     >>> round(block_log_odds(counts / counts.sum(axis=-1, keepdims=True)), 6)
     3.742651
     """
-    memory = table.ndim - 1
+    memory, rows = table.ndim - 1, table.reshape(-1, len(table))
+    if (rows == rows[0]).all():
+        return 0.0
+    with np.errstate(divide="ignore"):
+        step = np.log(table)
+    logs = np.zeros(table.shape[:-1])
+    for _ in range(memory):  # a product of small probabilities would be lost, their logarithms are not
+        logs = logs[..., None] + step
     blocks = len(table) ** memory
-    return log_odds_ratio(joint_law(table, np.ones(table.shape[:-1]), 2 * memory).reshape(blocks, blocks))
+    return log_odds_of_logs(logs.reshape(blocks, blocks), terms=memory)

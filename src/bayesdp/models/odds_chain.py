@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 
 from bayesdp._support import validation
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.tables import table
+from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
-from bayesdp.models.chain import Chain
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.models.fit_option import FitOption
+from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.odds import log_odds_ratio, odds_above
-from bayesdp.rounding import log_above, shown_above
+from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged, read_strata
+from bayesdp.rounding import log_above, shown_above, shown_below
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["OddsChain"]
+
+_LONG = 1000
+"""A longer chain leaks as one of any length does, which has a formula."""
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
+_AGREEMENT = 0.05
+"""An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
+
+_MOST_SHOWN = 31
+"""So many strata still fit on a screen."""
+
+_AT_ONCE = 64
+"""So many odds ratios are drawn at once."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +57,10 @@ class OddsChain(Chain):
             neighbours are independent.
     memory: how many records matter for the next one. With memory k, `odds` is the odds ratio of neighbouring blocks
             of k records.
+    strata: the transition counts that the odds ratio was estimated from, if it was, by the values of the columns in
+            `within`; from_strata builds a chain from them. An odds ratio that is not theirs is refused.
+    within: the public columns that make the strata, or "hour", "weekday", "month" of an order of times.
+    credibility: the share of the posterior in which the largest odds ratio of all strata stays below `odds`.
 
     >>> OddsChain(9).assumption
     'the records form a chain of any length in which the odds ratio of neighbouring records is at most 9'
@@ -41,9 +70,26 @@ class OddsChain(Chain):
 
     odds: float
     memory: int = field(default=1, kw_only=True)
+    strata: Sequence[Stratum] | None = field(default=None, kw_only=True)
+    within: Sequence[str] = field(default=(), kw_only=True)
+    credibility: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "odds-chain"
     about_values: ClassVar[bool] = True
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        *CHAIN_OPTIONS,
+        MEMORY,
+        FitOption(
+            "within",
+            "public columns, or hour, weekday, month: the odds ratio may differ between their values.",
+            "A,B",
+            reads="columns",
+        ),
+        FitOption("credibility", "how sure it is that no odds ratio is larger.", "P", reads="number", default="0.95"),
+        FitOption(
+            "merge", "merge strata with fewer transitions than this in some cell.", "N", reads="whole", default="0"
+        ),
+    )
     _instead_of_diagnosis: ClassVar[str] = "; fit a MarkovChain to the table to see its odds ratio"
 
     def __post_init__(self) -> None:
@@ -56,6 +102,116 @@ class OddsChain(Chain):
             )
         object.__setattr__(self, "odds", odds)
         object.__setattr__(self, "memory", validation.natural("memory", self.memory, ModelError))
+        object.__setattr__(self, "within", column_names("within", self.within))
+        if self.strata is not None:
+            self._check_strata()
+        elif self.within or self.credibility is not None:
+            raise ModelError("within= and credibility= say how strata were fitted; without strata= there are none")
+
+    def _check_strata(self) -> None:
+        if self.credibility is None:
+            raise ModelError("strata= needs credibility=, the share of the posterior that lies below the odds ratio")
+        credibility = validation.probability("credibility", self.credibility, ModelError)
+        strata = read_strata(self.strata, self.within, self.memory)
+        if self.states and len(self.states) != len(strata[0].counts):
+            raise ModelError(f"counts of {len(strata[0].counts)} states do not go with {len(self.states)} states")
+        object.__setattr__(self, "credibility", credibility)
+        object.__setattr__(self, "strata", strata)
+        credible = _credible(strata, credibility)
+        if abs(self.odds / credible - 1) > _AGREEMENT:
+            raise ModelError(
+                f"strata and odds disagree: with a credibility of {credibility:g} the largest odds ratio of these "
+                f"counts stays below {shown_above(credible)}, not {self.odds:g}; leave the strata out, or build the "
+                "chain from them (from_strata)"
+            )
+
+    @classmethod
+    def from_strata(
+        cls,
+        strata: Sequence[Stratum],
+        *,
+        within: str | Sequence[str] = (),
+        memory: int = 1,
+        credibility: float = 0.95,
+        merge: int = 0,
+        **described: Any,
+    ) -> Self:
+        """Return the chain with the odds ratio that the largest of all strata stays below, with the credibility asked.
+
+        The posterior is that of the rows of each stratum's table: Dirichlet, the counts plus 1/2 (docs/uncertainty.md).
+        The rest is as in fit.
+
+        >>> night, day = Stratum(((5,),), ((538, 37), (28, 33))), Stratum(((18,),), ((120, 98), (90, 328)))
+        >>> OddsChain.from_strata([night, day], within="hour").odds < 33
+        True
+        """
+        within, memory = column_names("within", within), validation.natural("memory", memory, ModelError)
+        credibility = validation.probability("credibility", credibility, ModelError)
+        threshold = validation.natural("merge", merge, ModelError, least=0)
+        chosen = merged(read_strata(strata, within, memory), threshold)
+        return cls(
+            _credible(chosen, credibility),
+            memory=memory,
+            strata=chosen,
+            within=within,
+            credibility=credibility,
+            **described,
+        )
+
+    @classmethod
+    def fit(
+        cls,
+        frame: object,
+        *,
+        state: str,
+        order_by: str | Sequence[str],
+        entity: str | Sequence[str] | None = None,
+        step: float | str | datetime.timedelta | None = None,
+        within: str | Sequence[str] | None = None,
+        memory: int = 1,
+        credibility: float = 0.95,
+        merge: int = 0,
+        missing: Literal["error", "drop"] = "error",
+        record: str = "record",
+    ) -> Self:
+        """Estimate the odds ratio from a table of any engine, or from files by their path (docs/fitting.md).
+
+        within:      public columns, or "hour", "weekday", "month" of an order of times. Transition probabilities may
+                     differ between their values, at the earlier record; `odds` is for the largest odds ratio of all.
+        memory:      how many records the next one depends on.
+        credibility: the share of the posterior in which no odds ratio, of whichever stratum, exceeds `odds`.
+        merge:       strata with fewer transitions than this in some cell are merged into one, which assumes that they
+                     are alike; 0 keeps each by itself, however little it says. `summary` names those below 20.
+
+        state, order_by, entity, step and missing are those of MarkovChain.fit. Raises FrameError for what is wrong with
+        the table.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({"t": range(300), "s": [t // 3 % 2 for t in range(300)]})
+        >>> OddsChain.fit(frame, state="s", order_by="t").strata[0].counts
+        ((100, 50), (49, 100))
+        """
+        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        memory = validation.natural("memory", memory, ModelError)
+        credibility = validation.probability("credibility", credibility, ModelError)
+        within = column_names("within", within)
+        seen = upstairs("bayesdp.frames.transitions").transitions(
+            frame, column_name("state", state), layout, missing, memory=memory, within=within
+        )
+        return cls.from_strata(
+            seen.strata or (Stratum(((),), seen.counts),),
+            within=within if seen.strata else (),
+            memory=memory,
+            credibility=credibility,
+            merge=merge,
+            states=seen.states,
+            length=seen.longest,
+            gaps=seen.gaps,
+            column=None if seen.condition else state,
+            state=state if seen.condition else None,
+            record=record,
+            layout=layout,
+        )
 
     @classmethod
     def of(cls, matrices: Iterable[ArrayLike], *, length: int | None = None, **described: Any) -> Self:
@@ -77,6 +233,25 @@ class OddsChain(Chain):
         return log_above(Fraction(self.odds))
 
     @property
+    def endless(self) -> Self:
+        """The chain with nothing but its odds, and without a length so large that it makes no difference."""
+        length = None if self.length is None or self.length >= _LONG else self.length
+        return replace(self, length=length, strata=None, within=(), credibility=None)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        longer = self.memory + 1
+        return (
+            Alternative("the odds ratio is half as large again", replace(self.endless, odds=HALF_AGAIN * self.odds)),
+            Alternative(
+                f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
+                replace(self.endless, memory=longer),
+            ),
+            Alternative(f"anything may happen within {stretch}", replace(self.endless, unit=records)),
+        )
+
+    @property
     def assumption(self) -> str:
         neighbours = "neighbouring records"
         reach = ""
@@ -90,20 +265,113 @@ class OddsChain(Chain):
 
     @property
     def parameters(self) -> str:
-        """What the odds ratio means, in a sentence, and what it costs."""
-        return (
+        """What the odds ratio means, in a sentence, and what it costs if the secret is one record."""
+        said = (
             f"Odds ratio of {'neighbouring records' if self.memory == 1 else 'neighbouring blocks'}: at most "
             f"{shown_above(self.odds)}. If one of them had another value, the odds between any two values of the next "
-            "would change by at most that factor. For a small ε the noise must be "
-            f"{shown_above(self.memory * math.sqrt(self.odds), 3)} times as large as for independent records."
+            "would change by at most that factor."
+        )
+        if self.unit > 1:
+            return said
+        price = shown_above(self.memory * math.sqrt(self.odds), 3)
+        return f"{said} For a small ε the noise must be {price} times as large as for independent records."
+
+    @property
+    def estimated(self) -> bool:
+        return self.strata is not None
+
+    @property
+    def sparse(self) -> tuple[Stratum, ...]:
+        """The strata with fewer than 20 transitions in some cell: they say little about their odds ratio."""
+        return tuple(stratum for stratum in self.strata or () if stratum.least < SPARSE)
+
+    def draws(self, generator: np.random.Generator) -> Iterator[Self]:
+        """Yield chains from the posterior, each with the largest odds ratio of all strata in a draw."""
+        if self.strata is None:
+            yield from super().draws(generator)
+            return
+        tables = tuple(stratum.counts for stratum in self.strata)
+        while True:
+            for largest, _ in largest_log_odds(tables, _AT_ONCE, generator):
+                for log_odds in largest.tolist():
+                    yield replace(self, odds=odds_above([log_odds]), strata=None, within=(), credibility=None)
+
+    def summary(self) -> str:
+        """Return what is assumed, and what the odds ratio was estimated from, stratum by stratum."""
+        if self.strata is None or self.credibility is None:
+            return super().summary()
+        sure = f"{shown_below(100 * self.credibility)} %"
+        parts = [f"{super().summary()} {self._learnt}"]
+        if len(self.strata) <= _MOST_SHOWN:
+            _, alone = credible_log_odds(tuple(stratum.counts for stratum in self.strata), self.credibility)
+            rows = [
+                [
+                    stratum.called(self.within),
+                    str(stratum.transitions),
+                    str(stratum.least),
+                    _shown(stratum.odds),
+                    _shown(above),
+                ]
+                for stratum, above in zip(self.strata, (odds_above([each]) for each in alone), strict=True)
+            ]
+            parts.append(table(["", "transitions", "least cell", "odds ratio", f"{sure} below"], rows))
+        if self.sparse:
+            parts.append(self._of_sparse)
+        return "\n\n".join(parts)
+
+    @property
+    def _learnt(self) -> str:
+        """How the odds ratio was learnt, in a sentence."""
+        assert self.strata is not None
+        assert self.credibility is not None
+        strata = counted(len(self.strata), "stratum", "strata")
+        largest = "it" if not self.within else f"the largest of {strata} ({listed(self.within)})"
+        return f"With a credibility of {shown_below(100 * self.credibility)} %, {largest} is no larger."
+
+    @property
+    def _of_sparse(self) -> str:
+        """Which strata are sparse, and what merging them would give."""
+        assert self.strata is not None
+        assert self.credibility is not None
+        names = "; ".join(stratum.called(self.within) for stratum in self.sparse[:_MOST_SHOWN])
+        more = "; …" if len(self.sparse) > _MOST_SHOWN else ""
+        said = f"Sparse, with fewer than {SPARSE} transitions in some cell: {names}{more}."
+        together = merged(self.strata)
+        if together == tuple(self.strata):
+            return f"{said} More data would narrow the odds ratio."
+        into, odds = together[-1].called(self.within), shown_above(_credible(together, self.credibility))
+        return (
+            f"{said} Merged into one ({into}), the odds ratio would be {odds} "
+            f"at most: say merge={SPARSE} (--merge {SPARSE}) if these are alike."
         )
 
     def _content(self) -> dict[str, Any]:
-        return {"odds": self.odds, **super()._content(), "memory": self.memory}
+        content = {"odds": self.odds, **super()._content(), "memory": self.memory}
+        if self.strata is not None:
+            content["credibility"] = self.credibility
+            content |= {"within": list(self.within)} if self.within else {}
+            content["strata"] = [stratum.to_dict() for stratum in self.strata]
+        return content
 
     @classmethod
     def _required(cls) -> frozenset[str]:
         return frozenset({"odds"})
+
+
+def _credible(strata: Sequence[Stratum], credibility: float) -> float:
+    """Return the odds ratio that the largest of all strata stays below, rounded up.
+
+    Raises ModelError if that is more than a float can hold.
+    """
+    log_odds, _ = credible_log_odds(tuple(stratum.counts for stratum in strata), credibility)
+    odds = odds_above([log_odds])
+    if math.isinf(odds):
+        raise ModelError("the counts leave the odds ratio open without limit; merge strata, or collect more data")
+    return odds
+
+
+def _shown(odds: float) -> str:
+    return "without limit" if math.isinf(odds) else shown_above(odds, 4)
 
 
 def _log_odds(index: int, matrix: ArrayLike) -> float:

@@ -45,9 +45,11 @@ class Promise:
     diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
     accepted: str | None = field(default=None, compare=False)
     parameters: str | None = None
+    consequences: Sequence[str] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
+        for name in ("notes", "consequences"):
+            object.__setattr__(self, name, tuple(validation.items(name, getattr(self, name))))
         optional = {"worst_case": self.worst_case, "accepted": self.accepted, "parameters": self.parameters}
         texts = {
             "theorem": self.theorem,
@@ -57,6 +59,7 @@ class Promise:
             "assumption": self.assumption,
             "model_fingerprint": self.model_fingerprint,
             **{f"notes[{number}]": note for number, note in enumerate(self.notes)},
+            **{f"consequences[{number}]": line for number, line in enumerate(self.consequences)},
         }
         validation.every((validation.text, texts | _given(optional)))
         if self.diagnosis is not None:
@@ -151,7 +154,7 @@ class _Of(Generic[T]):
 
 @dataclass(frozen=True)
 class Answer(Document):
-    """What a session has released. Prints as five lines; JSON in and out; `statement()` is a page to file.
+    """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
     It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
     cost and where the ledger says so. Their entries can be read from the answer itself, and its JSON is flat.
@@ -173,6 +176,7 @@ class Answer(Document):
     accepted:        why it was released although the diagnosis says that the model is violated.
     by, version, ledger: who is responsible, the version of this library, and where the ledger is, without a password.
     parameters:      the assumed probabilities or correlations, in readable lines.
+    consequences:    what everything released would leak if the assumption were not quite right, in sentences.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -204,6 +208,7 @@ class Answer(Document):
     diagnosis = _Of[Mapping[str, Any] | None]("promise")
     accepted = _Of[str | None]("promise")
     parameters = _Of[str | None]("promise")
+    consequences = _Of[Sequence[str]]("promise")
     denied = _Of[bool]("promise")
     verdict = _Of[str]("promise")
     tested = _Of[str]("promise")
@@ -285,7 +290,13 @@ class Answer(Document):
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
         ]
-        return " ".join([f"{sentence}." for sentence in sentences] + list(self.notes) + list(self.warnings))
+        stated = [f"{sentence}." for sentence in sentences]
+        return " ".join([*stated, *([self.what_if] if self.consequences else []), *self.notes, *self.warnings])
+
+    @property
+    def what_if(self) -> str:
+        """What would leak if the assumption were not quite right, in sentences; empty if that is not known."""
+        return " ".join(["What if the assumption is not quite right?", *self.consequences]) if self.consequences else ""
 
     def __str__(self) -> str:
         cost = (
@@ -302,6 +313,7 @@ class Answer(Document):
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
             f"Model: {self.verdict}. The statement says more.",
         ]
+        lines += [self.what_if] if self.consequences else []
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     def statement(self) -> str:
@@ -324,7 +336,8 @@ class Answer(Document):
         interval = self.interval()
         return (
             {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
-            | {name: getattr(self, name) for name in _ENTRIES}
+            | {name: getattr(self, name) for name in _ENTRIES if name != "consequences"}
+            | ({"consequences": list(self.consequences)} if self.consequences else {})
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -414,7 +427,7 @@ _ENTRIES = {
         *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
-        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters"),
+        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""

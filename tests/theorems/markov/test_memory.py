@@ -18,6 +18,7 @@ from bayesdp.testing import SideInformationContract, TheoremContract, memory_cas
 from bayesdp.testing.cases import Case
 from bayesdp.testing.contract import ROUNDING
 from bayesdp.theorems import theorems
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.general import GeneralBound
 from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
 from bayesdp.theorems.markov.paired import Level
@@ -193,7 +194,8 @@ def test_nothing_else_takes_a_chain_with_memory_for_one_without() -> None:
     applies = {theorem.name for theorem in theorems() if theorem.refusal(chain, (COUNT,)) is None}
     assert applies <= {"general", "markov-memory", "odds-chain"}
     found = leakage(AnyOf(chain, Independent()), COUNT, tau=0.1)
-    assert "any noisy observation of each of the others by itself (not one who is unsure of the table)" in str(found)
+    assert SIDE_INFORMATION in str(found)
+    assert "unsure" in SIDE_INFORMATION
 
 
 def test_blocks_of_bounded_odds_cover_memory_too() -> None:

@@ -56,7 +56,7 @@ class MarkovMemory(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
-            return "it is about Markov chains with memory (MarkovChain with memory=2 or more)"
+            return "it is about Markov chains (MarkovChain) with a memory of two or more records"
         if model.memory == 1:
             return "the chain remembers one record only; it is about a memory of two or more"
         if model.table.min() <= 0:
@@ -86,7 +86,7 @@ class MarkovMemory(Theorem):
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         assert isinstance(model, MarkovChain)
-        if len(model.states) == 1:
+        if len(model.states) == 1 or epsilon <= 2 * _LARGEST_TAU:
             return None
         slope, constant = _saturated(paired_chain(model))
         total = (epsilon - constant) / slope * (1 - self.tolerance)

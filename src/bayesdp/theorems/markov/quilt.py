@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["MarkovQuilt", "Window", "best_window"]
 
 _MOST_ENTRIES = 2**18
+_MOST_NUMBERS = 2**23
 _ALL_PAIRS = 64
 _NEIGHBOURS = 12
 
@@ -135,7 +136,8 @@ def _depth(chain: MarkovChain, tau: float) -> int:
 
 def _deepest(chain: MarkovChain) -> int:
     """Return how far from the target a window's end is tried at most: farther for chains of few states."""
-    return max(512, _MOST_ENTRIES // len(chain.transition) ** 2)
+    squared = len(chain.transition) ** 2
+    return max(min(512, _MOST_NUMBERS // squared), _MOST_ENTRIES // squared)
 
 
 def _end_costs(chain: MarkovChain, depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -159,7 +161,8 @@ def _windows(chain: MarkovChain, depth: int) -> tuple[NDArray[np.int64], NDArray
         first = np.concatenate([first, np.repeat(np.arange(depth), near.shape[1])])
         second = np.concatenate([second, near.ravel()])
     cost = np.empty(len(first))
-    for begin in range(0, len(first), 4096):
-        part = slice(begin, begin + 4096)
+    together = max(1, _MOST_NUMBERS // left.shape[1])
+    for begin in range(0, len(first), together):
+        part = slice(begin, begin + together)
         cost[part] = (left[first[part]] + right[second[part]]).max(axis=1)
     return first + 1, second + 1, np.maximum(cost, 0.0)

@@ -74,12 +74,14 @@ class Side:
     matrix: P to the right, Pᵀ to the left.
     end:    the column for "nothing is known": ones to the right, the stationary law to the left, None for a chain whose
             start is unknown.
+    limit:  the column that all others approach far from the end, for a primitive chain: ones, or the stationary law.
 
-    Several chains may be followed side by side: matrix and end then have one axis more, the first.
+    Several chains may be followed side by side: matrix, end and limit then have one axis more, the first.
     """
 
     matrix: NDArray[np.float64]
     end: NDArray[np.float64] | None
+    limit: NDArray[np.float64] | None
     _boundaries: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
 
     def boundary(self, steps: int) -> NDArray[np.float64]:
@@ -102,9 +104,10 @@ class Side:
         return known
 
     def stacked(self, steps: int) -> NDArray[np.float64]:
-        """Return `boundary` with an axis for the chains first, be it of length 1."""
+        """Return `boundary` as (chain, ending, state), be it of one chain."""
+        size = self.matrix.shape[-1]
         columns = self.boundary(steps)
-        return columns if columns.ndim == 3 else columns[None]
+        return columns.reshape(-1, size, columns.shape[-1]).swapaxes(1, 2)
 
     def log_ratio(self, steps: int) -> NDArray[np.float64]:
         """Return φ(x, x′) = max_q ln M^steps(x, q)/M^steps(x′, q), rounded up; infinite where x′ cannot follow x."""
@@ -126,6 +129,18 @@ class Side:
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
         return np.asarray(found + 4 * UNIT * np.abs(found) + margin.reshape(-1, *[1] * (found.ndim - 1)))
 
+    def log_odds(self) -> NDArray[np.float64]:
+        """Return d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).
+
+        It is infinite where just one of two values leads to some state; states that neither leads to are left out.
+        """
+        size = self.matrix.shape[-1]
+        matrix = self.matrix.reshape(-1, size, size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.log(matrix[:, :, None, :] / matrix[:, None, :, :])
+            spread = np.fmax.reduce(ratio, axis=3) - np.fmin.reduce(ratio, axis=3)
+        return np.asarray(np.where(np.isfinite(spread), spread * (1 + 16 * UNIT) + 16 * UNIT, np.inf))
+
     @lru_cache(maxsize=64)  # noqa: B019
     def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
         """Return what conditioning on the record 1, 2, … depth steps away costs at each pair of target values.
@@ -141,15 +156,17 @@ class Side:
 @lru_cache(maxsize=128)
 def sides(chain: MarkovChain) -> tuple[Side, Side]:
     """Return the left and the right side of a target in the chain."""
+    ones = np.ones(len(chain.matrix))
     stationary = chain.stationary if chain.start == "stationary" else None
-    return Side(chain.matrix.T.copy(), stationary), Side(chain.matrix.copy(), np.ones(len(chain.matrix)))
+    before, after = (chain.stationary, ones) if chain.is_primitive else (None, None)
+    return Side(chain.matrix.T.copy(), stationary, before), Side(chain.matrix.copy(), ones, after)
 
 
 def sides_of_each(chains: Sequence[MarkovChain]) -> tuple[Side, Side]:
-    """Return the sides of several chains of as many states, all stationary or none, to be followed side by side."""
-    matrices = np.array([chain.matrix for chain in chains])
-    stationary = np.array([chain.stationary for chain in chains]) if chains[0].start == "stationary" else None
-    return Side(matrices.swapaxes(1, 2).copy(), stationary), Side(matrices, np.ones(matrices.shape[:2]))
+    """Return the sides of several primitive chains of as many states, all stationary or none, side by side."""
+    matrices, laws = np.array([chain.matrix for chain in chains]), np.array([chain.stationary for chain in chains])
+    stationary, ones = laws if chains[0].start == "stationary" else None, np.ones(laws.shape)
+    return Side(matrices.swapaxes(1, 2).copy(), stationary, laws), Side(matrices, ones, ones)
 
 
 @lru_cache(maxsize=128)

@@ -61,7 +61,7 @@ def largest_quotient(
         best = np.maximum(best, value)
     widened = _WIDENED
     bound = best + widened
-    while not (holds := _never_exceeded(bound, e0, e1, e2, middle)).all():
+    while widened <= 1 and not (holds := _never_exceeded(bound, e0, e1, e2, middle)).all():
         widened *= _MORE
         bound = np.where(holds, bound, np.minimum(best + widened, 1 + _WIDENED))
     return np.where(scale > 0, bound * unit, 0.0), where

@@ -1,0 +1,60 @@
+"""How long `advise` takes: 15,264 rows in memory, and ten million rows of 2,000 meters in Polars and DuckDB.
+
+    python benchmarks/advise.py            # ten million rows
+    python benchmarks/advise.py 1000000    # fewer
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars
+
+import bayesdp as bdp
+from bayesdp.experiments.data import load
+
+ROWS = 10_000_000
+METERS = 2000
+MINUTES = 15
+
+
+def generate(path: Path, rows: int) -> None:
+    """Write chains of two states, all of them of one kind, a record every quarter of an hour."""
+    generator = np.random.default_rng(1)
+    length = rows // METERS
+    states = np.zeros((METERS, length), dtype=np.int8)
+    for t in range(1, length):
+        states[:, t] = generator.random(METERS) < np.where(states[:, t - 1] == 1, 0.7, 0.12)
+    times = np.datetime64("2024-01-01", "us") + np.arange(length) * np.timedelta64(MINUTES, "m")
+    table = {"meter": np.repeat(np.arange(METERS), length), "time": np.tile(times, METERS), "on": states.reshape(-1)}
+    polars.DataFrame(table).write_parquet(path)
+
+
+def report(name: str, rows: int, frame: object, **columns: object) -> None:
+    begun, used = time.perf_counter(), time.process_time()
+    advice = bdp.advise(frame, **columns)  # type: ignore[arg-type]
+    seconds, worked = time.perf_counter() - begun, time.process_time() - used
+    chosen = "none" if advice.recommended is None else advice.recommended.name
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{name:8} {rows:12,} rows {seconds:7.1f} s ({worked:.1f} s of work), peak {peak:.1f} GB; {chosen}", flush=True)
+
+
+def main(rows: int) -> None:
+    steps = load("activity").frame
+    report("polars", len(steps), steps, state="steps > 0", order_by=["date", "interval"], missing="drop")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "meters.parquet"
+        generate(path, rows)
+        import duckdb
+
+        for name, frame in (("polars", polars.scan_parquet(path)), ("duckdb", duckdb.sql(f"from '{path}'"))):
+            report(name, rows, frame, state="on", order_by="time", entity="meter", step="15m")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)

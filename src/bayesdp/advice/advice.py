@@ -1,0 +1,167 @@
+"""What `advise` returns: a ladder of assumptions, and which of them to take."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayesdp._support.documents import Document
+from bayesdp._support.lazy import upstairs
+from bayesdp._support.tables import table as text_table
+from bayesdp.advice.rung import HARMLESS, Rung
+from bayesdp.advice.way_on import WayOn
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above
+
+__all__ = ["Advice"]
+
+NOTE = (
+    "This advice was computed from the data without any noise. It is for those who may see the data; no guarantee "
+    "covers it, nor the choice of a model by it."
+)
+
+_WIDE = 100
+"""Characters in a line of text."""
+
+
+@dataclass(frozen=True)
+class Advice(Document):
+    """Which models a table does not deny, what each costs, and what if one is wrong.
+
+    Prints as a table, with what each rung assumes and the code to go on with; `plot(path)` draws it.
+
+    ladder:      the rungs, from the strongest assumption to the weakest.
+    recommended: the cheapest that is not denied, or whose denial changes ε by less than 10 %; if all are denied, the
+                 one that assumes least. None if no noise is enough for any.
+    shows:       what the table shows of memory, as sentences; empty for a column of numbers.
+    """
+
+    query: Query
+    epsilon: float
+    beta: float
+    ladder: tuple[Rung, ...]
+    recommended: Rung | None
+    shows: str
+    table_name: str
+    way_on: WayOn
+
+    @property
+    def why(self) -> str:
+        """Why the recommended rung is, as a sentence."""
+        chosen = self.recommended
+        if chosen is None:
+            return "No noise is enough for any of these assumptions at this ε; ask for more, or name entities."
+        if not chosen.denied:
+            return f"{_capital(chosen.name)}: the cheapest that the table does not deny."
+        if chosen.harmless:
+            return (
+                f"{_capital(chosen.name)}: the table denies it, but what the table shows instead changes ε by less "
+                f"than {100 * HARMLESS:g} %."
+            )
+        return (
+            f"{_capital(chosen.name)}: the table denies every rung, and this is the one that assumes least. Whether "
+            "what it leaks if it is wrong is acceptable is for you to decide."
+        )
+
+    @property
+    def python(self) -> str:
+        """The code to go on with, in Python; empty if nothing is recommended."""
+        return "" if self.recommended is None else self.way_on.python(self.recommended.model, self.query, self.epsilon)
+
+    @property
+    def shell(self) -> str:
+        """The commands to go on with; empty if nothing is recommended."""
+        return "" if self.recommended is None else self.way_on.shell(self.recommended.model, self.query, self.epsilon)
+
+    def __str__(self) -> str:
+        parts = [
+            f"{_capital(self.query.description)}, at ε = {self.epsilon:g}, from {self.table_name}.",
+            self.table(),
+            *([_filled(self.shows)] if self.shows else []),
+            *("\n".join(self._paragraph(rung)) for rung in self.ladder),
+            _filled(f"Recommended: {self.why}"),
+        ]
+        if self.recommended is not None:
+            parts += [
+                f"Go on in Python:\n\n{textwrap.indent(self.python, '    ')}",
+                f"or on the command line:\n\n{textwrap.indent(self.shell, '    ')}",
+            ]
+        return "\n\n".join([*parts, _filled(NOTE)])
+
+    def table(self) -> str:
+        """Return the ladder as a text table: the verdict, the error, and what is leaked if the next rungs are true."""
+        rows = [
+            [
+                ("→ " if rung is self.recommended else "  ") + rung.name,
+                rung.verdict,
+                "–" if rung.alpha is None else shown_above(rung.alpha, 3),
+                _if_wrong(rung),
+            ]
+            for rung in self.ladder
+        ]
+        return text_table(
+            ["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows
+        )
+
+    def _paragraph(self, rung: Rung) -> Iterator[str]:
+        yield _capital(rung.name)
+        yield _filled(f"Assumes: {rung.assumes}", "  ")
+        yield _filled(f"The table: {rung.shown}", "  ")
+        if rung.reason and rung.reason != rung.shown:
+            yield _filled(f"No price: {rung.reason}", "  ")
+        for line in rung.consequences:
+            yield _filled(str(line), "  ")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp advise --json` prints."""
+        chosen = self.recommended
+        return {
+            "kind": "advice",
+            "schema": 1,
+            "query": self.query.to_dict(),
+            "epsilon": self.epsilon,
+            "beta": self.beta,
+            "table": self.table_name,
+            "recommended": None
+            if chosen is None or chosen.model is None
+            else {
+                "name": chosen.name,
+                "model": chosen.model.identity,
+                "alpha": chosen.alpha,
+                "denied": chosen.denied,
+                "why": self.why,
+            },
+            "ladder": [rung.to_dict() for rung in self.ladder],
+            "shows": self.shows,
+            "python": self.python,
+            "shell": self.shell,
+            "note": NOTE,
+        }
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw for every rung its error and what it leaks if a weaker one is true, and write the picture."""
+        drawn: Path = upstairs("bayesdp.plotting.ladder").plot_advice(self, path)
+        return drawn
+
+
+def _if_wrong(rung: Rung) -> str:
+    """Return what the noise of a rung leaks if what the table shows is true, from the least to the most."""
+    leaks = [line.epsilon for line in rung.consequences if line.counts and line.epsilon is not None]
+    if not leaks:
+        return ""
+    low, high = shown_above(min(leaks), 3), shown_above(max(leaks), 3)
+    return low if low == high else f"{low} to {high}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text, _WIDE, initial_indent=indent, subsequent_indent=indent + "  " * bool(indent), break_on_hyphens=False,
+        break_long_words=False,
+    )  # fmt: skip

@@ -1,0 +1,200 @@
+"""`advise`: a table and a question in, a ladder of assumptions out."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bayesdp._support import validation
+from bayesdp._support.progress import counted
+from bayesdp._support.validation import brief
+from bayesdp.advice.advice import Advice
+from bayesdp.advice.chains import STEPS, ChainEvidence, chain_rungs
+from bayesdp.advice.rung import Rung, climbed, priced, recommended
+from bayesdp.advice.way_on import WayOn
+from bayesdp.errors import InvalidInputError
+from bayesdp.frames.source import Missing, Table, checked_missing, scan
+from bayesdp.models import ChainLayout
+from bayesdp.models.layout import column_name, column_names
+from bayesdp.queries import Count, Query
+from bayesdp.rounding import shown_above
+from bayesdp.theorems.leakage import BETA
+
+__all__ = ["advise"]
+
+_MOST_RUNGS = 9
+"""So many rungs a ladder may have, for the progress bar."""
+
+
+def advise(
+    frame: object,
+    question: Query | None = None,
+    *,
+    epsilon: float = 1.0,
+    state: str | None = None,
+    order_by: str | Sequence[str] | None = None,
+    entity: str | Sequence[str] | None = None,
+    step: float | str | datetime.timedelta | None = None,
+    within: str | Sequence[str] | None = None,
+    group: str | Sequence[str] | None = None,
+    role: str | None = None,
+    missing: Missing = "error",
+    record: str = "record",
+    beta: float = BETA,
+    credibility: float = 0.95,
+) -> Advice:
+    """Say which models of correlation a table does not deny, what each costs, and what if one is wrong.
+
+    question:    what will be asked. By default the number of records in the last state (true, for a condition).
+    epsilon:     the promise that costs are stated for; beta: how often the error may reach α.
+    state:       a column of states or a condition such as "steps > 0", in an order (`order_by`); by default the column
+                 of the question, if that counts values. Sums and means are about a column of numbers.
+    order_by, entity, step, missing, record: as in MarkovChain.fit.
+    within:      public columns, or hour, weekday, month of the order, between which odds may differ; by default the
+                 first of these clocks that the order tells.
+    group, role: for numbers, the columns that tell which records belong together, as in GaussianGroups.fit.
+    credibility: the share of the posterior in which the promise must be kept.
+
+    Nothing is released or charged; docs/advise.md has the rules. Raises InvalidInputError if it is not clear what to
+    look at, FrameError for what is wrong with the table, QueryError for a question about another column.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
+    >>> [rung.verdict for rung in advise(frame, state="on", order_by="t").ladder[:2]]
+    ['fine', 'violated']
+    """
+    if question is not None and not isinstance(question, Query):
+        raise InvalidInputError(f"expected a question such as Count(...), not {brief(question)}")
+    epsilon = validation.positive("epsilon", epsilon)
+    beta, credibility = validation.probability("beta", beta), validation.probability("credibility", credibility)
+    missing, record = checked_missing(missing), validation.text("record", record)
+    subject = state if state is not None else (question.column if question and question.counts_values else None)
+    order, entities = column_names("order_by", order_by), column_names("entity", entity)
+    strata, groups = column_names("within", within), column_names("group", group)
+    table = scan(frame)
+    place = _Place(table, order, entities, step, missing, record)
+    with counted(STEPS + _MOST_RUNGS, "looking at the table") as done:
+        if subject is not None:
+            if groups or role is not None:
+                raise InvalidInputError("group= and role= are for a column of numbers; states have entities")
+            seen = _states(place, question, column_name("state", subject), strata or None, credibility, done)
+        else:
+            seen = _numbers(place, question, groups, role)
+            done(STEPS)
+        ladder = []
+        for rung in seen.rungs:
+            ladder.append(priced(rung, seen.question, epsilon, beta, credibility))
+            done(1)
+    rungs = climbed(ladder)
+    given = {"state": subject, "order_by": list(order), "entity": list(entities), "step": step, "group": list(groups)}
+    given |= {"role": role, "within": list(seen.means_within)}
+    given |= {"missing": None if missing == "error" else missing, "record": None if record == "record" else record}
+    return Advice(
+        seen.question,
+        epsilon,
+        beta,
+        rungs,
+        recommended(rungs),
+        f"{seen.shows} {_protection(rungs)}".strip() if seen.shows else "",
+        Path(table.name).name or table.name,
+        WayOn(
+            frame if isinstance(frame, str | Path) else None,
+            {name: value for name, value in given.items() if value},
+            credibility,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the records are."""
+
+    table: Table
+    order: tuple[str, ...]
+    entities: tuple[str, ...]
+    step: float | str | datetime.timedelta | None
+    missing: Missing
+    record: str
+
+    @property
+    def layout(self) -> ChainLayout:
+        return ChainLayout(self.order, self.entities, self.step, dropped=self.missing == "drop")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was seen of a table: rungs without prices, what is asked, and what the table shows of memory."""
+
+    rungs: Iterable[Rung]
+    question: Query
+    shows: str = ""
+    means_within: Sequence[str] = ()
+
+
+def _states(
+    place: _Place,
+    question: Query | None,
+    subject: str,
+    within: tuple[str, ...] | None,
+    credibility: float,
+    done: Callable[[int], None],
+) -> _Seen:
+    if not place.order:
+        raise InvalidInputError("records must have an order: name its columns by order_by= (--order-by)")
+    evidence = ChainEvidence.of(
+        place.table,
+        subject,
+        place.layout,
+        within=within,
+        missing=place.missing,
+        record=place.record,
+        credibility=credibility,
+        done=done,
+    )
+    asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
+    return _Seen(chain_rungs(evidence), asked, _memory(evidence))
+
+
+def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
+    from bayesdp.advice.numbers import NumberEvidence, number_rungs
+
+    if question is None or question.column is None:
+        raise InvalidInputError(
+            "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "
+            'such as Sum("height", bounds=(0, 100))'
+        )
+    layout = place.layout if place.order else None
+    evidence = NumberEvidence.of(place.table, question.column, group, role, layout, place.missing, place.record)
+    means: Sequence[str] = () if layout is None else evidence.within
+    return _Seen(number_rungs(evidence), question, means_within=means)
+
+
+def _memory(evidence: ChainEvidence) -> str:
+    """Return how many records matter, as far as the table shows, as a sentence."""
+    records, all_of_it = evidence.memory
+    where = f", also within each {' and '.join(evidence.within)}" if evidence.within else ""
+    if records == 1:
+        return (
+            "The table shows no memory beyond the last record."
+            if all_of_it
+            else "Whether more than the last record matters could not be counted."
+        )
+    at_least = "" if all_of_it else " at least"
+    return f"The table shows a memory of{at_least} {records} records: what matters is not the last one alone{where}."
+
+
+def _protection(ladder: Sequence[Rung]) -> str:
+    """Return what protection against memory costs, as a sentence; empty if there is no rung with one."""
+    costs = [
+        f"{shown_above(rung.alpha, 3)} ({rung.name})"
+        for rung in ladder
+        if rung.alpha is not None and getattr(rung.model, "memory", 1) > 1
+    ]
+    first = next((rung.alpha for rung in ladder if rung.name == "chain" and rung.alpha is not None), None)
+    if not costs or first is None:
+        return ""
+    return (
+        f"Protecting against it costs an error of {'; '.join(costs)}, instead of {shown_above(first, 3)} for a chain."
+    )

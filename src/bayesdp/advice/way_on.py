@@ -1,0 +1,141 @@
+"""The code to go on with: how the recommended model is fitted, and a first release under it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from bayesdp.models import ArbitraryGroups, GaussianSeries, Independent, MarkovChain, Model, OddsChain
+from bayesdp.models.strata import SPARSE
+from bayesdp.queries import Query
+
+__all__ = ["WayOn"]
+
+_TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
+
+_CHAIN = ("state", "order_by", "entity", "step", "missing", "record")
+
+
+@dataclass(frozen=True)
+class WayOn:
+    """What `advise` was told, so that the model can be fitted in the same way.
+
+    path:        where the table is, if it is a file.
+    given:       the options, as they were given.
+    """
+
+    path: str | Path | None
+    given: Mapping[str, Any]
+    credibility: float
+
+    def options(self, model: Model | None) -> dict[str, Any]:
+        """Return how the model is fitted, by the names of its `fit`; for one that is not fitted, how it is built."""
+        if model is None or isinstance(model, Independent):
+            return {}
+        if isinstance(model, ArbitraryGroups):
+            return {"size": model.size, "group": list(model.group)}
+        if isinstance(model, MarkovChain | OddsChain):
+            chosen = {name: self.given[name] for name in _CHAIN if name in self.given}
+            chosen |= {"memory": model.memory} if model.memory > 1 else {}
+            if isinstance(model, OddsChain):
+                chosen |= {"within": list(model.within), "merge": SPARSE} if model.within else {}
+                return chosen | {"credibility": self.credibility}
+            zeros = model.counts is not None and not _all_positive(model.counts)
+            return chosen | ({"smoothing": 0.5} if zeros else {})
+        named = {option.name for option in model.fit_options}
+        columns = {name: value for name, value in self.given.items() if name in named}
+        order = {"order": len(model.coefficients)} if isinstance(model, GaussianSeries) else {}
+        return {"value": model.column, **columns, **order}
+
+    def python(self, model: Model | None, query: Query, epsilon: float) -> str:
+        """Return Python that makes the model and a release under it."""
+        if model is None:
+            return ""
+        built = "" if isinstance(model, Independent | ArbitraryGroups) else ".fit"
+        frame = [] if not built else [_TABLE]
+        arguments = [*frame, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
+        source = "..." if self.path is None else repr(str(self.path))
+        return "\n".join(
+            [
+                "import bayesdp as bdp",
+                f"{_TABLE} = {source}",
+                f"model = bdp.{type(model).__name__}{built}({', '.join(arguments)})",
+                f'with bdp.Session({_TABLE}, model, epsilon={epsilon:g}, dataset="NAME") as session:',
+                f"    print(session.release(bdp.{_written(query)}, epsilon={epsilon:g}))",
+            ]
+        )
+
+    def shell(self, model: Model | None, query: Query, epsilon: float) -> str:
+        """Return commands that do the same."""
+        if model is None:
+            return ""
+        data = _FILE if self.path is None else shlex.quote(str(self.path))
+        if isinstance(model, Independent | ArbitraryGroups):
+            made = f"echo {shlex.quote(json.dumps(_plain(model)))} > {_MODEL}"
+        else:
+            flags = (_flag(name, value) for name, value in self.options(model).items())
+            made = f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
+        asked = " ".join(_question(query))
+        return "\n".join(
+            [
+                made,
+                f"bayesdp release {data} --model {_MODEL} {asked} --epsilon {epsilon:g} --dataset NAME "
+                f"--budget {epsilon:g}",
+            ]
+        )
+
+
+def _plain(model: Model) -> dict[str, Any]:
+    return {name: value for name, value in model.identity.items() if name != "schema"}
+
+
+def _all_positive(counts: Any) -> bool:
+    return all(_all_positive(part) for part in counts) if isinstance(counts, Sequence) else counts > 0
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_literal, value))}]"
+    return repr(value)
+
+
+def _written(query: Query) -> str:
+    """Return a question as Python has it."""
+    given = [(item.name, getattr(query, item.name), item.default) for item in fields(query)]
+    named = [f"{name}={_literal(value)}" for name, value, usual in given if name != "column" and value != usual]
+    column = [] if query.column is None else [_literal(query.column)]
+    return f"{type(query).__name__}({', '.join([*column, *named])})"
+
+
+def _flag(name: str, value: Any) -> str:
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    text = ",".join(map(str, value)) if several else str(value)
+    return f"--{name.replace('_', '-')} {shlex.quote(text)}"
+
+
+def _question(query: Query) -> list[str]:
+    """Return a question as the command line has it."""
+    words = [f"--query {query.kind}"]
+    if query.column is not None:
+        words.append(_flag("column", query.column))
+    if query.counts_values:
+        listed = ",".join(json.dumps(value, ensure_ascii=False) for value in query.values)
+        words.append(f"--states {shlex.quote(listed)}")
+    taken = {"column", "equals", "isin", "cells"}
+    for item in fields(query):
+        value = getattr(query, item.name)
+        if item.name in taken or value is None or value == item.default:
+            continue
+        if isinstance(value, bool):
+            words.append(f"--{item.name.replace('_', '-')}")
+        elif item.name == "bounds":
+            words.append(f"--bounds {value[0]:g} {value[1]:g}")
+        else:
+            words.append(_flag(item.name, value))
+    return words

@@ -1,0 +1,33 @@
+"""`bayesdp advise`: the question is read before there is a model to read it under."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayesdp.advice.advice import Advice
+    from bayesdp.cli.asking import Question
+    from bayesdp.models import Model
+
+__all__ = ["advised"]
+
+
+def advised(data: str, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
+    """Advise on a file; what is asked is about the states of `state`, or else about a column of numbers."""
+    from bayesdp.advice.advise import advise
+
+    asked = None if question is None else question.under(_described(data, state))
+    return advise(data, asked, state=state, **chosen)
+
+
+def _described(data: str, state: str | None) -> Model:
+    """Return a model that knows no more than what is asked about, and that a condition is true or false."""
+    from bayesdp.frames.aggregates import subject_of
+    from bayesdp.frames.source import scan
+    from bayesdp.models import Independent, OddsChain
+
+    if state is None:
+        return Independent()
+    if subject_of(scan(data), state).condition is None:
+        return OddsChain(1, column=state)
+    return OddsChain(1, state=state, states=(False, True))

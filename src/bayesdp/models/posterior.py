@@ -1,0 +1,74 @@
+"""Draws from a posterior: how many tell a share of it, and which of them has that share on its safe side."""
+
+from __future__ import annotations
+
+import math
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.errors import InvalidInputError
+
+__all__ = ["DRAWS", "MONTE_CARLO_RISK", "SMALLEST_WEIGHT", "chosen_rank", "draws_needed"]
+
+DRAWS = 200
+"""How many models are drawn unless the credibility needs more."""
+
+MONTE_CARLO_RISK = 0.01
+"""How likely it may be that the draws mislead: that the share of the posterior is smaller than asked after all."""
+
+_MOST_DRAWS = 1_000_000
+"""More draws would take hours, and no table tells its model that exactly."""
+
+SMALLEST_WEIGHT = 1e-200
+"""A gamma variable that underflows is taken for this: no probability drawn from the posterior is 0."""
+
+
+def draws_needed(credibility: float, draws: int | None, usual: int = DRAWS) -> int:
+    """Return how many models to draw: as many as asked, or else the usual number, and enough for the credibility.
+
+    Raises InvalidInputError for a credibility outside (0, 1), and for too few draws to tell or too many to make.
+
+    >>> draws_needed(0.95, None), draws_needed(0.999, None)
+    (200, 4603)
+    """
+    credibility = validation.probability("credibility", credibility)
+    least = math.ceil(math.log(MONTE_CARLO_RISK) / math.log(credibility))
+    if least > _MOST_DRAWS:
+        raise InvalidInputError(
+            f"a credibility of {credibility:g} would take {least} draws; at most {_MOST_DRAWS} are made"
+        )
+    least += chosen_rank(credibility, least) < 1  # where the logarithms were rounded
+    if draws is None:
+        return max(usual, least)
+    draws = validation.natural("draws", draws)
+    if draws > _MOST_DRAWS:
+        raise InvalidInputError(f"at most {_MOST_DRAWS} draws are made, not {brief(draws)}")
+    if draws < least:
+        raise InvalidInputError(
+            f"{draws} draws cannot tell whether {credibility:g} of the posterior holds; give {least}"
+        )
+    return draws
+
+
+def chosen_rank(credibility: float, draws: int) -> int:
+    """Return the rank r of the τ to choose among ascending τ's, counted from 1.
+
+    The r-th smallest of `draws` independent τ's has more than the share 1 − credibility of the posterior below it only
+    if fewer than r of them fall into that share, which has probability P(Binomial(draws, 1 − credibility) < r). The
+    largest r for which that is at most one percent is taken.
+
+    >>> chosen_rank(0.95, 200)
+    4
+    """
+    below, rank = 0.0, 0
+    while True:
+        below += math.exp(
+            math.lgamma(draws + 1)
+            - math.lgamma(rank + 1)
+            - math.lgamma(draws - rank + 1)
+            + rank * math.log1p(-credibility)
+            + (draws - rank) * math.log(credibility)
+        )
+        if below > MONTE_CARLO_RISK:
+            return rank
+        rank += 1

@@ -1,0 +1,60 @@
+"""The ladder of `advise` as a picture: what an assumption costs, and what its noise leaks if it is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.drawing import save
+from bayesdp.plotting.palette import PALETTE, PLAIN
+
+if TYPE_CHECKING:
+    from bayesdp.advice.advice import Advice
+    from bayesdp.advice.rung import Rung
+
+__all__ = ["advice_chart", "plot_advice"]
+
+_MARGIN = 1.15
+"""How far the line of the promise reaches beyond the first and the last rung."""
+
+
+def plot_advice(advice: Advice, path: str | Path) -> Path:
+    """Draw the ladder and return the path written.
+
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
+    that cannot be written to.
+    """
+    return save(advice_chart(advice), path)
+
+
+def advice_chart(advice: Advice) -> Chart:
+    """Return a line for each rung, at its error: from the promise to what leaks if what the table shows is true.
+
+    The end of a line that the table does not deny is filled, that of one that it denies is a ring.
+    """
+    rungs = [rung for rung in advice.ladder if rung.alpha is not None]
+    lines = [part for place, rung in enumerate(rungs) for part in _drawn(advice, rung, place)]
+    errors = [rung.alpha for rung in rungs if rung.alpha is not None]
+    if errors:
+        ends = (min(errors) / _MARGIN, max(errors) * _MARGIN)
+        lines.append(line(PLAIN, tuple((end, advice.epsilon) for end in ends), style="--"))
+    return Chart(
+        "advice",
+        "Each assumption has its price, and leaks more than was promised (dashed) if it is wrong",
+        f"error α, reached in {100 * advice.beta:g} % of cases",
+        "ε if what the table shows is true",
+        (Panel(tuple(lines)),),
+        source=f"{advice.query.description}, {advice.table_name}; a ring: the table denies it. "
+        f"Recommended: {'none' if advice.recommended is None else advice.recommended.name}",
+        log="xy",
+    )
+
+
+def _drawn(advice: Advice, rung: Rung, place: int) -> tuple[Line, ...]:
+    assert rung.alpha is not None
+    leaks = [each.epsilon for each in rung.consequences if each.counts and each.epsilon is not None]
+    worst, colour = max([advice.epsilon, *leaks]), PALETTE[place % len(PALETTE)]
+    label = f"{rung.name} (recommended)" if rung is advice.recommended else rung.name
+    span = Line(rung.name, ((rung.alpha, advice.epsilon), (rung.alpha, worst)), colour, "-", label)
+    return span, Line(rung.name, ((rung.alpha, worst),), colour, "ring" if rung.denied else "o")

@@ -1,0 +1,172 @@
+"""More than seven states: the step of the mixing bound, relaxed to boxes. Proof: docs/theory/markov-mixing.md.
+
+All admissible h, scaled suitably, lie in a box low(v) ≤ h(v) ≤ high(v); there the largest quotient E_u[h]/E_u′[h] is
+attained at a corner, which is found by a few rounds of Dinkelbach's iteration. There is a box for the smallest value of
+h ("rows"), one for the largest ("columns") and one for the value at each state ("references"): every one gives a bound,
+and which is best hardly changes from record to record. So all are compared now and then, and one is used in between.
+Pairs of values that lead to few states are solved exactly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.theorems.markov.sides import UNIT
+from bayesdp.theorems.markov.transport import exact_step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Boxes", "largest_quotient"]
+
+_FEW = 5
+"""So many states are solved exactly for every pair that leads to no more: single stars and pairs of them suffice."""
+
+_MOST_REFERENCES = 64
+"""In chains of more states only the two values compared serve as references."""
+
+_ROUNDS = 40
+_NUMBERS_AT_ONCE = 2**17
+
+
+def largest_quotient(
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    guess: NDArray[np.float64],
+    rounds: int = _ROUNDS,
+) -> NDArray[np.float64]:
+    """Return max Σp·h/Σq·h over 0 < low ≤ h ≤ high, Σ over the last axis; an upper bound if the rounds run out.
+
+    h is `high` where p/q exceeds the maximum and `low` elsewhere. `guess` may be any positive numbers: it is replaced
+    by the quotient at its own corner until that corner stays the same.
+    """
+    raised = p > guess[..., None] * q
+    corner = np.where(raised, high, low)
+    above, below = np.vecdot(p, corner), np.vecdot(q, corner)
+    if not rounds:
+        excess = above - guess * below + (low.shape[-1] + 8) * UNIT * (above + guess * below)
+        return np.asarray(guess + excess / np.where(excess > 0, np.vecdot(q, low), np.vecdot(q, high)))
+    reached = np.asarray(above / below)
+    moved = ((p > reached[..., None] * q) != raised).any(axis=-1)
+    if moved.any():
+        p, q, low, high = (np.broadcast_to(each, raised.shape)[moved] for each in (p, q, low, high))
+        reached[moved] = largest_quotient(p, q, low, high, reached[moved], rounds - 1)
+    return reached
+
+
+class Boxes:
+    """The relaxed step of one side of a chain: which box serves which pair of values, at each τ."""
+
+    def __init__(self, matrix: NDArray[np.float64], taus: int) -> None:
+        size = len(matrix)
+        self.size = size
+        self.best = np.zeros((taus, size, size), dtype=np.int64)
+        self.first, self.second, self.few = _leading_to_few(matrix)
+
+    def step(
+        self,
+        laws: NDArray[np.float64],
+        gains: NDArray[np.float64],
+        possible: NDArray[np.bool_],
+        guesses: NDArray[np.float64],
+        usable: NDArray[np.bool_],
+        compare: int | None,
+    ) -> NDArray[np.float64]:
+        """Return upper bounds on max_h E_u[h]/E_u′[h], as (τ, ending, u, u′).
+
+        laws:     (ending, u, v), each a law, also for u that cannot occur.
+        gains:    (τ, ending, v, v′), finite between values that can occur; 1 from those that cannot, infinite to them.
+        possible: (ending, v): which v can.
+        guesses:  (τ, ending, u, u′): roughly what will be found.
+        usable:   (τ, ending): what to compute at all; the rest is infinite.
+        compare:  which ending to find out by which box is best, if it is time to.
+        """
+        found = np.full(gains.shape, np.inf)
+        for index, endings in enumerate(usable):
+            if compare is not None and endings[compare]:
+                boxes = _boxes(gains[index, compare], possible[compare])
+                self.best[index] = self._compared(laws[compare], *boxes, guesses[index, compare])
+            for ending in np.flatnonzero(endings):
+                boxes = _boxes(gains[index, ending], possible[ending])
+                found[index, ending] = self._by_boxes(laws[ending], *boxes, self.best[index], guesses[index, ending])
+        if len(self.first):
+            between = gains[:, :, self.few[:, :, None], self.few[:, None, :]]
+            both = np.stack([laws[:, self.first[:, None], self.few], laws[:, self.second[:, None], self.few]], axis=2)
+            exact = exact_step(both, between)
+            for one, other, x, y in ((self.first, self.second, 0, 1), (self.second, self.first, 1, 0)):
+                found[:, :, one, other] = np.minimum(found[:, :, one, other], exact[..., x, y])
+        return found
+
+    def _compared(
+        self,
+        law: NDArray[np.float64],
+        lows: NDArray[np.float64],
+        highs: NDArray[np.float64],
+        guess: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        """Return the number of the best box for each pair."""
+        same = np.arange(self.size)
+        choices: list[NDArray[np.int64]] = [np.full((self.size, self.size), each) for each in (0, 1)]
+        if self.size <= _MOST_REFERENCES:
+            choices += [np.full((self.size, self.size), 2 + each) for each in same]
+        else:
+            choices += [np.broadcast_to(2 + same[:, None], guess.shape), np.broadcast_to(2 + same, guess.shape)]
+        smallest, best = np.full(guess.shape, np.inf), choices[0]
+        for choice in choices:
+            value = self._by_boxes(law, lows, highs, choice, guess, rounds=0)
+            best = np.where(value < smallest, choice, best)
+            smallest = np.fmin(smallest, value)
+        return best
+
+    def _by_boxes(
+        self,
+        law: NDArray[np.float64],
+        lows: NDArray[np.float64],
+        highs: NDArray[np.float64],
+        choice: NDArray[np.int64],
+        guess: NDArray[np.float64],
+        rounds: int = _ROUNDS,
+    ) -> NDArray[np.float64]:
+        """Return the bound of the box chosen for each pair."""
+        rows = max(1, _NUMBERS_AT_ONCE // self.size**2)
+        parts = [slice(begin, begin + rows) for begin in range(0, self.size, rows)]
+        return np.concatenate(
+            [
+                largest_quotient(
+                    law[part, None],
+                    law[None],
+                    lows.take(choice[part], axis=0),
+                    highs.take(choice[part], axis=0),
+                    guess[part],
+                    rounds,
+                )
+                for part in parts
+            ]
+        )
+
+
+def _boxes(gains: NDArray[np.float64], possible: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return low and high of every box, as (box, v): rows, columns, then a reference for each state.
+
+    Values that cannot occur carry no probability; as references they stand for the rows.
+    """
+    inside = np.where(possible[:, None] & possible[None, :], gains, 0.0)
+    outgoing = np.where(possible, inside.max(axis=1), 1.0)
+    incoming = np.where(possible, inside.max(axis=0), 1.0)
+    ones = np.ones(len(gains))
+    lows = np.where(possible[:, None], 1 / gains, ones)
+    highs = np.where(possible[:, None], gains.T, outgoing)
+    return np.concatenate([[ones, 1 / incoming], lows]), np.concatenate([[outgoing, ones], highs])
+
+
+def _leading_to_few(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the pairs of values that lead to at most five states, and those states, filled up with others."""
+    first, second = np.triu_indices(len(matrix), 1)
+    reached = (matrix[first] > 0) | (matrix[second] > 0)
+    chosen = reached.sum(axis=1) <= _FEW
+    few = np.argsort(~reached[chosen], axis=1, kind="stable")[:, :_FEW]
+    return first[chosen], second[chosen], few

@@ -1,0 +1,243 @@
+"""One side of a target, followed outwards record by record: three or more states. Proof: docs/theory/markov-mixing.md.
+
+Tables are (τ, ending, u, u′), the endings that are followed together sharing one. One more table is *uniform*: it holds
+for every ending at the distance reached or farther, an unknown start included, and so bounds what is not followed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.theorems.markov.boxes import Boxes
+from bayesdp.theorems.markov.contracted import contracted, contracted_forever
+from bayesdp.theorems.markov.gathering import Gathering
+from bayesdp.theorems.markov.levels import Levels, Tally
+from bayesdp.theorems.markov.sides import Side
+from bayesdp.theorems.markov.transport import LARGEST_EXACT, close, exact_step
+from bayesdp.theorems.odds.contraction import contraction
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["followed"]
+
+_MOST_RECENT = 8
+_PAUSE = 4
+"""After so many records it is time to see which endings may be joined, and whether to go on."""
+
+_TABLES = 960_000
+"""So many tables are computed on a side, divided by the square of the number of states, if endings must be joined."""
+
+
+def followed(
+    side: Side, taus: NDArray[np.float64], depth: int, tolerance: float, margin: float, relaxed: bool
+) -> Levels:
+    """Follow one side outwards for `depth` records, or until nothing farther can be worse.
+
+    tolerance: endings whose columns are no farther apart are followed together.
+    margin:    what rounding may take from a logarithm.
+    relaxed:   whether the step is relaxed to boxes.
+    """
+    size, endings = side.matrix.shape[-1], side.boundary(0).shape[-1]
+    gathering = Gathering.apart(endings)
+    values = np.ones((len(taus), endings, size, size))
+    grown = np.exp(taus)[:, None, None, None]
+    uniform = _Uniform(side, len(taus))
+    step = _Step(side, taus, margin, relaxed)
+    start = _UnknownStart(side, taus, depth) if side.end is None else None
+    tally = Tally(len(taus), size)
+    different = ~np.eye(size, dtype=bool)
+    with np.errstate(all="ignore"):
+        for taken in range(1, depth + 1):
+            here, outer = side.stacked(taken), side.stacked(taken + 1)
+            grouped = np.exp((taken - 1) * taus)[:, None, None, None]
+            known = np.minimum(gathering.read(values, here, slice(0, size)), grouped)
+            uniform.condition(taken, known)
+            leading = gathering.leaders
+            solved, wide = step(here[:, leading], outer[:, leading], values, uniform.table, _surveyed(taken))
+            uniform.improve(wide)
+            values = np.fmin(solved, uniform.at(taken, gathering))
+            values = np.where(different, step.closed(values, outer[:, leading] > 0), 1.0)
+            if start is None:
+                nothing = np.log(np.minimum(gathering.read(values, outer, slice(size, None)), grown * grouped)[:, 0])
+            else:
+                nothing = start.bound(taken, uniform)
+            tally.add(np.where(_pairs(here[:, :size] > 0), np.log(known), -np.inf), nothing)
+            most = _most_tables(size, endings, taken, depth)
+            if taken % _PAUSE == 0 or len(leading) > most:
+                gathering, values = gathering.joined(values, outer, most, tolerance)
+            if taken % _PAUSE == 0 and np.all((uniform.farther(taken) <= tally.best[-1])[:, different]):
+                break
+        return tally.levels(np.fmin(uniform.farther(taken), uniform.contracted(taus)))
+
+
+def _most_tables(size: int, endings: int, taken: int, depth: int) -> int:
+    """Return how many tables to keep: one for each ending if that can be done to the end, else fewer and fewer."""
+    affordable = _TABLES // size**2
+    if endings * depth <= affordable or size <= LARGEST_EXACT:
+        return endings
+    return max(1, affordable // (8 * taken))
+
+
+def _surveyed(taken: int) -> bool:
+    """Return whether the boxes are compared anew: at distances 2, 8, 32, … (at 1 all gains are equal)."""
+    return taken & (taken - 1) == 0 and taken.bit_length() % 2 == 0
+
+
+class _Step:
+    """One record more: the step of the mixing bound for every table."""
+
+    def __init__(self, side: Side, taus: NDArray[np.float64], margin: float, relaxed: bool) -> None:
+        self.size = side.matrix.shape[-1]
+        self.matrix = side.matrix.reshape(-1, 1, self.size, self.size)
+        self.limit = None if side.limit is None else side.limit.reshape(-1, 1, self.size)
+        self.grown = np.exp(taus)[:, None, None, None]
+        self.same = np.eye(self.size, dtype=bool)
+        self.detour = np.exp(margin)
+        self.boxes = Boxes(side.matrix, len(taus)) if relaxed else None
+        self.previous: NDArray[np.float64] | None = None
+
+    def __call__(
+        self,
+        here: NDArray[np.float64],
+        outer: NDArray[np.float64],
+        values: NDArray[np.float64],
+        uniform: NDArray[np.float64],
+        compare: bool,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the next tables and the next uniform table; infinite where a gain is.
+
+        here, outer: (chain, table, state): the leaders' columns at this distance and one farther.
+        """
+        laws = self.matrix * here[:, :, None, :]
+        laws = laws / np.where(outer[..., None] > 0, laws.sum(axis=3, keepdims=True), 1.0)
+        if self.limit is None:
+            return self._solved(laws, here > 0, values, compare), np.full(uniform.shape, np.inf)
+        wide = self.matrix * (self.limit[:, :, None, :] / self.limit[..., None])
+        laws, columns = np.concatenate([laws, wide], axis=1), np.concatenate([here, self.limit], axis=1)
+        solved = self._solved(laws, columns > 0, np.concatenate([values, uniform[:, None]], axis=1), compare)
+        return solved[:, :-1], solved[:, -1]
+
+    def _solved(
+        self, laws: NDArray[np.float64], possible: NDArray[np.bool_], values: NDArray[np.float64], compare: bool
+    ) -> NDArray[np.float64]:
+        """Return max_h E_u[h]/E_u′[h] for every pair of values."""
+        grown = self.grown * values
+        pairs = _pairs(possible) & ~self.same
+        lost = np.asarray((pairs & ~np.isfinite(grown)).any(axis=(2, 3)))
+        gains = np.where(pairs & ~lost[..., None, None], grown, np.where(possible[..., :, None], np.inf, 1.0))
+        gains = np.where(lost[..., None, None] & pairs | self.same, 1.0, gains)
+        if self.boxes is None:
+            solved = exact_step(laws, gains)
+        else:
+            occurring = np.where((laws[0].sum(axis=2) > 0)[..., None], laws[0], 1 / self.size)
+            last = values.shape[1] - 1 - (self.limit is not None) if compare else None
+            solved = self.boxes.step(occurring, gains, possible[0], self._guesses(values), ~lost, last)
+        return np.where(lost[..., None, None], np.inf, solved)
+
+    def _guesses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return roughly what will be found: as much more than the last values as these were than those before."""
+        previous, self.previous = self.previous, values
+        if previous is None or previous.shape != values.shape:
+            return values
+        guesses = values * (values / previous)
+        return np.where(np.isfinite(guesses), guesses, values)
+
+    def closed(self, values: NDArray[np.float64], possible: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return relaxed bounds after every detour that is smaller: E[g|u]/E[g|u′] by way of E[g|z]."""
+        if self.boxes is None:
+            return values
+        apart = np.where(_pairs(possible), values * self.detour, np.inf)
+        return np.minimum(values, close(apart))
+
+
+class _Uniform:
+    """The bounds that hold for every ending at the distance reached or farther, whatever it is.
+
+    cheapest: (τ, u, u′): by conditioning on one record in between, relative to nothing.
+    table:    (τ, u, u′): the same and by following, relative to the limiting column.
+    """
+
+    def __init__(self, side: Side, taus: int) -> None:
+        size = side.matrix.shape[-1]
+        self.side, self.size = side, size
+        self.cheapest = np.full((taus, size, size), np.inf)
+        self.table = np.full((taus, size, size), np.inf)
+        self.recent: list[tuple[int, NDArray[np.float64]]] = []
+
+    def condition(self, taken: int, known: NDArray[np.float64]) -> None:
+        """Learn what conditioning on the record `taken` steps away gives; `known` belongs to the records before it."""
+        here = self.side.stacked(taken)[:, : self.size]
+        own, other = here[..., :, None], here[..., None, :]
+        through = np.where(own > 0, np.where(other > 0, own / other * known, np.inf), -np.inf)
+        self.cheapest = np.minimum(self.cheapest, through.max(axis=1))
+        self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
+        if not self._settled(1):
+            self.recent = [*self.recent[-_MOST_RECENT:], (taken, through)]
+
+    def improve(self, wide: NDArray[np.float64]) -> None:
+        """Learn what one more record gives."""
+        if self.side.limit is not None:
+            self.table = np.fmin(wide, self.cheapest / self._limiting())
+            self.cheapest = np.fmin(self.cheapest, self.table * self._limiting())
+
+    def _limiting(self) -> NDArray[np.float64]:
+        assert self.side.limit is not None
+        limit = self.side.limit.reshape(-1, self.size)
+        return np.asarray(limit[:, :, None] / limit[:, None, :])
+
+    def back(self, steps: int) -> NDArray[np.float64]:
+        """Return the log ratio of the way back, as (chain, u, u′)."""
+        return np.asarray(self.side.log_ratio(steps).reshape(-1, self.size, self.size).swapaxes(1, 2))
+
+    def _settled(self, steps: int) -> bool:
+        return bool((self.side.boundary(steps)[..., : self.size] > 0).all())
+
+    def at(self, taken: int, gathering: Gathering) -> NDArray[np.float64]:
+        """Return the cap on V with `taken` unknown records, for each table.
+
+        Near the boundary some values in between may be impossible; those that no ending of the table allows are left
+        out where the chain has zeros.
+        """
+        leaders = gathering.leaders
+        outer = self.side.stacked(taken + 1)[:, leaders]
+        through = np.repeat(self.cheapest[:, None], len(leaders), axis=1)
+        for steps, each in self.recent:
+            between = self.side.stacked(taken + 1 - steps) > 0
+            for table in range(len(leaders)):
+                reaching = np.asarray(between[:, gathering.table == table].any(axis=1))[..., None, None]
+                allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
+                through[:, table] = np.minimum(through[:, table], allowed)
+        return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))
+
+    def farther(self, taken: int) -> NDArray[np.float64]:
+        """Bound ln V of every ending that takes more than the `taken` records followed."""
+        return np.asarray(np.log(self.cheapest) + self.back(taken + 1))
+
+    def contracted(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Bound ln V of every ending by the odds of the transitions alone."""
+        odds = self.side.log_odds()
+        oscillation = contracted_forever(taus, odds.max(axis=(1, 2)))
+        return contraction((taus + oscillation)[:, None, None], odds)
+
+
+class _UnknownStart:
+    """Nothing known on the left, in a chain that starts in an unknown law."""
+
+    def __init__(self, side: Side, taus: NDArray[np.float64], depth: int) -> None:
+        self.taus, self.odds = taus, side.log_odds()
+        steps = contracted(taus, self.odds.max(axis=(1, 2)), depth)
+        self.before = np.concatenate([np.zeros((1, len(taus))), steps])
+
+    def bound(self, taken: int, uniform: _Uniform) -> NDArray[np.float64]:
+        """Bound ln V for `taken` records of which nothing is known."""
+        within = contraction((self.taus + self.before[taken - 1])[:, None, None], self.odds)
+        grouped = taken * self.taus[:, None, None]
+        return np.asarray(np.fmin(np.fmin(grouped, within), np.log(uniform.cheapest) + uniform.back(taken)))
+
+
+def _pairs(possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for which pairs of values both can occur."""
+    return np.asarray(possible[..., :, None] & possible[..., None, :])

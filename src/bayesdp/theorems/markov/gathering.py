@@ -1,0 +1,89 @@
+"""Endings that are followed together: far out, what is known at the end of a side hardly matters any more.
+
+Several endings may share one table of bounds, kept relative to the column of one of them, their *leader*. The price is
+how far their columns are from the leader's, once when they join and once when a bound is read off; it is not paid at
+every step. Proof: docs/theory/markov-mixing.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Gathering"]
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """Which endings are followed together.
+
+    leaders: (table,): the ending that leads each table.
+    table:   (ending,): the table in which an ending is followed.
+    """
+
+    leaders: NDArray[np.int64]
+    table: NDArray[np.int64]
+
+    @classmethod
+    def apart(cls, endings: int) -> Gathering:
+        """Return every ending by itself."""
+        return cls(np.arange(endings), np.arange(endings))
+
+    def read(self, values: NDArray[np.float64], columns: NDArray[np.float64], endings: slice) -> NDArray[np.float64]:
+        """Return the bound for some endings, as (τ, ending, u, u′), from the tables (τ, table, u, u′).
+
+        columns: (chain, ending, u), where the bounds are read. What cannot occur is not a number.
+        """
+        tables = self.table[endings]
+        lead = columns[:, self.leaders[tables]] / columns[:, endings]
+        return np.asarray(values[:, tables] * (lead[..., :, None] / lead[..., None, :]))
+
+    def joined(
+        self, values: NDArray[np.float64], columns: NDArray[np.float64], most: int, tolerance: float
+    ) -> tuple[Gathering, NDArray[np.float64]]:
+        """Return tables joined until their leaders' columns are more than `tolerance` apart, and at most `most` remain.
+
+        Endings that exclude different values are never joined, even if more than `most` remain then.
+        """
+        own = columns[:, self.leaders]
+        apart = _apart(own)
+        chosen = _far_apart(apart, most, tolerance)
+        if len(chosen) == len(self.leaders):
+            return self, values
+        nearest = apart[:, chosen].argmin(axis=1)
+        moved = own / own[:, chosen[nearest]]
+        relative = values * (moved[..., :, None] / moved[..., None, :])
+        relative = np.where(np.isnan(relative), 1.0, relative)
+        together = np.stack([relative[:, nearest == index].max(axis=1) for index in range(len(chosen))], axis=1)
+        return Gathering(self.leaders[chosen], nearest[self.table]), together
+
+
+def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much the logarithm of the ratio of two columns varies, in the worst chain; infinite with a zero."""
+    found = np.zeros((columns.shape[1], columns.shape[1]))
+    possible = columns > 0
+    logs = np.log(np.where(possible, columns, 1.0))
+    for index in range(columns.shape[1]):
+        difference = logs - logs[:, index, None]
+        alike = (possible == possible[:, index, None]).all(axis=(0, 2))
+        either = np.where(possible, difference, -np.inf).max(axis=2) - np.where(possible, difference, np.inf).min(
+            axis=2
+        )
+        found[index] = np.where(alike, either.max(axis=0), np.inf)
+    return found
+
+
+def _far_apart(apart: NDArray[np.float64], most: int, tolerance: float) -> NDArray[np.int64]:
+    """Choose leaders: the last table, and always the one farthest from those chosen."""
+    chosen = [len(apart) - 1]
+    while True:
+        nearest = apart[:, chosen].min(axis=1)
+        farthest = int(nearest.argmax())
+        if nearest[farthest] <= tolerance or (len(chosen) >= most and np.isfinite(nearest[farthest])):
+            return np.array(sorted(chosen))
+        chosen.append(farthest)
