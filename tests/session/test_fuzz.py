@@ -31,6 +31,7 @@ MODELS: tuple[bdp.Model, ...] = (
     bdp.Independent(),
     bdp.ArbitraryGroups(3),
     bdp.ArbitraryGroups(6),
+    bdp.ArbitraryGroups(2, group=["room"]),
     bdp.MarkovChain([[0.7, 0.3], [0.4, 0.6]], column="s", length=6),
     bdp.MarkovChain([[0.7, 0.3], [0.2, 0.8]], state="x > 0", states=[False, True], length=6),
     bdp.GaussianGroups(correlation=0.4, size=3, column="x"),
@@ -66,10 +67,20 @@ BOUNDS: Any = mostly(
 )
 
 
+PARTS: Any = st.fixed_dictionaries(
+    {
+        "by": mostly(st.sampled_from(["on", "room"]), COLUMNS),
+        "by_cells": st.lists(mostly(st.sampled_from([True, False, "hall", "NA"]), VALUES), min_size=1, max_size=2),
+    }
+)
+
+
 def _with(kind: Callable[..., bdp.Query], **entries: Any) -> Any:
+    plain = st.fixed_dictionaries({"column": COLUMNS, **entries})
     public = {"where": FILTERS, "public_filter": st.booleans()}
     filtered = st.fixed_dictionaries({"column": COLUMNS, **entries, **public})
-    return st.tuples(st.just(kind), mostly(st.fixed_dictionaries({"column": COLUMNS, **entries}), filtered))
+    in_parts = st.tuples(plain, PARTS).map(lambda both: {**both[0], **both[1]})
+    return st.tuples(st.just(kind), mostly(plain, filtered | in_parts))
 
 
 QUESTIONS: Any = st.one_of(
