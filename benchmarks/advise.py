@@ -1,7 +1,7 @@
 """How long `advise` takes: 15,264 rows in memory, and ten million rows of 2,000 meters in Polars and DuckDB.
 
-    python benchmarks/advise.py            # ten million rows
-    python benchmarks/advise.py 1000000    # fewer
+python benchmarks/advise.py            # ten million rows
+python benchmarks/advise.py 1000000    # fewer
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def report(name: str, rows: int, frame: object, **columns: object) -> None:
     seconds, worked = time.perf_counter() - begun, time.process_time() - used
     chosen = "none" if advice.recommended is None else advice.recommended.name
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{name:8} {rows:12,} rows {seconds:7.1f} s ({worked:.1f} s of work), peak {peak:.1f} GB; {chosen}", flush=True)
+    print(
+        f"{name:8} {rows:12,} rows {seconds:7.1f} s ({worked:.1f} s of work), peak {peak:.1f} GB; {chosen}", flush=True
+    )
 
 
 def main(rows: int) -> None:

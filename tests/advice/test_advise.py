@@ -112,9 +112,7 @@ def test_the_cost_of_a_rung_is_what_calibrate_says() -> None:
 
 
 def test_whole_entities_are_the_last_rung_if_they_are_named() -> None:
-    frames = [
-        simulated("chain", 500, seed).with_columns(polars.lit(f"m{seed}").alias("meter")) for seed in range(1, 9)
-    ]
+    frames = [simulated("chain", 500, seed).with_columns(polars.lit(f"m{seed}").alias("meter")) for seed in range(1, 9)]
     advice = bdp.advise(polars.concat(frames), ON, order_by="t", entity="meter")
     last = advice.ladder[-1]
     assert last.model == bdp.ArbitraryGroups(500, group="meter")
@@ -131,7 +129,9 @@ def test_a_denial_that_changes_next_to_nothing_is_no_reason_to_pay_more() -> Non
     """Large tables deny every model. What counts is what is lost if the table is right."""
 
     def rung(name: str, odds: float, verdict: Any) -> Rung:
-        return priced(Rung(name, f"{name} is true", "", verdict, "", bdp.OddsChain(odds)), bdp.Count(equals=1), 1, 0.05, 0.95)
+        return priced(
+            Rung(name, f"{name} is true", "", verdict, "", bdp.OddsChain(odds)), bdp.Count(equals=1), 1, 0.05, 0.95
+        )
 
     small = climbed([rung("a", 9.0, "violated"), rung("b", 10.0, "fine")])
     assert small[0].harm == pytest.approx(np.sqrt(10 / 9) - 1, abs=0.01)
@@ -174,7 +174,7 @@ def test_the_code_to_go_on_with_runs_and_makes_the_model(tmp_path: Path) -> None
     try:
         os.chdir(tmp_path)
         names: dict[str, Any] = {}
-        exec(compile(advice.python, "advice", "exec"), names)  # noqa: S102
+        exec(compile(advice.python, "advice", "exec"), names)
     finally:
         os.chdir(before)
         del os.environ["BAYESDP_LEDGER"]

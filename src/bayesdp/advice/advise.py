@@ -12,6 +12,7 @@ from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, chain_rungs
+from bayesdp.advice.numbers import NumberEvidence, number_rungs
 from bayesdp.advice.rung import Rung, climbed, priced, recommended
 from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
@@ -158,8 +159,6 @@ def _states(
 
 
 def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
-    from bayesdp.advice.numbers import NumberEvidence, number_rungs
-
     if question is None or question.column is None:
         raise InvalidInputError(
             "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "

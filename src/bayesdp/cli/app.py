@@ -169,7 +169,9 @@ def fit(
         if not force:
             refuse_replacing(output, "a model", options.model)
     fitted = fitting.fitted(data, model, chosen)
-    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
+    asked = "There is no diagnosis for such a model, which is no sign that it holds."
+    told = asked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+    said = fitted.to_json(indent=2) if as_json else f"{fitted.summary()}\n\n{told}\n"
     if output is not None:
         write(output, fitted)
     print(escaped(said))

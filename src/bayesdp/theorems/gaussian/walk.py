@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["GaussianWalk", "covariance_walks", "precision_walks", "series_walks"]
+__all__ = ["GaussianWalk", "covariance_walks", "precision_walks", "series_refused", "series_walks"]
 
 Factors = tuple[tuple[float, ...], ...]
 """For each target that may be the worst, the factors on the τ's of sums."""
@@ -62,7 +62,7 @@ class GaussianWalk(MetricTheorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, GaussianSeries):
-            reason = _series_refused(tuple(model.coefficients))
+            reason = series_refused(tuple(model.coefficients))
             if reason is None and model.length is None and any(query.width is None for query in queries):
                 reason = "a release that is not a clipped sum costs tau for every record, and the length is unlimited"
             return reason or refuse_all_jumps(queries)
@@ -271,7 +271,8 @@ def _left(lags: tuple[Fraction, ...], ratio: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def _series_refused(coefficients: tuple[float, ...]) -> str | None:
+def series_refused(coefficients: tuple[float, ...]) -> str | None:
+    """Return why nothing is proven of a series with these coefficients; None if something is."""
     lags = _lags(coefficients)
     if _left(lags, Fraction(1)) <= 0:
         beside = float(2 * sum(map(abs, lags[1:])))
