@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bayesdp._support import validation
@@ -155,7 +155,8 @@ def _states(
         done=done,
     )
     asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
-    return _Seen(chain_rungs(evidence), asked, _memory(evidence))
+    named = replace(asked, column=subject) if asked.column is None else asked
+    return _Seen(chain_rungs(evidence), named, _memory(evidence))
 
 
 def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
