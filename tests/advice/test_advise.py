@@ -61,16 +61,16 @@ def rungs(advice: bdp.Advice) -> dict[str, Rung]:
 @pytest.mark.parametrize(
     ("kind", "chosen"),
     [
-        ("independent", {"independent"}),
-        ("chain", {"chain", "bounded odds"}),
-        ("clock", {"bounded odds", "bounded odds within each hour"}),
-        ("two", {"chain with a memory of two", "bounded odds, memory of two", "bounded odds, memory of two within each hour"}),
+        pytest.param("independent", "independent", marks=pytest.mark.slow),
+        pytest.param("chain", "chain", marks=pytest.mark.slow),
+        ("clock", "bounded odds within each hour"),
+        ("two", "chain with a memory of two"),
     ],
-)  # fmt: skip
-def test_the_cheapest_rung_that_holds_is_recommended(kind: str, chosen: set[str]) -> None:
+)
+def test_the_cheapest_rung_that_holds_is_recommended(kind: str, chosen: str) -> None:
     advice = advised(kind)
     assert advice.recommended is not None
-    assert advice.recommended.name in chosen
+    assert advice.recommended.name == chosen
     assert not advice.recommended.denied
     named = rungs(advice)
     assert named["independent"].denied == (kind != "independent")
@@ -112,14 +112,14 @@ def test_the_cost_of_a_rung_is_what_calibrate_says() -> None:
 
 
 def test_whole_entities_are_the_last_rung_if_they_are_named() -> None:
-    frames = [simulated("chain", 500, seed).with_columns(polars.lit(f"m{seed}").alias("meter")) for seed in range(1, 9)]
+    frames = [simulated("chain", 300, seed).with_columns(polars.lit(f"m{seed}").alias("meter")) for seed in range(1, 9)]
     advice = bdp.advise(polars.concat(frames), ON, order_by="t", entity="meter")
     last = advice.ladder[-1]
-    assert last.model == bdp.ArbitraryGroups(500, group="meter")
+    assert last.model == bdp.ArbitraryGroups(300, group="meter")
     assert last.verdict == "not denied"
-    assert last.alpha == pytest.approx(500 * 2.9957, rel=1e-3)
+    assert last.alpha == pytest.approx(300 * 2.9957, rel=1e-3)
     assert "anything may happen within one meter" in [line.condition for line in advice.ladder[0].consequences]
-    alone = bdp.advise(frames[0], ON, order_by="t").ladder[-1]
+    alone = advised("two").ladder[-1]
     assert alone.verdict == "not possible"
     assert alone.model is None
     assert "Name entities" in alone.reason
@@ -165,6 +165,7 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
     assert advice.plot(tmp_path / "ladder.svg").stat().st_size > 2000
 
 
+@pytest.mark.slow
 def test_the_code_to_go_on_with_runs_and_makes_the_model(tmp_path: Path) -> None:
     path = tmp_path / "table.parquet"
     simulated("two", 6000).write_parquet(path)
@@ -186,7 +187,7 @@ def test_the_code_to_go_on_with_runs_and_makes_the_model(tmp_path: Path) -> None
     ("model", "python", "shell"),
     [
         (bdp.Independent(), "bdp.Independent()", "echo '{\"type\": \"independent\"}'"),
-        (bdp.ArbitraryGroups(4, group="who"), 'bdp.ArbitraryGroups(size=4, group=["who"])', '"size": 4, "group": ["who"]'),
+        (bdp.ArbitraryGroups(4, group="who"), 'ArbitraryGroups(size=4, group=["who"])', '"size": 4, "group": ["who"]'),
         (bdp.OddsChain(9, memory=2), 'memory=2, credibility=0.9', "--model odds-chain"),
         (bdp.MarkovChain.from_counts([[5, 0], [3, 4]], smoothing=0.5), "smoothing=0.5", "--smoothing 0.5"),
     ],
@@ -219,12 +220,14 @@ def test_what_cannot_be_looked_at_is_refused(given: dict[str, Any], error: type[
         bdp.advise(simulated("chain", 300), **given)
 
 
+@pytest.mark.slow
 def test_few_records_are_told_from_no_violation() -> None:
     advice = bdp.advise(simulated("chain", 60), ON, order_by="t")
     assert rungs(advice)["chain"].verdict == "not tested"
     assert "too few records" in rungs(advice)["bounded odds"].shown
 
 
+@pytest.mark.slow
 def test_many_states_have_no_rungs_of_memory() -> None:
     generator = np.random.default_rng(2)
     frame = polars.DataFrame({"t": range(5000), "room": generator.integers(0, 60, 5000)})

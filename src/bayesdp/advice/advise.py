@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bayesdp._support import validation
@@ -12,6 +12,7 @@ from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, chain_rungs
+from bayesdp.advice.numbers import NumberEvidence, number_rungs
 from bayesdp.advice.rung import Rung, climbed, priced, recommended
 from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
@@ -154,12 +155,11 @@ def _states(
         done=done,
     )
     asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
-    return _Seen(chain_rungs(evidence), asked, _memory(evidence))
+    named = replace(asked, column=subject) if asked.column is None else asked
+    return _Seen(chain_rungs(evidence), named, _memory(evidence))
 
 
 def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
-    from bayesdp.advice.numbers import NumberEvidence, number_rungs
-
     if question is None or question.column is None:
         raise InvalidInputError(
             "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "

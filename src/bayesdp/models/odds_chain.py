@@ -252,7 +252,7 @@ class OddsChain(Chain):
     def endless(self) -> Self:
         """The chain with nothing but its odds, and without a length so large that it makes no difference."""
         length = None if self.length is None or self.length >= _LONG else self.length
-        return replace(self, length=length, strata=None, within=(), credibility=None)
+        return replace(self, length=length, strata=None, within=(), credibility=None, learnt=None, diagnosis=None)
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:

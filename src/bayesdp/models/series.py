@@ -176,7 +176,7 @@ class GaussianSeries(Chain):
         records, stretch = self.window
         weaker = [Alternative(f"anything may happen within {stretch}, and no farther", ArbitraryGroups(records))]
         with suppress(ModelError):  # where that would be no stationary series
-            stronger = replace(self, coefficients=[HALF_AGAIN * value for value in self.coefficients])
+            stronger = replace(self, coefficients=[HALF_AGAIN * value for value in self.coefficients], moments=None)
             weaker.insert(0, Alternative("every coefficient is half as large again", stronger))
         return tuple(weaker)
 

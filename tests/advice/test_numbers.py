@@ -1,0 +1,102 @@
+"""`advise` on columns of numbers: normal groups, normal series, arbitrary groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars
+import pytest
+
+import bayesdp as bdp
+from bayesdp.advice.rung import Rung
+from bayesdp.errors import InvalidInputError, RecordsError
+
+HEIGHT = bdp.Sum("height", bounds=(0, 100))
+LOAD = bdp.Sum("load", bounds=(-10, 10))
+
+
+def families(correlation: float, groups: int = 2500, size: int = 3, seed: int = 4) -> polars.DataFrame:
+    """Return normal families of members that are correlated."""
+    generator = np.random.default_rng(seed)
+    common, own = generator.normal(size=(groups, 1)), generator.normal(size=(groups, size))
+    values = 50 + 5 * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+    names = np.repeat(np.arange(groups), size)
+    return polars.DataFrame({"family": names, "height": values.reshape(-1)})
+
+
+def series(coefficients: list[float], records: int = 6000, seed: int = 8) -> polars.DataFrame:
+    """Return a normal series."""
+    generator = np.random.default_rng(seed)
+    values = [0.0] * len(coefficients)
+    for _ in range(records):
+        past = sum(weight * value for weight, value in zip(coefficients, reversed(values), strict=False))
+        values.append(float(past + generator.normal()))
+    return polars.DataFrame({"t": range(records), "load": values[len(coefficients) :]})
+
+
+def rungs(advice: bdp.Advice) -> dict[str, Rung]:
+    return {rung.name: rung for rung in advice.ladder}
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+def test_groups_that_are_correlated_deny_independence_and_nothing_else(correlation: float) -> None:
+    advice = bdp.advise(families(correlation), HEIGHT, group="family")
+    named = rungs(advice)
+    assert list(named) == ["independent", "normal groups", "arbitrary groups"]
+    assert named["independent"].denied == (correlation > 0)
+    assert not named["normal groups"].denied
+    assert named["arbitrary groups"].model == bdp.ArbitraryGroups(3, group="family")
+    assert advice.recommended is not None
+    assert advice.recommended.name == ("normal groups" if correlation else "independent")
+    alphas = [rung.alpha for rung in advice.ladder]
+    assert alphas == sorted(alphas, key=lambda alpha: alpha or 0.0)
+    assert advice.shows == ""
+
+
+def test_groups_that_are_not_normal_are_told_and_anything_may_hold_in_them() -> None:
+    frame = families(0.4).with_columns(height=(polars.col("height") / 10).exp())
+    advice = bdp.advise(frame, bdp.Sum("height", bounds=(0, 1000)), group="family")
+    assert rungs(advice)["normal groups"].denied
+    assert advice.recommended is not None
+    assert advice.recommended.name == "arbitrary groups"
+    (line,) = (line for line in rungs(advice)["normal groups"].consequences if "anything may happen" in line.condition)
+    assert line.epsilon is not None
+    assert line.epsilon > 1
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "denied", "chosen"),
+    [
+        ([0.0], set(), "independent"),
+        ([0.6], {"independent"}, "normal series of order 1"),
+        ([0.3, 0.3], {"independent", "normal series of order 1"}, "normal series of order 3"),
+    ],
+)
+def test_a_series_needs_the_order_it_has(coefficients: list[float], denied: set[str], chosen: str) -> None:
+    advice = bdp.advise(series(coefficients), LOAD, order_by="t")
+    named = rungs(advice)
+    assert list(named)[1:3] == ["normal series of order 1", "normal series of order 3"]
+    assert {name for name, rung in named.items() if rung.denied} == denied
+    assert named["arbitrary groups"].verdict == "not possible"
+    assert advice.recommended is not None
+    assert advice.recommended.name == chosen
+    if coefficients[0]:
+        assert f"order={chosen[-1]}" in advice.python
+        assert f"--order {chosen[-1]}" in advice.shell
+        assert named["normal series of order 1"].model == bdp.GaussianSeries.fit(
+            series(coefficients), value="load", order_by="t"
+        )
+
+
+def test_entities_are_the_last_rung_of_series() -> None:
+    parts = [series([0.5], 400, seed).with_columns(polars.lit(seed).alias("meter")) for seed in range(4)]
+    advice = bdp.advise(polars.concat(parts), LOAD, order_by="t", entity="meter")
+    assert advice.ladder[-1].model == bdp.ArbitraryGroups(400, group="meter")
+
+
+def test_what_belongs_together_must_be_said() -> None:
+    with pytest.raises(InvalidInputError, match="which records may belong together"):
+        bdp.advise(families(0.2, 20), HEIGHT)
+    lacking = families(0.2, 20).with_columns(height=polars.when(polars.col("height") > 50).then(polars.col("height")))
+    with pytest.raises(RecordsError, match="missing"):
+        bdp.advise(lacking, HEIGHT, group="family")
+    assert bdp.advise(lacking, HEIGHT, group="family", missing="drop").ladder[0].verdict == "not tested"

@@ -1,0 +1,80 @@
+"""`bayesdp advise`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+
+from bayesdp.cli import run
+from bayesdp.models import Model
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> str:
+    generator = np.random.default_rng(7)
+    states = [0]
+    for _ in range(1499):
+        states.append(int(generator.random() < (0.7 if states[-1] else 0.25)))
+    path = tmp_path / "steps.csv"
+    polars.DataFrame({"t": range(1500), "steps": [8 * state for state in states]}).write_csv(path)
+    return str(path)
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status = run(["advise", *arguments])
+    out = capsys.readouterr()
+    assert status == 0, out.err
+    assert out.err == ""
+    return out.out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status = run(["advise", *arguments])
+    out = capsys.readouterr()
+    assert (status, out.out) == (2, "")
+    assert out.err.count("\n") == 1
+    return out.err
+
+
+def test_the_json_is_that_of_the_contract(steps: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    picture = tmp_path / "ladder.svg"
+    text = printed(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--json", "--plot", str(picture))
+    document = json.loads(text)
+    assert picture.stat().st_size > 2000
+    assert {"model", "alpha"} <= set(document["recommended"])
+    assert document["query"] == {"query": "count", "column": "steps > 0", "equals": True}
+    for rung in document["ladder"]:
+        assert {"model", "verdict", "alpha", "assumes"} <= set(rung)
+    assert Model.from_dict(document["recommended"]["model"]).subject == "steps > 0"
+
+
+def test_it_prints_the_ladder_and_python_as_python(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--order-by", "t", "--query", "histogram", "--epsilon", "2")
+    text = printed(capsys, steps, "--state", "steps > 0", *arguments)
+    assert "at ε = 2, from steps.csv." in text
+    assert 'state="steps > 0", order_by=["t"]' in text
+    assert 'bdp.Histogram("steps > 0", cells=[False, True])' in text
+    assert "--query histogram --column 'steps > 0' --states false,true" in text
+
+
+def test_the_values_of_a_column_are_read_as_json(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, steps, "--state", "steps", "--order-by", "t", "--states", "8", "--json")
+    assert json.loads(text)["query"]["equals"] == 8
+
+
+def test_numbers_have_their_own_ladder(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--query", "sum", "--column", "steps", "--bounds", "0", "10", "--order-by", "t", "--json")
+    names = [rung["name"] for rung in json.loads(printed(capsys, steps, *arguments))["ladder"]]
+    assert names[:2] == ["independent", "normal series of order 1"]
+
+
+def test_what_is_wrong_is_one_line(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--order-by" in refused(capsys, steps, "--state", "steps > 0")
+    assert "--state" in refused(capsys, steps)
+    assert "--epsilon" in refused(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--epsilon", "much")
+    assert "is not a state" in refused(capsys, steps, "--state", "steps", "--order-by", "t", "--states", "3")
+    assert "steps.csv" in refused(capsys, steps, "--state", "steps > 0", "--order-by", "t", "--plot", steps)
