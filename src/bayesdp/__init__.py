@@ -36,7 +36,18 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
+    from bayesdp.queries import (
+        AnyMechanism,
+        Count,
+        Histogram,
+        Mean,
+        Median,
+        Proportion,
+        Quantile,
+        Query,
+        Sum,
+        Variance,
+    )
     from bayesdp.session.answer import Answer
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
@@ -63,10 +74,12 @@ __all__ = [
     "Leakage",
     "MarkovChain",
     "Mean",
+    "Median",
     "Model",
     "Network",
     "OddsChain",
     "Proportion",
+    "Quantile",
     "Query",
     "Session",
     "Sum",
@@ -99,10 +112,12 @@ _HOMES = {
     "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
+    "Median": "queries",
     "Model": "models",
     "Network": "models",
     "OddsChain": "models",
     "Proportion": "queries",
+    "Quantile": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",
