@@ -38,7 +38,18 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
+    from bayesdp.queries import (
+        AnyMechanism,
+        Count,
+        Histogram,
+        Mean,
+        Median,
+        Proportion,
+        Quantile,
+        Query,
+        Sum,
+        Variance,
+    )
     from bayesdp.session.answer import Answer
     from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
@@ -68,10 +79,12 @@ __all__ = [
     "Leakage",
     "MarkovChain",
     "Mean",
+    "Median",
     "Model",
     "Network",
     "OddsChain",
     "Proportion",
+    "Quantile",
     "Query",
     "Session",
     "Sum",
@@ -107,10 +120,12 @@ _HOMES = {
     "Leakage": "theorems.leakage",
     "MarkovChain": "models",
     "Mean": "queries",
+    "Median": "queries",
     "Model": "models",
     "Network": "models",
     "OddsChain": "models",
     "Proportion": "queries",
+    "Quantile": "queries",
     "Query": "queries",
     "Session": "session.session",
     "Sum": "queries",

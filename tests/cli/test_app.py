@@ -188,7 +188,7 @@ def test_states_are_found_whatever_their_type(
             "is a folder without .parquet files; name the files in it",
         ),
         ("fit nowhere.csv --model markov --state s --order-by t", "cannot read nowhere.csv: there is no such file"),
-        ("leakage {markov} --query median --tau 1", f"--query must be one of {', '.join(Query.kinds())}, not 'median'"),
+        ("leakage {markov} --query mode --tau 1", f"--query must be one of {', '.join(Query.kinds())}, not 'mode'"),
         ("leakage {markov} --query count --states run --tau 1", "'run' is not a state of the chain"),
         ("leakage {markov} --query count --states active,,idle --tau 1", "without empty entries"),
         ("leakage {markov} --query count --states active --tau one", "--tau must be a number, not 'one'"),

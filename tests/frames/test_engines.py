@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum, Variance
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Quantile, Query, Sum, Variance
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
@@ -316,6 +316,22 @@ def test_variances(engine: str, frame_of: FrameOf) -> None:
         places = [found.grid.place(value(row, query.column)) for row in rows]
         exact = (len(rows) * sum(place**2 for place in places) - sum(places) ** 2) // len(rows)
         assert (found.counts, found.records) == ((exact,), len(rows)), query
+
+
+QUANTILES = [
+    Quantile("f", at=0.5, candidates=[-2.5, 0, 0.1, 3]),
+    Quantile("n", at=[0.1, 0.9], candidates=[-2, 0.5, 1, 2, 9]),
+    Quantile("i", at=0.5, candidates=[-1e19, 0, 7, 1e19]),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_records_below_candidates(engine: str, frame_of: FrameOf) -> None:
+    for found, query in zip(tally(frame_of(engine, COLUMNS), QUANTILES, missing="drop"), QUANTILES, strict=True):
+        assert query.column is not None
+        values = [value(row, query.column) for row in ROWS if value(row, query.column) is not None]
+        below = tuple(sum(number <= threshold for number in values) for threshold in query.thresholds)
+        assert (found.counts, found.records) == (below, len(values)), query
 
 
 def test_there_is_something_to_count() -> None:

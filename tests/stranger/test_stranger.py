@@ -260,7 +260,7 @@ def test_the_command_line_releases_the_queries(tmp_path: Path, capsys: pytest.Ca
     assert run(["budget", "verify", "--ledger", ledger]) == 0
     capsys.readouterr()
     assert run(["leakage", str(path), *share, "--bounds", "0", "1", "--tau", "1"]) == 2
-    assert "--bounds goes with sum, mean, cents and exchanged, not with share" in capsys.readouterr().err
+    assert "--bounds goes with sum, mean, variance, cents and exchanged, not with share" in capsys.readouterr().err
     assert run(["leakage", str(path), "--query", "median", "--tau", "1"]) == 2
     printed = capsys.readouterr().err
     assert "--query must be one of count, sum, " in printed

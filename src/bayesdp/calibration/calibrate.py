@@ -113,7 +113,7 @@ class Calibration(Document):
     def _release(self) -> str:
         """What is released, with its noise and accuracy where they are known, as the subject of "leaks"."""
         tau, asked = f"tau = {shown_below(self.tau)}", self.query.description
-        if self.query.made_elsewhere:
+        if self.query.unforeseen:
             return f"{asked[:1].upper()}{asked[1:]} with {tau}"
         return (
             f"Laplace noise of scale {shown_above(self.scale)} ({tau}) on {asked} is off by less than "
@@ -159,7 +159,7 @@ class Calibration(Document):
                 "epsilon_proven": self.leakage.epsilon,
                 "tau": self.tau,
                 "tau_total": self.leakage.tau,
-                "scale": None if self.query.made_elsewhere else self.scale,
+                "scale": None if self.query.unforeseen else self.scale,
                 "alpha": self._accuracy,
                 "beta": self.beta,
                 "theorems": [option.to_dict() for option in self.options],
@@ -405,7 +405,7 @@ def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, 
 
 
 def _alpha(query: Query, tau: float, beta: float) -> float | None:
-    if query.made_elsewhere:
+    if query.unforeseen:
         return None
     return Laplace(laplace_scale(query, tau)).alpha(beta, cells=query.dimension)
 

@@ -216,6 +216,12 @@ class _Question:
                 raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
             grid = grid_for(query.clipped, rows, whole=kind == "whole")
             return grid, query.clipped.terms(grid.placed(table, subject.text))
+        if query.thresholds:
+            if subject.kind(table) not in ("whole", "number") or subject.condition is not None:
+                raise QueryError(f"only a column of numbers has a {query.kind}, and {subject.text!r} is none")
+            column = table.column(subject.text)
+            below = (column <= table.value(subject.text, threshold) for threshold in query.thresholds)
+            return None, tuple(table.ones(number) for number in below)
         if not cells:
             raise QueryError(f"no way is known to compute {query.description}")
         named = [value for cell in cells for value in cell]

@@ -1,4 +1,4 @@
-"""What is run: discrete Laplace noise and randomized response through OpenDP, and NumPy noise for simulations.
+"""What is run: discrete Laplace noise, noisy max and randomized response by OpenDP, and NumPy noise for simulations.
 
 OpenDP and NumPy load when a mechanism is made or run, not when this package is imported. There is no seed anywhere but
 in simulations, and `require_private` keeps those out of releases.
@@ -6,6 +6,7 @@ in simulations, and `require_private` keeps those out of releases.
 
 from bayesdp.mechanisms.base import Mechanism, Noise, require_private
 from bayesdp.mechanisms.discrete_laplace import LARGEST_SCALE, LARGEST_VALUE, DiscreteLaplaceMechanism
+from bayesdp.mechanisms.noisy_max import NoisyMaxMechanism
 from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
 from bayesdp.mechanisms.simulation import SimulatedLaplace
 
@@ -15,6 +16,7 @@ __all__ = [
     "DiscreteLaplaceMechanism",
     "Mechanism",
     "Noise",
+    "NoisyMaxMechanism",
     "RandomizedResponseMechanism",
     "SimulatedLaplace",
     "require_private",

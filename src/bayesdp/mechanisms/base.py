@@ -15,6 +15,7 @@ Number = TypeVar("Number", int, float)
 
 _PROVEN = {
     "bayesdp.mechanisms.discrete_laplace.DiscreteLaplaceMechanism",
+    "bayesdp.mechanisms.noisy_max.NoisyMaxMechanism",
     "bayesdp.mechanisms.randomized_response.RandomizedResponseMechanism",
 }
 
@@ -22,7 +23,7 @@ _PROVEN = {
 class Mechanism:
     """Anything that draws randomness.
 
-    private: whether a release may be made with it. True only for the two mechanisms here that draw through OpenDP;
+    private: whether a release may be made with it. True only for the mechanisms here that draw through OpenDP;
              any other class that says True, or inherits it, is refused when it is defined.
 
     >>> class Mine(Mechanism):

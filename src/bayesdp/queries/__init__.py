@@ -8,6 +8,7 @@ from bayesdp.queries.mean import Mean
 from bayesdp.queries.histogram import Histogram
 from bayesdp.queries.proportion import Proportion
 from bayesdp.queries.variance import Variance
+from bayesdp.queries.quantile import Median, Quantile
 from bayesdp.queries.any_mechanism import AnyMechanism
 from bayesdp.queries.averaged import Averaged
 from bayesdp.queries.clipped import Clipped
@@ -22,7 +23,9 @@ __all__ = [
     "Counting",
     "Histogram",
     "Mean",
+    "Median",
     "Proportion",
+    "Quantile",
     "Query",
     "Sum",
     "Value",

@@ -34,6 +34,7 @@ class AnyMechanism(Query):
 
     kind: ClassVar[str] = "any-mechanism"
     made_elsewhere: ClassVar[bool] = True
+    unforeseen: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -70,6 +70,12 @@ class Query(Document):
     made_elsewhere: ClassVar[bool] = False
     """Whether it stands for a release made elsewhere, of which only the τ is known: it has no answer here."""
 
+    unforeseen: ClassVar[bool] = False
+    """Whether its accuracy cannot be said before it is released, nor a τ be chosen for it."""
+
+    sampler: ClassVar[str] = "discrete Laplace sampler"
+    """What draws its noise, in OpenDP's words, for the statement."""
+
     options: ClassVar[Mapping[str, str]] = {}
     """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
     given is read as a JSON scalar, else as a text. Bounds, size and the values to count need not be named here."""
@@ -189,6 +195,16 @@ class Query(Document):
         That they are disjoint is checked against the kind of the column, before anything is charged.
         """
         return ()
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """Numbers between which an answer is selected, by how many records are at most each; none if noise is added."""
+        return ()
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """What the numbers of an answer by cells are called."""
+        return tuple(" or ".join(map(str, cell)) for cell in self.cells_asked())
 
     @property
     def clipped(self) -> Clipped | None:

@@ -177,6 +177,8 @@ class Answer(Document):
     tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s.
     unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
     rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
+    ends, ends_beta: of a quantile, the intervals that were selected with it, and how often one of them may miss; an
+                     interval of a higher level is then the whole range.
     epsilon:         by how much this release raised the leakage.
     epsilon_total, epsilon_remaining: the account when the answer was given.
     records:         the public number of records.
@@ -207,6 +209,8 @@ class Answer(Document):
     unit = _Of[float]("measurement")
     rounding = _Of[float]("measurement")
     beta = _Of[float]("measurement")
+    ends = _Of[Sequence[Interval] | None]("measurement")
+    ends_beta = _Of[float | None]("measurement")
     scale = _Of[float]("measurement")
     level = _Of[float]("measurement")
     published = _Of[str]("measurement")
@@ -354,9 +358,14 @@ class Answer(Document):
         interval = self.interval()
         return (
             {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
-            | {name: getattr(self, name) for name in _ENTRIES if name not in ("consequences", "credibility")}
+            | {
+                name: getattr(self, name)
+                for name in _ENTRIES
+                if name not in (*_SELECTED, "consequences", "credibility")
+            }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
+            | ({} if self.ends is None else {"ends": [*map(list, self.ends)], "ends_beta": self.ends_beta})
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -447,9 +456,13 @@ _ENTRIES = {
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
+        *("ends", "ends_beta"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""
+
+_SELECTED = ("ends", "ends_beta")
+"""Entries that only selected answers have."""
 
 
 def _part(name: str, entries: Mapping[str, Any]) -> Any:

@@ -14,8 +14,9 @@ from math import ceil, ulp
 
 from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query, Value
-from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below
+from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
 from bayesdp.theorems.leakage import BETA
 
 __all__ = ["Measurement", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
@@ -40,6 +41,8 @@ class Measurement:
     unit: float
     rounding: float
     beta: float = field(default=BETA, compare=False)
+    ends: Sequence[Interval] | None = None
+    ends_beta: float | None = None
 
     def __post_init__(self) -> None:
         validation.every(
@@ -49,6 +52,11 @@ class Measurement:
             (validation.probability, {"beta": self.beta}),
         )
         object.__setattr__(self, "value", self.query.checked_value(self.value))
+        if bool(self.query.thresholds) != (self.ends is not None and self.ends_beta is not None):
+            raise InvalidInputError("a selected answer, and no other, has ends, and the probability that they miss")
+        if self.ends is not None:
+            validation.probability("ends_beta", self.ends_beta)
+            object.__setattr__(self, "ends", _checked_ends(self.ends, self.query.dimension))
 
     @property
     def scale(self) -> float:
@@ -62,14 +70,23 @@ class Measurement:
 
     def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
+        if self.ends is not None:
+            return up(self.reach(beta))
         return self._own_accuracy if beta is None else self._beyond(Fraction(self._alpha(beta)))
 
     def reach(self, beta: float | None = None) -> float:
         """Return how far the interval of level 1 − β reaches to either side."""
+        if self.ends is not None:
+            ends = zip(self._cells, self._selected(self.beta if beta is None else beta), strict=True)
+            return max(float_above(_farther(Fraction(cell), *between)) for cell, between in ends)
         return self._own_reach if beta is None else self._beyond(Fraction(self._alpha(beta) - 1))
 
     def interval(self, level: float | None = None) -> Interval | tuple[Interval, ...]:
         """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once."""
+        if self.ends is not None:
+            beta = self.beta if level is None else 1 - validation.probability("level", level)
+            selected = self._selected(beta)
+            return selected if isinstance(self.value, tuple) else selected[0]
         half = Fraction(self.reach(None if level is None else 1 - validation.probability("level", level)))
         around = tuple((float_below(Fraction(cell) - half), float_above(Fraction(cell) + half)) for cell in self._cells)
         return around if isinstance(self.value, tuple) else around[0]
@@ -77,6 +94,8 @@ class Measurement:
     @property
     def rounded(self) -> Value:
         """The number to publish: rounded to the digits that the noise leaves, within the range of possible answers."""
+        if self.ends is not None:
+            return self.value
         low, high = self._possible
         cells = [min(max(shortened(cell, self._last_place), low), high) for cell in self._cells]
         numbers = tuple(int(cell) if self.query.whole else nearest(cell) for cell in cells)
@@ -102,8 +121,16 @@ class Measurement:
         texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in _cells(value)]
         if not isinstance(value, tuple):
             return texts[0]
-        names = (" or ".join(map(str, cell)) for cell in self.query.cells_asked())
-        return ", ".join(f"{name}: {text}" for name, text in zip(names, texts, strict=True))
+        return ", ".join(f"{name}: {text}" for name, text in zip(self.query.cell_names, texts, strict=True))
+
+    def _selected(self, beta: float) -> tuple[Interval, ...]:
+        """Return the intervals that were selected; if they may miss too often, the whole range."""
+        assert self.ends is not None
+        assert self.ends_beta is not None
+        if validation.probability("beta", beta) >= self.ends_beta:
+            return tuple(self.ends)
+        low, high = self._possible
+        return ((float_below(low), float_above(high)),) * self.query.dimension
 
     @cached_property
     def _own_accuracy(self) -> float:
@@ -142,11 +169,31 @@ class Measurement:
     @property
     def _printed_accuracy(self) -> float:
         """The α of the rounded answer."""
+        if self.ends is not None:
+            return self.accuracy()
         return shortened_accuracy(self.accuracy(), self._cells, self._last_place)
 
     @property
     def _cells(self) -> Sequence[int | float]:
         return _cells(self.value)
+
+
+def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:
+    """Return the intervals of selected answers, each in order."""
+    found = []
+    for pair in validation.items("ends", ends):
+        between = [validation.number("ends", end) for end in validation.items("ends", pair)]
+        if len(between) != 2 or between[0] > between[1]:
+            raise InvalidInputError("ends must be intervals, a pair of numbers in order each")
+        found.append((between[0], between[1]))
+    if len(found) != number:
+        raise InvalidInputError(f"ends must be {number} intervals, not {len(found)}")
+    return tuple(found)
+
+
+def _farther(cell: Fraction, low: float, high: float) -> Fraction:
+    """Return how far the farther end of an interval is from a number."""
+    return max(Fraction(high) - cell, cell - Fraction(low))
 
 
 def last_place(half: float, *, whole: bool) -> Fraction:

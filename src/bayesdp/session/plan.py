@@ -16,7 +16,7 @@ from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
 from bayesdp.frames.grid import Grid
 from bayesdp.ledger import Charge, State
-from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, require_private
+from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, NoisyMaxMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
@@ -28,6 +28,9 @@ __all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
 _NO_LIMIT = sys.float_info.max
 _MOST_NOISE = 2**80
 """In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
+
+SELECTIONS = 3
+"""A quantile is selected three times: itself, and the two ends of its interval."""
 
 _HALVINGS = 60
 _SMALLEST_TAU = 1e-300
@@ -125,15 +128,21 @@ class Asked:
                 f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
                 "once noise is added; give narrower bounds"
             ) from None
+        if self.query.thresholds:
+            return self
         parts = 1 if self.grid is not None else len(self.query.cells_asked())
         if parts != self.dimension or self.worth(self.records) <= 0:
             raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
         self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
         return self
 
-    def mechanism(self, tau: float) -> DiscreteLaplaceMechanism:
+    def mechanism(self, tau: float) -> DiscreteLaplaceMechanism | NoisyMaxMechanism:
         """Return the noise that makes the answer τ-DP."""
-        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
+        mechanism: DiscreteLaplaceMechanism | NoisyMaxMechanism
+        if self.query.thresholds:
+            mechanism = NoisyMaxMechanism(tau, len(self.query.thresholds) + 1, SELECTIONS * self.dimension)
+        else:
+            mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
         require_private(mechanism)
         return mechanism
 
@@ -152,7 +161,7 @@ class Plan:
     fresh: tuple[Asked, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
-    mechanisms: Mapping[str, DiscreteLaplaceMechanism] = field(default_factory=dict)
+    mechanisms: Mapping[str, DiscreteLaplaceMechanism | NoisyMaxMechanism] = field(default_factory=dict)
 
     def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -218,7 +227,8 @@ def _possible(made: Plan, beta: float) -> Plan:
         raise TooFineError
     mechanisms = {each.question: each.mechanism(made.tau) for each in made.fresh}
     for mechanism in mechanisms.values():
-        mechanism.alpha(beta)
+        if isinstance(mechanism, DiscreteLaplaceMechanism):
+            mechanism.alpha(beta)
     return replace(made, mechanisms=mechanisms)
 
 
@@ -237,6 +247,8 @@ def tau_for(asked: Asked, target: Target) -> float:
     Raises InvalidInputError if α is less than what the grid rounds away, or than one whole number.
     """
     assert target.alpha is not None
+    if asked.query.unforeseen:
+        _ = asked.query.sensitivity  # says that nobody knows
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
     units = min(math.floor((Fraction(target.alpha) - slack) / worth), _MOST_NOISE)
     if units < 1:

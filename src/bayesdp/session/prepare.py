@@ -307,6 +307,8 @@ class Inquiry:
         for i, each in enumerate(asked):
             if found[i].present == 0:
                 raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
+            if each.query.thresholds and found[i].records == 0:
+                raise RecordsError(f"the {each.query.kind} is over no records at all; nothing can be said about it")
             if each.query.averaged and found[i].records != each.records:
                 raise RecordsError(
                     f"{self.name} changed: a {each.query.kind} was over {counted(each.records, 'record')} before"

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from bayesdp._support.documents import Document
+from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
@@ -22,7 +23,8 @@ __all__ = ["Preview", "preview_of"]
 class Preview(Document):
     """What a release would cost and how accurate it would be; nothing has been charged or drawn.
 
-    alpha:    the answer would be off by α or more with probability at most β.
+    alpha:    the answer would be off by α or more with probability at most β; for a quantile, whose accuracy depends on
+              the records, the range of its candidates.
     interval: how far the interval of level 1 − β would reach below and above the answer.
     records:  the public number of records.
     stored:   an answer that is as good is stored already, and would be returned at no cost.
@@ -75,13 +77,17 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibili
         return _stored(plan.stored[asked.question], plan, target, model, credibility)
     mechanism = asked.mechanism(plan.tau)
     worth = asked.worth(asked.records)
-    units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
-    half = float_above((Fraction(units) - 1) * worth + slack)
+    if isinstance(mechanism, NoisyMaxMechanism):
+        low, high = asked.query.possible(asked.records)
+        off_by = half = float_above(high - low)
+    else:
+        units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
+        off_by, half = float_above(Fraction(units) * worth + slack), float_above((Fraction(units) - 1) * worth + slack)
     return Preview(
         query=asked.query,
         tau=plan.tau,
         scale=float_above(Fraction(mechanism.scale) * worth),
-        alpha=float_above(Fraction(units) * worth + slack),
+        alpha=off_by,
         beta=target.beta,
         interval=(-half, half),
         epsilon=plan.cost.epsilon,

@@ -24,8 +24,9 @@ from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
+from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.models import Model, OddsChain
-from bayesdp.queries import Query
+from bayesdp.queries import Quantile, Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
@@ -38,6 +39,7 @@ from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
+from bayesdp.session.selecting import selected
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 from bayesdp.theorems.spend import Spend
 
@@ -547,6 +549,9 @@ class Session:
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
         """Draw the noise of a charged release."""
         mechanism = planned.mechanisms[asked.question]
+        if isinstance(mechanism, NoisyMaxMechanism):
+            assert isinstance(asked.query, Quantile)
+            return selected(asked.query, exact, mechanism, beta)
         records = exact.public_records
         return Measurement(
             value=asked.query.assembled(mechanism.release(exact.counts), asked.grid, records),

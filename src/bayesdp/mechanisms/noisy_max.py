@@ -1,0 +1,93 @@
+"""Selecting one of several places by their whole-number distances, by OpenDP's noisy max: quantiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, final
+
+from bayesdp._support import validation
+from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms.base import Mechanism
+from bayesdp.rounding import float_above, float_below, up
+
+__all__ = ["NoisyMaxMechanism"]
+
+_LARGEST_SCALE = 2**40
+_NUDGES = 4
+
+
+@final
+@dataclass(frozen=True)
+class NoisyMaxMechanism(Mechanism):
+    """Select a place with a small distance, several times, such that all selections together are τ-DP.
+
+    tau:        the privacy of all selections together, above 0; each has an equal part of it.
+    places:     among how many places is selected, at least 2.
+    selections: how often.
+    scale:      the scale of the exponential noise on each distance, the smallest float at least 2·selections/τ.
+
+    One replaced record may move each distance by at most 1. A place is selected by the least distance after exponential
+    noise (permute-and-flip; McKenna and Sheldon 2020), which is 2/scale-DP.
+
+    >>> mechanism = NoisyMaxMechanism(tau=0.5, places=4, selections=2)
+    >>> mechanism.scale, len(mechanism.release([[3, 0, 2, 9], [1, 0, 0, 5]]))
+    (8.0, 2)
+    """
+
+    tau: float
+    places: int
+    selections: int = 1
+    scale: float = field(init=False)
+
+    private: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        object.__setattr__(self, "places", validation.natural("places", self.places, least=2))
+        object.__setattr__(self, "selections", validation.natural("selections", self.selections))
+        object.__setattr__(self, "scale", self._least_scale())
+
+    def slack(self, beta: float, among: int | None = None) -> int:
+        """Return s: these many selections (all) are at most s above the least distance, except with probability β.
+
+        A place whose distance is k above the least is selected only if its noise is k below that of the nearest: the
+        difference of two exponentials is a Laplace variable, so that has probability at most e^(−k/scale)/2. There are
+        places − 1 such places, and so many selections.
+        """
+        wrong = (among or self.selections) * (self.places - 1) / (2 * validation.probability("beta", beta))
+        return max(0, math.ceil(up(self.scale * math.log(max(wrong, 1.0)), 8)) - 1)
+
+    def release(self, distances: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """Return one place for each list of distances, with fresh noise of the operating system; no seed can be set."""
+        if len(distances) != self.selections or any(len(row) != self.places for row in distances):
+            raise InvalidInputError(f"expected {self.selections} lists of {self.places} distances each")
+        select = _measurement(self.scale)
+        return tuple(int(select([int(distance) for distance in row])) for row in distances)
+
+    def _least_scale(self) -> float:
+        """Return the smallest scale at which OpenDP's own map of one selection is at most its part of τ."""
+        part = float_below(Fraction(self.tau) / self.selections)
+        if part <= 0 or Fraction(2) / Fraction(part) > _LARGEST_SCALE:
+            raise InvalidInputError(f"tau = {self.tau:g} is too small to select anything; choose a larger tau")
+        scale = float_above(Fraction(2) / Fraction(part))
+        for _ in range(_NUDGES):
+            if _measurement(scale).map(1) <= part:
+                return scale
+            scale = up(scale)
+        raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+
+
+def _measurement(scale: float) -> Any:
+    """Return OpenDP's selection of the least of 64-bit integers."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64")
+    return make_noisy_max(*space, max_divergence(), scale=scale, negate=True)
