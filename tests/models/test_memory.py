@@ -51,7 +51,7 @@ def test_says_what_is_assumed() -> None:
     ("entries", "message"),
     [
         ({"transition": [[0.5, 0.5], [0.5, 0.5]], "memory": 2}, r"transition\[0\]\[0\] must be a list"),
-        ({"transition": TABLE}, "transition, row 0, column 0"),
+        ({"transition": TABLE}, "more levels than rows and columns; say memory="),
         ({"transition": TABLE, "memory": 0}, "memory"),
         ({"transition": TABLE, "memory": 1.5}, "memory"),
         ({"transition": [], "memory": 2}, "empty"),

@@ -541,6 +541,12 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
 
 
 def _transition(value: object) -> tuple[tuple[float, ...], ...]:
+    match value.tolist() if isinstance(value, np.ndarray) else value:
+        case [[[*_], *_], *_]:
+            raise ModelError(
+                "transition has more levels than rows and columns; say memory=, how many records the next one depends "
+                "on (2 for a table [before][now][next])"
+            )
     table = validation.square("transition", value, ModelError)
     validation.check_probabilities("transition", table, ModelError)
     return table
