@@ -19,7 +19,7 @@ def test_the_demo_tells_its_story_and_writes_a_picture(tmp_path: Path, capsys: p
     assert "what is proven for the same release is 3.48123" in printed
     assert "of the budget of 2" in printed.lower()
     assert (tmp_path / "out" / "budget.db").exists()
-    assert "odds ratio of neighbours at most 17.2, whatever the hour" in printed
+    assert "odds ratio of neighbours at most 17.12, whatever the hour" in printed
     for picture in ("activity.png", "odds.png"):
         assert (tmp_path / "out" / picture).stat().st_size > 2000
 

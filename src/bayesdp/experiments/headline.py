@@ -50,11 +50,11 @@ def activity_assumptions() -> tuple[Assumption, ...]:
         Assumption("plain DP: no two records are correlated", Independent(), "independent"),
         Assumption("a Markov chain, its probabilities known and always the same", chain, "markov-mixing"),
         Assumption(
-            f"a chain, odds ratio of neighbours at most {shown_above(known, 3)}, whatever the hour", one, "odds-chain"
+            f"a chain, odds ratio of neighbours at most {shown_above(known, 4)}, whatever the hour", one, "odds-chain"
         ),
         Assumption("the last two records matter, probabilities known and always the same", pairs, "markov-memory"),
         Assumption(
-            f"the last two matter, odds ratio of pairs at most {shown_above(unknown, 3)}, whatever the hour",
+            f"the last two matter, odds ratio of pairs at most {shown_above(unknown, 4)}, whatever the hour",
             blocks,
             "odds-chain",
         ),
