@@ -17,7 +17,7 @@ LAYERS = (
     {"queries", "models", "accuracy"},
     {"theorems"},
     {"calibration", "mechanisms"},
-    {"frames", "diagnostics"},
+    {"frames", "diagnostics", "advice"},
     {"ledger"},
     {"session"},
     {"audit", "plotting", "experiments", "testing"},

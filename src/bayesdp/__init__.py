@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
+    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
     from bayesdp.session.answer import Answer
     from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
@@ -50,6 +50,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "Answers",
+    "AnyMechanism",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -72,6 +73,7 @@ __all__ = [
     "Session",
     "Sum",
     "Theorem",
+    "Variance",
     "calibrate",
     "check_table",
     "compare",
@@ -85,6 +87,7 @@ __all__ = [
 _HOMES = {
     "Answer": "session.answer",
     "Answers": "session.answers",
+    "AnyMechanism": "queries",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
@@ -107,6 +110,7 @@ _HOMES = {
     "Session": "session.session",
     "Sum": "queries",
     "Theorem": "theorems.theorem",
+    "Variance": "queries",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum, Variance
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
+from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
+from bayesdp.models.series_moments import SeriesMoments
 from bayesdp.models.strata import Stratum
 
 ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
@@ -291,6 +293,29 @@ def test_questions(engine: str, kind: str, frame_of: FrameOf) -> None:
     for question, each in zip(questions, found, strict=True):
         assert shown(each) == expected_tally(question), question[0]
         assert all(type(number) is int for number in each.counts)
+
+
+VARIANCES = [
+    (Variance("f", bounds=(-3, 4)), always),
+    (Variance("n", bounds=(-2, 10)), always),
+    (Variance("small", bounds=(-300, 100), where="flag", public_filter=True), lambda row: row["flag"]),
+    (Variance("i", bounds=(-1e19, 1e19)), always),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_variances(engine: str, frame_of: FrameOf) -> None:
+    queries = [query for query, _ in VARIANCES]
+    for found, (query, passes) in zip(
+        tally(frame_of(engine, COLUMNS), queries, missing="drop"), VARIANCES, strict=True
+    ):
+        assert query.column is not None
+        assert found.grid is not None
+        needed = [query.column, *(["flag"] if query.where else [])]
+        rows = [row for row in ROWS if all(value(row, name) is not None for name in needed) and passes(row)]
+        places = [found.grid.place(value(row, query.column)) for row in rows]
+        exact = (len(rows) * sum(place**2 for place in places) - sum(places) ** 2) // len(rows)
+        assert (found.counts, found.records) == ((exact,), len(rows)), query
 
 
 def test_there_is_something_to_count() -> None:
@@ -646,6 +671,72 @@ def test_wide_tables_as_one_column(engine: str, frame_of: FrameOf) -> None:
     assert found[1].counts == (sum(math.floor(min(max(each, 0), 8) * 2 + 0.5) for each in values),)
 
 
+# --- series -----------------------------------------------------------------------------------------------------------
+
+Line = tuple[str, dict[str, Any], Any, int, Within]
+"""The column, the layout, the step as what Python adds to the order, the order of the series, what makes strata."""
+
+SERIES: dict[str, Line] = {
+    "floats": ("g", {"order_by": "k", "entity": "person", "step": 5}, 5, 2, NONE),
+    "whole numbers by hour": (
+        "n",
+        {"order_by": "when", "entity": "number", "step": "5m"},
+        dt.timedelta(minutes=5),
+        3,
+        {"hour": lambda r: r["when"].hour},
+    ),
+    "whole numbers, no step": ("n", {"order_by": ["person", "when"]}, None, 2, {"sure": lambda r: r["sure"]}),
+    "small numbers by weekday and person": (
+        "small",
+        {"order_by": "day", "entity": "person", "step": "1d"},
+        dt.timedelta(days=1),
+        1,
+        {"weekday": lambda r: r["day"].isoweekday(), "person": lambda r: r["person"]},
+    ),
+}
+
+
+def expected_series(line: Line) -> SeriesMoments:
+    name, layout, step, lags, within = line
+    order = [layout["order_by"]] if isinstance(layout["order_by"], str) else layout["order_by"]
+    values = [value(row, name) for row in ROWS if value(row, name) is not None]
+    place, width, _ = grid_between(values, len(ROWS))
+    strata: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    chains = defaultdict(list)
+    for row in ROWS:
+        chains[row[layout["entity"]] if "entity" in layout else None].append(row)
+        if value(row, name) is not None:
+            strata[tuple(of(row) for of in within.values())].append(place(value(row, name)))
+    means = {key: Fraction(sum(found), len(found)) for key, found in strata.items()}
+
+    def around(row: Row) -> Fraction:
+        return place(value(row, name)) - means[tuple(of(row) for of in within.values())]
+
+    products: list[list[Fraction]] = [[] for _ in range(lags + 1)]
+    for rows in chains.values():
+        rows.sort(key=lambda row: [row[column] for column in order])
+        for i, row in enumerate(rows):
+            for lag in range(min(i, lags) + 1):
+                run = rows[i - lag : i + 1]
+                whole = step is None or all(_follows(a[order[0]], b[order[0]], step) for a, b in pairwise(run))
+                if whole and value(row, name) is not None and value(run[0], name) is not None:
+                    products[lag].append(around(row) * around(run[0]))
+    found = [sum(terms, start=Fraction(0)) / len(terms) * width**2 for terms in products]
+    return SeriesMoments(list(map(float, found)), list(map(len, products)))
+
+
+def check_series(frame: Any, name: str) -> None:
+    column, layout, _, lags, within = SERIES[name]
+    found = series_moments(frame, column, ChainLayout(**layout), lags, "drop", list(within))
+    assert found.moments == expected_series(SERIES[name]), name
+
+
+@pytest.mark.parametrize("name", SERIES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_series(engine: str, name: str, frame_of: FrameOf) -> None:
+    check_series(frame_of(engine, COLUMNS), name)
+
+
 # --- diagnoses --------------------------------------------------------------------------------------------------------
 
 
@@ -744,6 +835,8 @@ def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> N
         assert transitions(frame, state, ChainLayout(**layout), "drop") == expected_transitions(CHAINS[name]), name
     for name in STRATA:
         check_strata(frame, name)
+    for name in SERIES:
+        check_series(frame, name)
     check_wide(frame_of("spark", wide_columns()))
     assert diagnoses(frame_of, "spark", wide=False) == wanted[:5]
     check_spark_names(frame_of, spark)

@@ -120,7 +120,8 @@ def test_new_entries_survive_json_and_are_part_of_the_answer() -> None:
 
 
 def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
-    answer = answered(by="Ada", reused=True, credibility=0.9)
+    what_if = ["If groups are half as large again, 2 instead of 1."]
+    answer = answered(by="Ada", reused=True, credibility=0.9, consequences=what_if)
     parts = (answer.measurement, answer.promise, answer.posting)
     names = [item.name for part in parts for item in fields(part)]
     assert len(set(names)) == len(names), "an entry belongs to one part"

@@ -500,7 +500,7 @@ def test_an_answer_given_again_states_the_account_of_now(session: Session) -> No
     assert "costs nothing again" in again.guarantee
     assert Answer.from_dict(again.to_dict()).reused
     assert again.differences(first) == ()
-    assert first.differences(again) == ("epsilon_total", "epsilon_remaining", "beta", "reused")
+    assert first.differences(again) == ("epsilon_total", "epsilon_remaining", "beta", "reused", "consequences")
 
 
 def test_the_accuracy_is_stated_for_the_beta_asked_for(session: Session) -> None:

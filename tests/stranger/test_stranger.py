@@ -90,9 +90,12 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     assert run(["fit", "--help"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "--pair NAME twins: the column that tells pairs apart." in printed
-    assert "--order-by A,B markov, lingering: the columns that put records in order." in printed
+    assert (
+        "--order-by A,B odds-chain, markov, gaussian-series, lingering: the columns that put records in order."
+        in printed
+    )
     assert "--record NAME What one record is" in printed
-    assert "--missing RULE gaussian, markov, lingering: error, or drop" in printed
+    assert "--missing RULE gaussian, odds-chain, markov, gaussian-series, lingering: error, or drop" in printed
     assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
@@ -108,8 +111,14 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
         (["--model", "twins"], "a twins model needs --pair, such as --pair couple"),
         (["--model", "twins", "--pair", "couple", "--missing", "drop"], "--missing does not go with --model twins"),
         (["--model", "markov", "--pair", "couple"], "--pair does not go with --model markov"),
-        (["--model", "quintuplets"], "--model must be gaussian, markov, twins or lingering, not 'quintuplets'"),
-        (["--model", "arbitrary"], "--model must be gaussian, markov, twins or lingering, not 'arbitrary'"),
+        (
+            ["--model", "quintuplets"],
+            "--model must be gaussian, odds-chain, markov, gaussian-series, twins or lingering, not 'quintuplets'",
+        ),
+        (
+            ["--model", "arbitrary"],
+            "--model must be gaussian, odds-chain, markov, gaussian-series, twins or lingering, not 'arbitrary'",
+        ),
     ):
         assert run(["fit", str(data), *arguments]) == 2
         assert message in capsys.readouterr().err
@@ -161,7 +170,7 @@ def test_models_declare_what_their_fit_takes() -> None:
             given = keywords[option.name].default
             assert option.required == (given is Parameter.empty)
             if option.default is not None:
-                assert given == (float(option.default) if option.reads == "number" else option.default)
+                assert given == (float(option.default) if option.reads in ("number", "whole") else option.default)
 
 
 @pytest.mark.parametrize(

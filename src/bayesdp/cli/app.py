@@ -200,7 +200,9 @@ def fit(
         text = f"{learnt}\n"
     else:
         fitted = fitting.fitted(data, model, chosen)
-        text = f"{fitted.summary()}\n\n{spelled(str(fitted.diagnosis))}\n"
+        unasked = "There is no diagnosis for such a model, which is no sign that it holds."
+        told = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        text = f"{fitted.summary()}\n\n{told}\n"
     said = fitted.to_json(indent=2) if as_json else text
     if output is not None:
         write(output, fitted)
@@ -374,6 +376,39 @@ def open_account(
     told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
     told |= {"credibility": options.credibility(credibility)}
     print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
+
+
+@budget_app.command("record", short_help="Charge a release that is made elsewhere.")
+def record_release(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
+    neighbours: Annotated[
+        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
+    ] = "replace",
+    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
+    ledger: LedgerUrl = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+    ] = None,
+    missing: Missing = None,
+    accept_violated: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
+    from bayesdp.cli import releasing
+
+    assumed, amount = options.model(model), options.number("--tau", tau)
+    limit = None if budget is None else options.positive("--budget", budget)
+    made: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    with releasing.session(data, assumed, options.ledger(ledger), dataset, limit, **told) as opened:
+        print(_text(opened.record(**made), as_json))
 
 
 @budget_app.command(short_help="What was released, and what remains.")

@@ -15,7 +15,7 @@ from bayesdp._support.validation import Scalar, brief, is_scalar
 from bayesdp._support.words import listed
 from bayesdp.cli import completion, options
 from bayesdp.errors import QueryError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Count, Query, query_from_dict
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -63,11 +63,16 @@ class Question:
         if self.by_column is not None:
             entries |= {"by": self.by_column, "by_cells": self.by_cells}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
-        if "states" in _options(asked):
+        if "states" in _options(asked) and not self._condition_alone(asked, model):
             entries |= asked.entries_for(
                 _implied(asked, model) if self.states is None else values_named(self.states, model)
             )
         return query_from_dict({"query": self.kind, **entries})
+
+    def _condition_alone(self, asked: type[Query], model: Model) -> bool:
+        """Whether --where says what is counted: nothing else does, and the model has no states to count."""
+        named = self.column is not None or self.states is not None or bool(model.states)
+        return issubclass(asked, Count) and self.where is not None and not named
 
 
 class Asking:

@@ -131,6 +131,8 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
         return "none stored"
     if details.get("randomized") is not None:
         return "not kept"
+    if details.get("recorded") is not None:
+        return "made elsewhere"
     fit = Fit.stored(answer)
     if fit is not None:
         return f"at most {shown_above(fit.model.odds)}"

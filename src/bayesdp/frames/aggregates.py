@@ -128,16 +128,17 @@ def tally(
             raise FrameError(f"{table.name} changed while it was read: {counted(rows, 'row')}, then {totals.rows}")
         _check_missing(picked, totals, missing)
     return tuple(
-        Tally(
-            question.query,
-            tuple(totals.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
-            totals.sums[f"q{i}_0"] if plan.filtered else totals.present[question.columns[0]],
-            totals.sums[f"q{i}_1"] if plan.filtered else totals.present[question.columns[0]],
-            rows,
-            plan.grid,
-        )
-        for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
+        _tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
     )
+
+
+def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tally:
+    """Return the answer to one question from the sums that were added up under its name."""
+    every = totals.present[question.columns[0]]
+    records, present = (totals.sums[f"{name}_{j}"] if plan.filtered else every for j in range(2))
+    sums = tuple(totals.sums[f"{name}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers)))
+    counts = question.query.condensed(sums, records) if records else sums[: question.query.dimension]
+    return Tally(question.query, counts, records, present, totals.rows, plan.grid)
 
 
 def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
@@ -214,7 +215,7 @@ class _Question:
             if kind not in ("whole", "number"):
                 raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
             grid = grid_for(query.clipped, rows, whole=kind == "whole")
-            return grid, (grid.placed(table, subject.text),)
+            return grid, query.clipped.terms(grid.placed(table, subject.text))
         if not cells:
             raise QueryError(f"no way is known to compute {query.description}")
         named = [value for cell in cells for value in cell]

@@ -83,8 +83,10 @@ def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
     return {value for part in chains.table.parts(different) for row in part if (value := plain(row[0])) is not None}
 
 
-def showed(chains: Sequences, what: str) -> nw.Expr:
-    """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at the record before (`b0`, `b1`, … are its order).
+def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
+    """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at a record.
+
+    order_of: which record, by the columns of its order: the one before (`b0`, `b1`, …) or the record itself (`o0`, …).
 
     Weekday and month are those of the first order column of dates or times, and so is the hour if it shows several.
     Else the hour is that of a later column of whole numbers, the time of day: 17, 1755 or, in minutes, 1075.
@@ -95,27 +97,27 @@ def showed(chains: Sequences, what: str) -> nw.Expr:
     hours_of: list[nw.Expr] = []
     for i, order in enumerate(chains.orders):
         if chains.table.kind(order) == "time":
-            dtype, before = chains.table.schema[order], nw.col(f"b{i}").dt
+            dtype, shown = chains.table.schema[order], nw.col(f"{order_of}{i}").dt
             if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
                 raise FrameError(
                     f"the order column holds times in a time zone, so which {what} it was depends on the zone; order "
                     f"by times without one, or name a column that holds the {what}"
                 )
             if what == "weekday":
-                day = before.weekday()
+                day = shown.weekday()
                 return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines say 0 for Sunday
             if what == "month":
-                return before.month()
+                return shown.month()
             if isinstance(dtype, nw.Datetime):
                 if len(_values(chains, nw.col(order).dt.hour())) > 1:
-                    return before.hour()
-                hours_of.append(before.hour())
+                    return shown.hour()
+                hours_of.append(shown.hour())
             break
     if what == "hour":
         for i in range(1, len(chains.orders)):
             minutes = _minutes_of_hours(chains, i)
             if minutes is not None:
-                return (nw.col(f"b{i}").cast(nw.Float64) / minutes).floor().cast(nw.Int64)
+                return (nw.col(f"{order_of}{i}").cast(nw.Float64) / minutes).floor().cast(nw.Int64)
         if hours_of:
             return hours_of[0]
     raise FrameError(

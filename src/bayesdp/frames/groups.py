@@ -22,7 +22,16 @@ from bayesdp.frames.source import Missing, Table, checked_missing, plain, readin
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 
-__all__ = ["check_named", "check_roles", "checked_groups", "group_moments", "role_tables"]
+__all__ = [
+    "check_named",
+    "check_roles",
+    "checked_groups",
+    "extremes",
+    "group_moments",
+    "moment_bits",
+    "moment_grid",
+    "role_tables",
+]
 
 _BITS = 62
 """Sums of products must stay below 2^62 in a 64-bit integer, with one bit for the sign and one to spare."""
@@ -88,8 +97,8 @@ def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
 def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
     if len(layout.value) > _MOST_ROLES:
         raise FrameError(f"{len(layout.value)} value columns are too many; groups may have {_MOST_ROLES} roles")
-    bits = _bits(row_count(table))
-    grids = [_grid(table, column, *_extremes(table, column), bits) for column in layout.value]
+    bits = moment_bits(row_count(table))
+    grids = [moment_grid(table, column, *extremes(table, column), bits) for column in layout.value]
     columns: dict[str, nw.Expr] = {}
     for i, (grid, column) in enumerate(zip(grids, layout.value, strict=True)):
         columns[f"q{i}"] = grid.placed(table, column).fill_null(0)
@@ -111,8 +120,8 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
             "leave role= out to treat the members of a group as exchangeable"
         )
     roles = sorted(summaries, key=str)
-    bits = _bits(max(count for _, _, count in summaries.values()))
-    grids = [_grid(table, value, *summaries[member][:2], bits) for member in roles]
+    bits = moment_bits(max(count for _, _, count in summaries.values()))
+    grids = [moment_grid(table, value, *summaries[member][:2], bits) for member in roles]
     columns: dict[str, nw.Expr] = {}
     for i, (member, grid) in enumerate(zip(roles, grids, strict=True)):
         mine = table.member(role, [member]).fill_null(False) & ~nw.col(value).is_null()
@@ -225,7 +234,7 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
     largest = max(whole(part[0][0]) for part in table.parts(largest_of))
     if largest < 2:
         raise RecordsError(_ALONE.format(table.name))
-    grid = _grid(table, value, *_extremes(table, value), _bits(row_count(table) * largest))
+    grid = moment_grid(table, value, *extremes(table, value), moment_bits(row_count(table) * largest))
 
     def by_size(frame: Any) -> Any:
         placed = frame.select(**keys, q=grid.placed(table, value))
@@ -272,7 +281,8 @@ def _of_size(size: int, sums: Sequence[int], grid: Grid) -> tuple[int, int, floa
     return size, groups, float(grid.total(total, groups * size) / (groups * size)), float(spread)
 
 
-def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:
+def moment_grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:
+    """Return the grid between a column's extremes, of at most 2^bits steps; step 1 for whole numbers if it fits."""
     low, high = float(low), float(high)
     exact = table.kind(column) == "whole" and max(abs(low), abs(high)) < 2**53
     if exact and high - low < 2**bits:
@@ -283,19 +293,21 @@ def _grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid
     return Grid(low, high, low, step)
 
 
-def _bits(products: int) -> int:
+def moment_bits(products: int) -> int:
     """Return how many bits a placed value may have if `products` squares of such values are added up."""
     return max(min((_BITS - max(products, 1).bit_length()) // 2, _FINEST), 1)
 
 
-def _extremes(table: Table, column: str) -> tuple[float, float]:
+def extremes(table: Table, column: str) -> tuple[float, float]:
+    """Return the least and the largest value of a column; refuses one without values."""
+
     def ends(frame: Any) -> Any:
         return frame.select(a=nw.col(column), b=nw.col(column)).select(nw.col("a").min(), nw.col("b").max())
 
-    extremes = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
-    if not extremes:
+    found = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
+    if not found:
         raise RecordsError(f"column {column!r} of {table.name} holds no values")
-    return float(min(low for low, _ in extremes)), float(max(high for _, high in extremes))
+    return float(min(low for low, _ in found)), float(max(high for _, high in found))
 
 
 def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:

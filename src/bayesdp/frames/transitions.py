@@ -24,7 +24,7 @@ from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "transitions"]
+__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
 
 LARGEST_CHAIN = 1000
 """The largest number of states a chain may have."""
@@ -34,6 +34,9 @@ _MOST_ROWS = 4 * LARGEST_CHAIN**2
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
 """How a record relates to the one before it."""
+
+MOST_STRATA = 1000
+"""The most strata transitions are counted in; more have hardly any."""
 
 _LARGEST_TABLE = 2**24
 """The most counts there may be, those of all strata together."""
@@ -212,7 +215,8 @@ class Sequences:
         for part in self.table.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
-                    f"the states have far too many different values; a chain has at most {LARGEST_CHAIN}"
+                    f"the states, or the strata, have far too many different values; a chain has at most "
+                    f"{LARGEST_CHAIN} states"
                 )
             for *key, count in part:
                 counts[tuple(map(plain, key))] += whole(count)
@@ -292,7 +296,7 @@ def transitions(
         runs = _runs(chains, memory, within, public)
     relations = _relations(runs)
     chains.check(relations, layout)
-    _check_steps(table, relations, layout, sizes)
+    check_steps(table, relations, layout, sizes)
     last = memory - 1
     followed = sum(
         count
@@ -328,17 +332,22 @@ def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequenc
     for i, name in enumerate(within):
         if name in public:
             keys[f"k{i}"] = chains.before(f"w{public.index(name)}")
-        elif name in SHOWN:
-            strata[f"k{i}"] = showed(chains, name)
         else:
-            raise FrameError(
-                f"{chains.table.name} has no column {brief(name)}; within= names public columns, or of the columns "
-                f"that order records {listed(SHOWN, 'or')}"
-            )
+            strata[f"k{i}"] = shown_by_order(chains, name)
     earlier = {f"r{back}": chains.before("r", back) for back in range(1, memory)}
     states = [name for name in keys if not name.startswith("k")]
     by = [*states, *(f"k{i}" for i in range(len(within))), *earlier]
     return chains.count(keys, after={**strata, **earlier}, by=by)
+
+
+def shown_by_order(chains: Sequences, name: str, order_of: str = "b") -> nw.Expr:
+    """Return what strata are made of if it is no column: hour, weekday or month; refuses other names."""
+    if name not in SHOWN:
+        raise FrameError(
+            f"{chains.table.name} has no column {brief(name)}; within= names public columns, or of the columns that "
+            f"order records {listed(SHOWN, 'or')}"
+        )
+    return showed(chains, name, order_of)
 
 
 def _zeros(states: Sequence[Scalar], memory: int) -> Any:
@@ -360,10 +369,11 @@ def _tables(
             unplaced += count
             continue
         if values not in counts:
-            if (len(counts) + 1) * float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
+            enough = (len(counts) + 1) * float(len(states)) ** (memory + 1) > _LARGEST_TABLE
+            if enough or len(counts) == MOST_STRATA:
                 raise RecordsError(
-                    f"{counted(len(counts) + 1, 'stratum', 'strata')} or more of {len(states)} states with a memory of "
-                    f"{counted(memory, 'record')} are more than can be counted"
+                    f"{listed(map(repr, within))} make more than {len(counts)} strata of {len(states)} states, too "
+                    "many to count transitions in; name columns with fewer values"
                 )
             counts[values] = _zeros(states, memory)
         counts[values][tuple(index[state] for state in run)] += count
@@ -455,7 +465,7 @@ def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     return relations
 
 
-def _check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
+def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
     """Refuse a step that no record keeps: then there is not one transition."""
     if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
         return

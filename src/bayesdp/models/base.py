@@ -12,6 +12,7 @@ from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
+from bayesdp.models.alternative import Alternative
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.view import TableView
@@ -140,6 +141,11 @@ class Model(Document):
         return (self,)
 
     @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
+        return ()
+
+    @property
     def metric(self) -> bool:
         """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
 
@@ -221,12 +227,21 @@ class Model(Document):
         """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
         return None
 
+    @property
+    def no_diagnosis(self) -> str | None:
+        """Why no table can be asked about the assumption, as a sentence without its full stop; None if one can."""
+        return self._undiagnosed if type(self).diagnose is Model.diagnose else None
+
+    @property
+    def _undiagnosed(self) -> str:
+        return f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}'
+
     def diagnose(self, frame: object, *args: Any, **columns: Any) -> Diagnosis:
         """Say whether a table looks as the model assumes; chains and normal groups can tell.
 
         Raises ModelError for any other type: there is no diagnosis for it, which is no sign that it holds.
         """
-        raise ModelError(f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}')
+        raise ModelError(self._undiagnosed)
 
     def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
         """Return the model with a diagnosis, which travels with it into its JSON, releases and statements.

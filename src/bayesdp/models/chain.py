@@ -144,6 +144,16 @@ class Chain(Model):
             return ""
         return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
 
+    @property
+    def window(self) -> tuple[int, str]:
+        """How many records are a stretch of time in which anything might happen, and that stretch in words."""
+        records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
+        if records <= self.unit:
+            records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
+        if self.length is not None and records >= self.length:
+            return max(self.length, self.unit), "the whole chain"
+        return records, name
+
     def summary(self) -> str:
         """Return what is assumed, and whether records are missing in between."""
         return super().summary() + (" Some records in between are missing." if self.gaps else "")

@@ -30,7 +30,7 @@ class _Layout:
         """Read a layout from its JSON object."""
         known = {item.name for item in fields(cls)}
         if not isinstance(document, Mapping) or not set(document) <= known:
-            listed = ", ".join(sorted(known))
+            listed = ", ".join(f'"{name}"' for name in sorted(known))
             raise ModelError(f'"layout" must be an object with some of {listed}, not {brief(document)}')
         try:
             return cls(**document)
@@ -94,6 +94,21 @@ class ChainLayout(_Layout):
         """
         length = period(self.step) if isinstance(self.step, str) else None
         return None if length is None else _spelled(records * length)
+
+    @property
+    def stretch(self) -> tuple[int, str]:
+        """How many records are an hour, a day or seven days, the first of these that has several, and its name.
+
+        Twelve records if the step is no period of time, or none of these has several.
+
+        >>> ChainLayout("time", step="5m").stretch, ChainLayout("time", step="1h").stretch
+        ((12, 'an hour'), (24, 'a day'))
+        """
+        length = period(self.step) if isinstance(self.step, str) else None
+        for stretch in (datetime.timedelta(hours=1), datetime.timedelta(days=1), datetime.timedelta(days=7)):
+            if length and 2 * length <= stretch:
+                return -(-stretch // length), _spelled(stretch)
+        return 12, "12 consecutive records"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import Alternative
 from bayesdp.models.base import readonly
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.diagnosis import Diagnosis
@@ -23,6 +24,7 @@ from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
 from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.models.odds_chain import OddsChain
 from bayesdp.models.posterior import SMALLEST_WEIGHT
 from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
@@ -241,6 +243,14 @@ class MarkovChain(Chain):
         )
         return chain.with_diagnosis(chain.diagnose(table)) if diagnose and memory == 1 else chain
 
+    @property
+    def no_diagnosis(self) -> str | None:
+        if self.memory == 1:
+            return None
+        return (
+            f"there is no diagnosis for a chain with a memory of {self.memory} records, which is no sign that it holds"
+        )
+
     def diagnose(
         self,
         frame: object,
@@ -258,10 +268,8 @@ class MarkovChain(Chain):
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
-        if self.memory > 1:
-            raise ModelError(
-                f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
-            )
+        if self.no_diagnosis is not None:
+            raise ModelError(self.no_diagnosis)
         located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis
@@ -409,6 +417,17 @@ class MarkovChain(Chain):
         2.60269
         """
         return log_odds_ratio(self.transition) if self.memory == 1 else block_log_odds(self.table)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """What a chain of the same odds ratio might do, of which nothing else is known; none if it has no limit."""
+        if self.table[..., 0].size > _MOST_COMPARED or math.isinf(odds := odds_above([self.log_odds])):
+            return ()
+        named = {"states": self.states, "length": self.length, "column": self.column, "state": self.state}
+        placed = {"gaps": self.gaps, "unit": self.unit, "layout": self.layout, "record": self.record}
+        free = OddsChain(odds, memory=self.memory, **named, **placed)  # type: ignore[arg-type]
+        changing = Alternative("the probabilities change with time, with this odds ratio", free.endless)
+        return (changing, *free.alternatives)
 
     @property
     def parameters(self) -> str:

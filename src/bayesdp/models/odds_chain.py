@@ -18,6 +18,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["OddsChain"]
+
+_LONG = 1000
+"""A longer chain leaks as one of any length does, which has a formula."""
+
+_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 _AGREEMENT = 0.05
 """An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
@@ -243,6 +249,25 @@ class OddsChain(Chain):
         return log_above(Fraction(self.odds))
 
     @property
+    def endless(self) -> Self:
+        """The chain with nothing but its odds, and without a length so large that it makes no difference."""
+        length = None if self.length is None or self.length >= _LONG else self.length
+        return replace(self, length=length, strata=None, within=(), credibility=None, learnt=None)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        longer = self.memory + 1
+        return (
+            Alternative("the odds ratio is half as large again", replace(self.endless, odds=HALF_AGAIN * self.odds)),
+            Alternative(
+                f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
+                replace(self.endless, memory=longer),
+            ),
+            Alternative(f"anything may happen within {stretch}", replace(self.endless, unit=records)),
+        )
+
+    @property
     def assumption(self) -> str:
         neighbours = "neighbouring records"
         reach = ""
@@ -256,13 +281,18 @@ class OddsChain(Chain):
 
     @property
     def parameters(self) -> str:
-        """What the odds ratio means, in a sentence, and what it costs."""
-        return (
+        """What the odds ratio means, in a sentence, and what it costs if the secret is one record."""
+        said = (
             f"Odds ratio of {'neighbouring records' if self.memory == 1 else 'neighbouring blocks'}: at most "
             f"{shown_above(self.odds)}. If one of them had another value, the odds between any two values of the next "
-            "would change by at most that factor. For a small ε the noise must be "
-            f"{shown_above(self.memory * math.sqrt(self.odds), 3)} times as large as for independent records."
+            "would change by at most that factor."
         )
+        if self.estimated:
+            said = f"{said} {self._learnt}"
+        if self.unit > 1:
+            return said
+        price = shown_above(self.memory * math.sqrt(self.odds), 3)
+        return f"{said} For a small ε the noise must be {price} times as large as for independent records."
 
     @property
     def estimated(self) -> bool:
@@ -328,8 +358,8 @@ class OddsChain(Chain):
         assert self.strata is not None
         assert self.credibility is not None
         strata = counted(len(self.strata), "stratum", "strata")
-        largest = "it" if not self.within else f"the largest of {strata} ({listed(self.within)})"
-        return f"With a credibility of {shown_below(100 * self.credibility)} %, {largest} is no larger."
+        largest = "it" if not self.within else f"the largest odds ratio of {strata} ({listed(self.within)})"
+        return f"With a credibility of {shown_below(100 * self.credibility)} %, {largest} is no larger than that."
 
     @property
     def _of_sparse(self) -> str:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
+from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.chain import Chain
+from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.arbitrary import ArbitraryGroups
+from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.fit_option import FitOption
+from bayesdp.models.layout import ChainLayout, column_names
+from bayesdp.models.series_moments import CLEARLY, SeriesMoments, partial_autocorrelations
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["GaussianSeries"]
 
-_CLEARLY = 1 - 1e-12
-"""Partial autocorrelations must be below this: beyond it, floats cannot tell a stationary series from a random walk."""
+_AGREEMENT = 0.005
+"""Coefficients that were rounded still agree with the autocovariances they were estimated from."""
+
+_RECORDS_PER_MEAN = 20
+"""Each mean taken away lowers the dependence that is left by about one in so many."""
+
+_LARGEST_ORDER = 64
+"""Each lag takes a pass over the table."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +43,8 @@ class GaussianSeries(Chain):
 
     coefficients: φ₁, …, φ_p, of one step of the calendar.
     distance:     target values up to this far apart are protected; None means the clipping width of the query.
+    moments:      the autocovariances that the coefficients were estimated from, if they were. Coefficients that are not
+                  theirs are refused.
 
     >>> GaussianSeries([0.5]).assumption
     'the records are a stationary normal autoregressive series of order 1 with the given coefficients, of any length'
@@ -33,9 +52,23 @@ class GaussianSeries(Chain):
 
     coefficients: Sequence[float]
     distance: float | None = field(default=None, kw_only=True)
+    moments: SeriesMoments | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "gaussian-series"
-    _instead_of_diagnosis: ClassVar[str] = "; it is written by hand"
+    fit_options: ClassVar[tuple[FitOption, ...]] = (
+        FitOption(
+            "value", "the column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
+        ),
+        *(option for option in CHAIN_OPTIONS if option.name != "state"),
+        FitOption("order", "how many of the last records each is a weighted sum of.", "P", reads="whole", default="1"),
+        FitOption(
+            "within",
+            "public columns, or hour, weekday, month: each of their values has a mean of its own.",
+            "A,B",
+            reads="columns",
+        ),
+    )
+    _instead_of_diagnosis: ClassVar[str] = ": that it is normal and stationary is taken on trust"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,10 +77,108 @@ class GaussianSeries(Chain):
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.states or self.state is not None:
             raise ModelError("a series is one of numbers, in a column; it has no states")
+        if self.moments is not None:
+            self._check_moments()
+
+    def _check_moments(self) -> None:
+        if not isinstance(self.moments, SeriesMoments):
+            raise ModelError(f"moments must be SeriesMoments(autocovariances, pairs), not {brief(self.moments)}")
+        estimated = self.moments.coefficients()
+        if len(estimated) != len(self.coefficients) or any(
+            abs(given - own) > _AGREEMENT for given, own in zip(self.coefficients, estimated, strict=True)
+        ):
+            raise ModelError(
+                f"moments and coefficients disagree: the autocovariances give {brief(list(estimated))}, not "
+                f"{brief(list(self.coefficients))}; leave the moments out, or fit the series again"
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        frame: object,
+        *,
+        value: str | Sequence[str],
+        order_by: str | Sequence[str],
+        entity: str | Sequence[str] | None = None,
+        step: float | str | datetime.timedelta | None = None,
+        order: int = 1,
+        within: str | Sequence[str] | None = None,
+        missing: Literal["error", "drop"] = "error",
+        record: str = "record",
+        distance: float | None = None,
+    ) -> Self:
+        """Estimate the coefficients from a table of any engine, or from files by their path (docs/fitting.md).
+
+        value:  the column of numbers.
+        order:  how many of the last records each is a weighted sum of.
+        within: public columns, or "hour", "weekday", "month" of an order of times: each of their values has a mean of
+                its own, which is taken away first. Without it all records have one mean.
+
+        Autocovariances are averages over pairs of records of one entity without a gap between them, of all entities
+        together, and the coefficients those of Yule and Walker. order_by, entity, step and missing are those of
+        MarkovChain.fit.
+
+        Raises FrameError for what is wrong with the table; ModelError if no stationary series has these
+        autocovariances, or if nothing is proven of the one that has, with a lower order that is covered if there is.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({"t": range(24), "x": [1, 2, 3, 3, 2, 1, 1, 3] * 3})
+        >>> [round(weight, 3) for weight in GaussianSeries.fit(frame, value="x", order_by="t").coefficients]
+        [0.058]
+        """
+        order = validation.natural("order", order, ModelError)
+        if order > _LARGEST_ORDER:
+            raise ModelError(f"order must be at most {_LARGEST_ORDER}, not {order}")
+        columns = column_names("value", value)
+        if len(columns) != 1:
+            raise ModelError(f"a series is one column of numbers, but value= names {len(columns)}")
+        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        seen = upstairs("bayesdp.frames.series").series_moments(
+            frame, columns[0], layout, order, missing, column_names("within", within)
+        )
+        if seen.moments.pairs[0] < _RECORDS_PER_MEAN * seen.means:
+            raise ModelError(
+                f"{seen.moments.pairs[0]} records are too few to take {seen.means} means away: that alone makes "
+                f"records look less dependent than they are; name columns with fewer values, so that each has "
+                f"{_RECORDS_PER_MEAN} records"
+            )
+        coefficients = seen.moments.coefficients()
+        _check_covered(seen.moments, coefficients)
+        return cls(
+            coefficients,
+            moments=seen.moments,
+            length=seen.longest,
+            gaps=seen.gaps,
+            column=columns[0],
+            record=record,
+            layout=layout,
+            distance=distance,
+        )
+
+    @property
+    def estimated(self) -> bool:
+        return self.moments is not None
+
+    def draws(self, generator: np.random.Generator) -> Iterator[Self]:
+        """Yield series from the posterior of the coefficients, given the autocovariances (docs/uncertainty.md)."""
+        if self.moments is None:
+            yield from super().draws(generator)
+            return
+        for coefficients in self.moments.draws(generator):
+            yield replace(self, coefficients=coefficients, moments=None)
 
     @property
     def metric(self) -> bool:
         return True
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        records, stretch = self.window
+        weaker = [Alternative(f"anything may happen within {stretch}, and no farther", ArbitraryGroups(records))]
+        with suppress(ModelError):  # where that would be no stationary series
+            stronger = replace(self, coefficients=[HALF_AGAIN * value for value in self.coefficients])
+            weaker.insert(0, Alternative("every coefficient is half as large again", stronger))
+        return tuple(weaker)
 
     @property
     def assumption(self) -> str:
@@ -68,7 +199,14 @@ class GaussianSeries(Chain):
 
     def _content(self) -> dict[str, Any]:
         distance = {} if self.distance is None else {"distance": self.distance}
-        return {"coefficients": list(self.coefficients), **super()._content(), **distance}
+        moments = {} if self.moments is None else {"moments": self.moments.to_dict()}
+        return {"coefficients": list(self.coefficients), **super()._content(), **distance, **moments}
+
+    @classmethod
+    def _read(cls, entries: Mapping[str, Any]) -> Self:
+        moments = entries.get("moments")
+        read = {} if moments is None else {"moments": SeriesMoments.from_dict(moments)}
+        return super()._read({**entries, **read})
 
     @classmethod
     def _keys(cls) -> frozenset[str]:
@@ -79,25 +217,35 @@ class GaussianSeries(Chain):
         return frozenset({"coefficients"})
 
 
-def _coefficients(value: object) -> tuple[float, ...]:
-    """Return the coefficients of a stationary series, or refuse them.
+def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> None:
+    """Refuse a series that was fitted but that no theorem covers, and offer the highest lower order that is."""
+    refusal = upstairs("bayesdp.theorems.gaussian.walk").series_refused
+    reason = refusal(coefficients)
+    if reason is None:
+        return
+    lower = next((p for p in range(len(coefficients) - 1, 0, -1) if refusal(moments.coefficients(p)) is None), None)
+    offered = "no lower order is covered either; ArbitraryGroups covers series of limited length"
+    if lower is not None:
+        offered = f"order={lower} (--order {lower}), with {brief(list(moments.coefficients(lower)))}, is covered"
+    raise ModelError(
+        f"nothing is proven of the series of order {len(coefficients)} that was fitted, with "
+        f"{brief(list(coefficients))}: {reason}; {offered}"
+    )
 
-    A series is stationary if all its partial autocorrelations are inside (−1, 1): they are the last coefficients of the
-    series of lower order that have the same autocovariances (Durbin and Levinson's recursion, read backwards).
-    """
+
+def _coefficients(value: object) -> tuple[float, ...]:
+    """Return the coefficients of a stationary series, or refuse them."""
     given = validation.items("coefficients", value, ModelError)
     numbers = tuple(
         validation.number(f"coefficients[{index}]", number, ModelError) for index, number in enumerate(given)
     )
     if not numbers:
         raise ModelError("coefficients is empty; records that do not depend on one another are Independent()")
-    left = list(numbers)
-    while left:
-        partial = left.pop()
-        if abs(partial) >= _CLEARLY:
+    partials = partial_autocorrelations(numbers)
+    for place, partial in enumerate(partials):
+        if abs(partial) >= CLEARLY:
             raise ModelError(
                 f"a series with the coefficients {brief(list(numbers))} is not stationary (its partial autocorrelation "
-                f"of lag {len(left) + 1} is {partial:.6g}): it drifts without limit, or nearly so"
+                f"of lag {len(numbers) - place} is {partial:.6g}): it drifts without limit, or nearly so"
             )
-        left = [(a + partial * b) / (1 - partial**2) for a, b in zip(left, reversed(left), strict=True)]
     return numbers

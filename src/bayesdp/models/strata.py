@@ -155,7 +155,7 @@ def merged(strata: Sequence[Stratum], threshold: int = SPARSE) -> tuple[Stratum,
 
     >>> night, day = Stratum(((2,),), ((618, 9), (9, 0))), Stratum(((9,),), ((289, 70), (91, 186)))
     >>> [stratum.values for stratum in merged([night, day])]
-    [(((2,), (9,)),)]
+    [((2,), (9,))]
     """
     ascending = sorted(strata, key=lambda stratum: (stratum.least, stratum.transitions))
     joined = [stratum for stratum in ascending if stratum.least < threshold]

@@ -67,6 +67,9 @@ class Query(Document):
     averaged: ClassVar[bool] = False
     """Whether the answer is divided by the number of records it is about, which must then be public."""
 
+    made_elsewhere: ClassVar[bool] = False
+    """Whether it stands for a release made elsewhere, of which only the τ is known: it has no answer here."""
+
     options: ClassVar[Mapping[str, str]] = {}
     """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
     given is read as a JSON scalar, else as a text. Bounds, size and the values to count need not be named here."""
@@ -209,6 +212,13 @@ class Query(Document):
         A record leaves one cell and enters another, which are disjoint.
         """
         return Fraction(min(2, len(self.cells_asked())))
+
+    def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
+        """Return the whole numbers that noise is added to, of those that were added up over `records` records.
+
+        Here they are the same. What is made of them must move by `parts_sensitivity` at most when one record does.
+        """
+        return sums
 
     # From noisy whole numbers to the answer
 

@@ -46,9 +46,11 @@ class Promise:
     accepted: str | None = field(default=None, compare=False)
     parameters: str | None = None
     credibility: float | None = None
+    consequences: Sequence[str] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(validation.items("notes", self.notes)))
+        for name in ("notes", "consequences"):
+            object.__setattr__(self, name, tuple(validation.items(name, getattr(self, name))))
         optional = {"worst_case": self.worst_case, "accepted": self.accepted, "parameters": self.parameters}
         texts = {
             "theorem": self.theorem,
@@ -58,6 +60,7 @@ class Promise:
             "assumption": self.assumption,
             "model_fingerprint": self.model_fingerprint,
             **{f"notes[{number}]": note for number, note in enumerate(self.notes)},
+            **{f"consequences[{number}]": line for number, line in enumerate(self.consequences)},
         }
         validation.every((validation.text, texts | _given(optional)))
         if self.diagnosis is not None:
@@ -164,7 +167,7 @@ class _Of(Generic[T]):
 
 @dataclass(frozen=True)
 class Answer(Document):
-    """What a session has released. Prints as five lines; JSON in and out; `statement()` is a page to file.
+    """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
     It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
     cost and where the ledger says so. Their entries can be read from the answer itself, and its JSON is flat.
@@ -188,6 +191,7 @@ class Answer(Document):
     parameters:      the assumed probabilities or correlations, in readable lines.
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
+    consequences:    what everything released would leak if the assumption were not quite right, in sentences.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -221,6 +225,7 @@ class Answer(Document):
     parameters = _Of[str | None]("promise")
     credibility = _Of[float | None]("promise")
     believed = _Of[str | None]("promise")
+    consequences = _Of[Sequence[str]]("promise")
     denied = _Of[bool]("promise")
     verdict = _Of[str]("promise")
     tested = _Of[str]("promise")
@@ -303,7 +308,13 @@ class Answer(Document):
             f"It covers {self.scope}, and treats the number of records ({self.records}) as public",
             *([f"The worst case: {self.worst_case}"] if self.worst_case else []),
         ]
-        return " ".join([f"{sentence}." for sentence in sentences] + list(self.notes) + list(self.warnings))
+        stated = [f"{sentence}." for sentence in sentences]
+        return " ".join([*stated, *([self.what_if] if self.consequences else []), *self.notes, *self.warnings])
+
+    @property
+    def what_if(self) -> str:
+        """What would leak if the assumption were not quite right, in sentences; empty if that is not known."""
+        return " ".join(["What if the assumption is not quite right?", *self.consequences]) if self.consequences else ""
 
     def __str__(self) -> str:
         cost = (
@@ -320,6 +331,7 @@ class Answer(Document):
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
             f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
+        lines += [self.what_if] if self.consequences else []
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
     def statement(self) -> str:
@@ -342,7 +354,9 @@ class Answer(Document):
         interval = self.interval()
         return (
             {"kind": KIND, "schema": SCHEMA, "rounded": _listed(self.rounded)}
-            | {name: getattr(self, name) for name in _ENTRIES if name != "credibility" or self.credibility is not None}
+            | {name: getattr(self, name) for name in _ENTRIES if name not in ("consequences", "credibility")}
+            | ({"consequences": list(self.consequences)} if self.consequences else {})
+            | ({} if self.credibility is None else {"credibility": self.credibility})
             | {
                 "value": _listed(self.value),
                 "notes": list(self.notes),
@@ -432,7 +446,7 @@ _ENTRIES = {
         *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
-        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "credibility"),
+        *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""

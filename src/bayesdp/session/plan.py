@@ -107,9 +107,9 @@ class Asked:
 
     def rounding(self, records: int) -> Fraction:
         """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
-        if self.grid is None or self.grid.whole:
+        if self.grid is None or self.query.clipped is None:
             return Fraction(0)
-        return records * self.worth(records) * Fraction(513, 1024)
+        return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
 
     def checked(self) -> Asked:
         """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.

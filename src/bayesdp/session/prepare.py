@@ -124,6 +124,10 @@ class Inquiry:
                 raise QueryError(
                     f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
                 )
+            if query.made_elsewhere:
+                raise QueryError(
+                    "a release by any mechanism is made elsewhere; session.record(tau=, what=) charges it here"
+                )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
         parts = [
@@ -134,16 +138,17 @@ class Inquiry:
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
             self.table.check_names(sorted(self._columns_used(named)))
-            grid, clipped = None, named.clipped
+            grid, clipped, sensitivity = None, named.clipped, 0
             if clipped is not None:
                 self._check_added(clipped)
                 grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
-                named = replace(clipped, step=grid.step)
+                named, sensitivity = replace(clipped, step=grid.step), clipped.moved(grid.span)
             self._check_kinds(named)
             self._check_within(named)
             if named.by is not None:
                 named, records = self._in_part(named, tuple(query.by_cells or ()))
-            sensitivity = grid.span if grid is not None else math.ceil(named.parts_sensitivity)
+            if grid is None:
+                sensitivity = math.ceil(named.parts_sensitivity)
             records = self._averaged(named, records) if named.averaged else records
             found.append(Asked(named, self._question(query, named), grid, sensitivity, records).checked())
         if not found:

@@ -18,6 +18,7 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
+from bayesdp.advice.consequences import consequences
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
@@ -36,7 +37,9 @@ from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
+from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
+from bayesdp.theorems.spend import Spend
 
 __all__ = ["Session"]
 
@@ -233,13 +236,18 @@ class Session:
         return remaining(state.budget, self._leaked(state))
 
     @property
-    def history(self) -> tuple[Answer | Fit | Randomized, ...]:
-        """What the ledger says was released of this data set, oldest first; of randomized columns, what they cost.
+    def history(self) -> tuple[Answer | Fit | Randomized | Recorded, ...]:
+        """What the ledger says was released of this data set, oldest first.
+
+        Of randomized columns, and of what was made elsewhere, it knows what they cost.
 
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Randomized.stored(body) or Fit.stored(body) or Answer.stored(body) for body in bodies)
+        return tuple(
+            Randomized.stored(body) or Fit.stored(body) or Recorded.stored(body) or Answer.stored(body)
+            for body in bodies
+        )
 
     def release(
         self,
@@ -441,13 +449,58 @@ class Session:
         self._take_over(learnt)
         return learnt
 
+    def record(
+        self,
+        *,
+        tau: float,
+        what: str,
+        neighbours: Neighbours = "replace",
+        definition: str = "pure",
+        column: str | None = None,
+        published: bool = False,
+        accept: str | None = None,
+    ) -> Recorded:
+        """Charge a release that is made elsewhere: with OpenDP, Tumult, diffprivlib or your own code.
+
+        Record first and publish afterwards: then the budget can refuse it. What it is, and that its τ is right, is your
+        word, which the ledger keeps. It must depend on no private column but those the model describes.
+
+        tau:        its ordinary differential privacy.      what: what is released, in a line for the ledger.
+        neighbours: which data sets its τ compares: "replace", one record has another value; or "add-remove", there is a
+                    record more or less. The second is charged double: to replace a record is to remove and to add one.
+        definition: "pure". Anything else, such as (ε, δ), zCDP or Gaussian noise, is refused.
+        column:     what it is about, for a model that does not name its column.
+        published:  it is out already: it is charged even if the budget does not allow it.
+        accept:     as for `release`.
+
+        Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it; then nothing is
+        charged.
+        """
+        return record(
+            self._model,
+            self._account,
+            self._terms(accept),
+            tau=tau,
+            what=what,
+            neighbours=neighbours,
+            definition=definition,
+            column=column,
+            published=published,
+            credibility=self._credibility,
+        )
+
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
         if not planned.stored:
             return {}
+        spend = spend_of(state.totals)
         total = self._leaked(state)
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
-        return {question: answer.given_again(**now, **terms) for question, answer in planned.stored.items()}
+        what_if = self._what_if(spend, total)
+        return {
+            question: answer.given_again(**now, **terms, consequences=what_if)
+            for question, answer in planned.stored.items()
+        }
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
         """Return what every answer says of the model: computed once, before anything is charged."""
@@ -483,8 +536,13 @@ class Session:
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
             credibility=self._credibility,
+            consequences=self._what_if(leakage.spend, leakage.epsilon),
             **{**self._facts, "notes": (*self._facts["notes"], *shared)},
         )
+
+    def _what_if(self, spend: Spend, epsilon: float) -> tuple[str, ...]:
+        """Return what everything released would leak if the model were not quite right: a function of the model."""
+        return tuple(map(str, consequences(self._model, spend, epsilon)))
 
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
         """Draw the noise of a charged release."""
@@ -496,7 +554,7 @@ class Session:
             records=exact.present,
             noise=mechanism.scale,
             unit=float_above(asked.worth(records)),
-            rounding=float_above(asked.rounding(exact.present)),
+            rounding=float_above(asked.rounding(records)),
             beta=beta,
         )
 

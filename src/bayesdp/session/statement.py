@@ -37,6 +37,7 @@ def statement(answer: Answer) -> Page:
             (f"What an attacker {'could' if answer.denied else 'can'} learn at most", _learned(answer)),
             ("Under which assumptions", _assumptions(answer)),
             ("What the data say about the assumption", _tested(answer)),
+            *([("What if the assumption is not quite right", _what_if(answer))] if answer.consequences else []),
             ("The proof", [_proof(answer)]),
             ("Who should check what", _checks(answer)),
         ),
@@ -118,7 +119,8 @@ def _learned(answer: Answer) -> list[Block]:
 def _assumptions(answer: Answer) -> list[Block]:
     listed = [
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
-        "The number of records is public, and the data set was released in no other way than through this ledger.",
+        "The number of records is public, and every release of the data set is in this ledger; of those that were made "
+        "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
         "The noise was drawn by OpenDP's discrete Laplace sampler from the operating system's randomness.",
         *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
@@ -137,12 +139,23 @@ def _assumptions(answer: Answer) -> list[Block]:
 
 def _tested(answer: Answer) -> list[Block]:
     if answer.diagnosis is None:
-        return [f"{answer.tested}. `bayesdp diagnose` shows what a table says about it."]
+        return [
+            f"{answer.tested}. `bayesdp diagnose` shows what a table says about it, or that there is no test for such "
+            "a model: then it rests on the word of the data holder."
+        ]
     return [
         f"{answer.tested}.",
         Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
         "A diagnosis can find a violation, but cannot prove an assumption. It was computed from the data without "
         "noise, and no guarantee covers it.",
+    ]
+
+
+def _what_if(answer: Answer) -> list[Block]:
+    return [
+        "What everything released on this data set so far would leak, by the same theorems, if less than the first "
+        "assumption were true (ε):",
+        Listed(answer.consequences),
     ]
 
 
@@ -156,7 +169,8 @@ def _checks(answer: Answer) -> list[Block]:
     return [
         Listed(
             [
-                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it.",
+                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it, where "
+                "there is a test for it.",
                 f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
                 f"is {answer.protects}: a person with more records than that is protected less.",
                 "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "

@@ -1,0 +1,86 @@
+"""What if the assumption is not quite right? What noise that was chosen for one model leaks under weaker ones.
+
+A test finds a deviation in every table that is large enough. What counts is what the deviation would cost: these lines
+stand beside every verdict of `advise`, in every answer and in every statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from bayesdp.errors import NoTheoremAppliesError, TooLargeError
+from bayesdp.models import Model
+from bayesdp.models.alternative import Alternative
+from bayesdp.rounding import shown_above
+from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.leakage import proven
+from bayesdp.theorems.spend import Spend, queries_of
+
+__all__ = ["Consequence", "consequences", "leaks_under"]
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What a spend leaks if something weaker than the model is true.
+
+    condition: the clause after "if".
+    promised:  what it leaks if the model is true.
+    epsilon:   what is proven if the condition is true; None if nothing is.
+    counts:    whether it is what a table shows in place of the model, so that it tells what a denial costs.
+
+    >>> print(Consequence("what matters is the last two records", 1.0, 1.7))
+    If what matters is the last two records, 1.7 instead of 1.
+    """
+
+    condition: str
+    promised: float
+    epsilon: float | None
+    counts: bool = False
+
+    @property
+    def change(self) -> float | None:
+        """By which share ε grows; None if nothing is proven."""
+        return None if self.epsilon is None or not self.promised else self.epsilon / self.promised - 1
+
+    def __str__(self) -> str:
+        if self.epsilon is None:
+            return f"If {self.condition}, nothing is proven."
+        return f"If {self.condition}, {shown_above(self.epsilon, 3)} instead of {shown_above(self.promised, 3)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of one consequence in `bayesdp advise --json`."""
+        return {"if": self.condition, "epsilon": self.epsilon, "instead_of": self.promised}
+
+
+def consequences(
+    model: Model, spend: Spend, epsilon: float, weaker: Iterable[Alternative] | None = None
+) -> tuple[Consequence, ...]:
+    """Return what a spend that leaks at most `epsilon` under a model leaks under weaker assumptions.
+
+    weaker: the assumptions; by default the alternatives that the model itself names.
+
+    Only the model is looked at, never a table. What is weaker leaks at least as much as the model.
+
+    >>> from bayesdp import Count, OddsChain
+    >>> from bayesdp.theorems.spend import as_spend
+    >>> for line in consequences(OddsChain(17.2), as_spend(Count(equals=1), 0.243), 1.0):
+    ...     print(line)
+    If the odds ratio is half as large again, 1.22 instead of 1.
+    If what matters is the last two records, with this odds ratio, 1.95 instead of 1.
+    If anything may happen within 12 consecutive records, 3.68 instead of 1.
+    """
+    found: dict[str, float | None] = {}
+    for condition, alternative in model.alternatives if weaker is None else weaker:
+        leaked, before = leaks_under(alternative, spend), found.get(condition, epsilon)
+        found[condition] = None if leaked is None or before is None else max(leaked, before)
+    return tuple(Consequence(condition, epsilon, leaked) for condition, leaked in found.items())
+
+
+def leaks_under(model: Model, spend: Spend) -> float | None:
+    """Return what is proven for a spend under a model; None if nothing is."""
+    try:
+        return proven(Panel.about(model, queries_of(spend), composing=True), spend)
+    except (NoTheoremAppliesError, TooLargeError):
+        return None

@@ -1,0 +1,162 @@
+"""One rung of the ladder: an assumption, what the table says about it, what it costs, and what if it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from bayesdp.advice.consequences import Consequence, consequences
+from bayesdp.calibration.calibrate import Calibration, calibrate
+from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
+from bayesdp.models import MarkovChain, Model
+from bayesdp.models.alternative import Alternative
+from bayesdp.queries import Query
+from bayesdp.theorems.spend import Release
+
+__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "priced", "recommended"]
+
+Judgement = Literal["fine", "not denied", "not tested", "doubtful", "violated", "not possible"]
+"""What a table says of an assumption. "not denied": nothing in a table could speak against it; "not possible": there is
+no such model of this table."""
+
+HARMLESS = 0.1
+"""A denied assumption is kept if what denies it changes ε by a smaller share than this."""
+
+_MOST_DRAWN = 4
+"""Of chains that remember one of so many values models are drawn from the posterior; of larger ones the estimate is
+taken, which is a matter of seconds instead of minutes."""
+
+_DRAWS, _ENOUGH_FOR = 90, 0.95
+"""The fewest draws that tell 95 % of a posterior."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One assumption about a table, stronger than those after it.
+
+    name:         the assumption in a few words.
+    condition:    that it is true, as the clause after "if" for the rungs before it.
+    assumes:      what one would be assuming, as a sentence.
+    verdict:      what the table says of it.
+    shown:        what of the table says so, as a sentence.
+    model:        the model; None if there is none, and `reason` says why.
+    calibration:  the noise that keeps the promise; None if there is none, and `reason` says why.
+    consequences: what that noise leaks if weaker assumptions are true instead.
+    """
+
+    name: str
+    condition: str
+    assumes: str
+    verdict: Judgement
+    shown: str
+    model: Model | None = None
+    reason: str = ""
+    calibration: Calibration | None = None
+    consequences: tuple[Consequence, ...] = ()
+
+    @property
+    def denied(self) -> bool:
+        """Whether the table speaks against it."""
+        return self.verdict == "violated"
+
+    @property
+    def alpha(self) -> float | None:
+        """The error that is left at the ε asked for; None if no noise is enough."""
+        return None if self.calibration is None else self.calibration.accuracy(self.calibration.beta)
+
+    @property
+    def harm(self) -> float | None:
+        """The largest share by which ε grows if one of the rungs that count is true instead; None if none does."""
+        changes = [line.change for line in self.consequences if line.counts]
+        return None if not changes or None in changes else max(change for change in changes if change is not None)
+
+    @property
+    def harmless(self) -> bool:
+        """Whether what denies it hardly changes ε."""
+        return self.harm is not None and self.harm < HARMLESS
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of one rung in `bayesdp advise --json`."""
+        return {
+            "name": self.name,
+            "model": None if self.model is None else self.model.identity,
+            "verdict": self.verdict,
+            "alpha": self.alpha,
+            "assumes": self.assumes,
+            "shown": self.shown,
+            "tau": None if self.calibration is None else self.calibration.tau,
+            "theorem": None if self.calibration is None else self.calibration.theorem,
+            "consequences": [line.to_dict() for line in self.consequences],
+            **({"reason": self.reason} if self.reason else {}),
+        }
+
+
+def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: float) -> Rung:
+    """Return a rung with the noise that keeps the promise; with the reason, if no noise does.
+
+    A chain that was estimated must keep it for a share of its posterior, the credibility; models of bounded odds have
+    that in their odds ratio.
+    """
+    if rung.model is None:
+        return rung
+    chain = rung.model if isinstance(rung.model, MarkovChain) and rung.model.estimated else None
+    try:
+        if chain is not None and chain.table[..., 0].size <= _MOST_DRAWN:
+            try:
+                draws = _DRAWS if credibility <= _ENOUGH_FOR else None
+                credible = calibrate(
+                    rung.model, query, epsilon=epsilon, beta=beta, credibility=credibility, draws=draws
+                )
+                return replace(rung, calibration=credible)
+            except (CalibrationError, ModelError, InvalidInputError):
+                pass  # the posterior reaches where nothing is proven: then the estimate
+        return replace(rung, calibration=calibrate(rung.model, query, epsilon=epsilon, beta=beta))
+    except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
+        return replace(rung, reason=f"no noise is known to be enough: {error}")
+
+
+def climbed(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
+    """Return rungs with their consequences: what the noise of each leaks if one of the later ones is true."""
+    return tuple(_with_consequences(rung, rungs[place + 1 :]) for place, rung in enumerate(rungs))
+
+
+def _with_consequences(rung: Rung, later: Sequence[Rung]) -> Rung:
+    if rung.model is None or rung.calibration is None:
+        return rung
+    spend = (Release(rung.calibration.query, rung.calibration.tau),)
+    epsilon = rung.calibration.epsilon
+    weaker = {each.condition: each.model for each in later if each.model is not None}
+    below = consequences(rung.model, spend, epsilon, [Alternative(*pair) for pair in weaker.items()])
+    counted = _that_count(later)
+    below = tuple(replace(line, counts=line.condition in counted) for line in below)
+    others = [other for other in rung.model.alternatives if not other.condition.startswith(tuple(weaker))]
+    return replace(rung, consequences=(*below, *consequences(rung.model, spend, epsilon, others)))
+
+
+def _that_count(later: Sequence[Rung]) -> set[str]:
+    """Return the conditions of the rungs that say what the denial of an earlier one costs.
+
+    These are the ones up to the first that the table does not deny. Groups in which anything may hold never are denied,
+    and say nothing about what the table shows.
+    """
+    conditions = set()
+    for rung in later:
+        if rung.model is None or rung.model.anything_inside:
+            continue
+        conditions.add(rung.condition)
+        if not rung.denied:
+            break
+    return conditions
+
+
+def recommended(rungs: Sequence[Rung]) -> Rung | None:
+    """Return the cheapest rung that is not denied, or whose denial hardly changes ε.
+
+    If all are denied, the one that assumes least; None if no noise is enough for any.
+    """
+    possible = [rung for rung in rungs if rung.alpha is not None]
+    kept = [rung for rung in possible if not rung.denied or rung.harmless]
+    if kept:
+        return min(kept, key=lambda rung: rung.alpha or 0.0)
+    return possible[-1] if possible else None

@@ -1,0 +1,130 @@
+"""How far back does a chain remember? Does one record more matter, where the last ones and the stratum are the same?
+
+The test is Cochran's, Mantel's and Haenszel's, for any number of states (Landis, Heyman and Koch 1978). It adds up what
+the tables of all strata say in the same direction: many small strata do not hide a memory that all of them have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp.diagnostics.power import Power, chi_square
+from bayesdp.diagnostics.report import UntestableError, judge, shown_p
+from bayesdp.models.diagnosis import Verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Remembered", "in_common", "one_record_more"]
+
+_SMALL_FACTOR = 1.05
+"""Counts that are off by less than this factor hardly move a leakage."""
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What tables of one shape have in common: do their rows differ in the same direction?
+
+    statistic, freedom: χ² and its degrees of freedom; 0 degrees if there was nothing to compare.
+    size:               how many transitions the tables hold.
+    factor:             the largest factor between how often something happened and how often it should have.
+    """
+
+    statistic: float
+    freedom: int
+    size: int
+    factor: float
+
+    @property
+    def p_value(self) -> float:
+        """How likely so large a χ² is if rows are alike."""
+        from scipy.stats import chi2
+
+        return float(chi2.sf(self.statistic, self.freedom)) if self.freedom else 1.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Violated if the rows differ, beyond what the number of transitions makes of a small difference."""
+        if not self.freedom:
+            return "not tested"
+        large = self.statistic > self.freedom * log(max(self.size, 2)) and self.factor >= _SMALL_FACTOR
+        power = Power(lambda size: chi_square(size, self.freedom), self.size, "transitions", "a small deviation")
+        return judge(self.p_value, large, power.enough)
+
+    @property
+    def figure(self) -> str:
+        """The figures in words."""
+        if not self.freedom:
+            return "there is nothing to compare"
+        degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
+        off = f"counts off by a factor of up to {self.factor:.2f}"
+        return f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, {off}"
+
+
+def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
+    """Compare the rows of each table, and add up over the tables what is off in each cell.
+
+    >>> table = np.array([[30, 10], [10, 30]])
+    >>> in_common([table]).freedom, round(in_common([table]).statistic, 2)
+    (1, 19.75)
+    """
+    off: Any = 0.0
+    spread: Any = 0.0
+    seen: Any = 0.0
+    expected: Any = 0.0
+    size = 0
+    for table in tables:
+        total = int(table.sum())
+        if total < 2:
+            continue
+        rows, columns = table.sum(axis=1) / total, table.sum(axis=0) / total
+        usual = total * np.outer(rows, columns)
+        spread = spread + total**2 / (total - 1) * np.kron(_dispersed(rows), _dispersed(columns))
+        off, seen, expected = off + (table - usual)[:-1, :-1].ravel(), seen + table, expected + usual
+        size += total
+    if not size or not np.any(spread):
+        return Remembered(0.0, 0, size, 1.0)
+    statistic = float(off @ np.linalg.pinv(spread, hermitian=True) @ off)
+    freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
+    factor = float(np.exp(np.abs(np.log((seen + 0.5) / (expected + 0.5))).max()))
+    return Remembered(statistic, freedom, size, factor)
+
+
+def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
+    """Say whether the record before the last `memory` ones matters for the next.
+
+    runs: for each stratum, how often records followed one another: a table with an axis for each, the oldest first,
+          with at least memory + 2 of them. Those before what is asked are summed over.
+
+    What the strata have in common is added up for each of the values that the last records may have.
+
+    Raises UntestableError if the runs are too short.
+    """
+    found = [in_common(tables) for tables in _by_last_records(runs, memory)]
+    return Remembered(
+        sum(part.statistic for part in found),
+        sum(part.freedom for part in found),
+        sum(part.size for part in found),
+        max((part.factor for part in found), default=1.0),
+    )
+
+
+def _by_last_records(runs: Sequence[Any], memory: int) -> NDArray[Any]:
+    """Return for each of the values that the last records may have, and each stratum: the oldest by the next record."""
+    tables = np.array(runs)
+    older = tables.ndim - 1 - memory - 2
+    if older < 0:
+        raise UntestableError(f"Runs of {memory + 2} records were not counted.")
+    states = tables.shape[-1]
+    recent = tables.sum(axis=tuple(range(1, 1 + older))).reshape(len(tables), states, -1, states)
+    return recent.transpose(2, 0, 1, 3)
+
+
+def _dispersed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return diag(p) − p·pᵀ without its last row and column, which follow from the others."""
+    return (np.diag(shares) - np.outer(shares, shares))[:-1, :-1]
