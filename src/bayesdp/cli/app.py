@@ -200,8 +200,8 @@ def fit(
         text = f"{learnt}\n"
     else:
         fitted = fitting.fitted(data, model, chosen)
-        asked = "There is no diagnosis for such a model, which is no sign that it holds."
-        told = asked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        unasked = "There is no diagnosis for such a model, which is no sign that it holds."
+        told = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
         text = f"{fitted.summary()}\n\n{told}\n"
     said = fitted.to_json(indent=2) if as_json else text
     if output is not None:
