@@ -119,8 +119,7 @@ def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
         column, end = table.column(extent.order), table.value(extent.order, extent.until)
         conditions += [column < end, column <= end]
     if extent.by is None or extent.part is None:
-        first = next(iter(table.schema))
-        everyone = nw.when(nw.col(first).is_null()).then(nw.lit(1)).otherwise(nw.lit(1))
-        return [everyone if condition is None else table.ones(condition) for condition in conditions]
+        missing = nw.col(next(iter(table.schema))).is_null()  # a literal alone is one row in some engines
+        return [table.ones(missing | ~missing if condition is None else condition) for condition in conditions]
     inside = table.member(extent.by, [alike(table.kind(extent.by), extent.part)])
     return [table.ones(inside if condition is None else inside & condition) for condition in conditions]
