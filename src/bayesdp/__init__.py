@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
+    from bayesdp.frames.bins import bin_names, binned
     from bayesdp.models import (
         AnyOf,
         ArbitraryGroups,
@@ -85,6 +86,8 @@ __all__ = [
     "Sum",
     "Theorem",
     "Variance",
+    "bin_names",
+    "binned",
     "calibrate",
     "check_table",
     "compare",
@@ -123,6 +126,8 @@ _HOMES = {
     "Sum": "queries",
     "Theorem": "theorems.theorem",
     "Variance": "queries",
+    "bin_names": "frames.bins",
+    "binned": "frames.bins",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",
