@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration, calibrate
     from bayesdp.calibration.comparison import Comparison, compare
     from bayesdp.errors import BayesDPError
+    from bayesdp.frames.bins import bin_names, binned
     from bayesdp.models import (
         AnyOf,
         ArbitraryGroups,
@@ -91,6 +92,8 @@ __all__ = [
     "Theorem",
     "Variance",
     "advise",
+    "bin_names",
+    "binned",
     "calibrate",
     "check_table",
     "compare",
@@ -132,6 +135,8 @@ _HOMES = {
     "Theorem": "theorems.theorem",
     "Variance": "queries",
     "advise": "advice.advise",
+    "bin_names": "frames.bins",
+    "binned": "frames.bins",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",
     "compare": "calibration.comparison",

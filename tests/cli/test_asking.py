@@ -63,7 +63,7 @@ def test_states_are_read_under_the_model() -> None:
 @pytest.mark.parametrize(
     ("question", "said"),
     [
-        (asked("median"), "--query must be one of count"),
+        (asked("mode"), "--query must be one of count"),
         (asked("count", states="active", size=3), "--size goes with mean.*, not with count"),
         (asked("sum", bounds=(0.0, 1.0), states="a"), "--states goes with count.*, not with sum"),
         (asked("sum"), "a sum needs --bounds LOW HIGH"),

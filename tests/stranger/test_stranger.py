@@ -261,10 +261,10 @@ def test_the_command_line_releases_the_queries(tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     assert run(["leakage", str(path), *share, "--bounds", "0", "1", "--tau", "1"]) == 2
     assert "--bounds goes with sum, mean, variance, cents and exchanged, not with share" in capsys.readouterr().err
-    assert run(["leakage", str(path), "--query", "median", "--tau", "1"]) == 2
+    assert run(["leakage", str(path), "--query", "mode", "--tau", "1"]) == 2
     printed = capsys.readouterr().err
     assert "--query must be one of count, sum, " in printed
-    assert "share, shares, cents, exchanged, not 'median'" in printed
+    assert "share, shares, cents, exchanged, not 'mode'" in printed
 
 
 def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
