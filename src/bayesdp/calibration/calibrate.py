@@ -355,7 +355,8 @@ def _largest_taus(
     left = sorted(set(epsilons) - set(largest))
     first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
     starts = [tau / len(queries) for tau in first]
-    largest.update(zip(left, searched(evaluate, left, starts, theorem.tolerance, theorem.vectorised), strict=True))
+    tolerance = theorem.tolerance_for(model)
+    largest.update(zip(left, searched(evaluate, left, starts, tolerance, theorem.vectorised), strict=True))
     return [largest[epsilon] for epsilon in epsilons]
 
 

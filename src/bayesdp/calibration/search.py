@@ -64,7 +64,7 @@ def searched(
     learn(starts or [max(share * target, least) for share in _SHARES[:4] for target in targets if at_once])
     for share in _SHARES:
         low = [target for target in targets if all(epsilon > target for epsilon in known.values())]
-        learn([max(share * target, least) for target in low])
+        learn([tau for target in low if (tau := max(share * target, least)) < min(known, default=math.inf)])
     results: dict[float, float | None] = {}
     narrowing: dict[float, _Narrowing] = {}
     for target in targets:

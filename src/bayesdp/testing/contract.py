@@ -94,7 +94,7 @@ class TheoremContract:
         case = data.draw(self.cases)
         self._covered(case)
         (tau,) = largest_taus(self.theorem, case.model, case.query, [epsilon])
-        slightly_more = (tau or 1e-9) * (1 + max(1e-9, 4 * self.theorem.tolerance))
+        slightly_more = (tau or 1e-9) * (1 + max(1e-9, 4 * self.theorem.tolerance_for(case.model)))
         if tau is None or tau < LARGEST_TAU:
             assert self.theorem.epsilon(case.model, (Release(case.query, slightly_more),)) > epsilon
 

@@ -83,6 +83,10 @@ class Theorem(ABC):
         """
         return None
 
+    def tolerance_for(self, model: Model) -> float:
+        """Return how closely calibration approaches the largest τ under this model, relative to it."""
+        return self.tolerance
+
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
         """Return values of τ near which the largest may lie, to be tried first; for a theorem without a formula."""
         return ()

@@ -92,13 +92,17 @@ class Boxes:
                 self.best[index] = self._compared(laws[compare], *boxes, guesses[index, compare])
             for ending in np.flatnonzero(endings):
                 boxes = _boxes(gains[index, ending], possible[ending])
-                found[index, ending] = self._by_boxes(laws[ending], *boxes, self.best[index], guesses[index, ending])
+                bound = self._by_boxes(laws[ending], *boxes, self.best[index], guesses[index, ending])
+                found[index, ending] = np.minimum(bound, self._exact(laws[ending], gains[index, ending]))
+        return found
+
+    def _exact(self, law: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the exact bound of the pairs that lead to few states; infinite for the others."""
+        found = np.full(gains.shape, np.inf)
         if len(self.first):
-            between = gains[:, :, self.few[:, :, None], self.few[:, None, :]]
-            both = np.stack([laws[:, self.first[:, None], self.few], laws[:, self.second[:, None], self.few]], axis=2)
-            exact = exact_step(both, between)
-            for one, other, x, y in ((self.first, self.second, 0, 1), (self.second, self.first, 1, 0)):
-                found[:, :, one, other] = np.minimum(found[:, :, one, other], exact[..., x, y])
+            both = np.stack([law[self.first[:, None], self.few], law[self.second[:, None], self.few]], axis=1)
+            exact = exact_step(both, gains[self.few[:, :, None], self.few[:, None, :]])
+            found[self.first, self.second], found[self.second, self.first] = exact[..., 0, 1], exact[..., 1, 0]
         return found
 
     def _compared(

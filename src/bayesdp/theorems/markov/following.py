@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["followed"]
 
 _MOST_RECENT = 8
+_MOST_RECENT_NUMBERS = 2**23
+"""Of the last records to condition on, so many numbers are kept for all tables: with many states, fewer or none."""
+
 _PAUSE = 4
 """After so many records it is time to see which endings may be joined, and whether to go on."""
 
@@ -166,6 +169,7 @@ class _Uniform:
         self.cheapest = np.full((taus, size, size), np.inf)
         self.table = np.full((taus, size, size), np.inf)
         self.recent: list[tuple[int, NDArray[np.float64]]] = []
+        self.most_recent = min(_MOST_RECENT + 1, _MOST_RECENT_NUMBERS // size**4)
 
     def condition(self, taken: int, known: NDArray[np.float64]) -> None:
         """Learn what conditioning on the record `taken` steps away gives; `known` belongs to the records before it."""
@@ -174,8 +178,8 @@ class _Uniform:
         through = np.where(own > 0, np.where(other > 0, own / other * known, np.inf), -np.inf)
         self.cheapest = np.minimum(self.cheapest, through.max(axis=1))
         self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
-        if not self._settled(1):
-            self.recent = [*self.recent[-_MOST_RECENT:], (taken, through)]
+        if self.most_recent and not self._settled(1):
+            self.recent = [*self.recent, (taken, through)][-self.most_recent :]
 
     def improve(self, wide: NDArray[np.float64]) -> None:
         """Learn what one more record gives."""
@@ -208,8 +212,9 @@ class _Uniform:
             between = self.side.stacked(taken + 1 - steps) > 0
             for table in range(len(leaders)):
                 reaching = np.asarray(between[:, gathering.table == table].any(axis=1))[..., None, None]
-                allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
-                through[:, table] = np.minimum(through[:, table], allowed)
+                if not reaching.all():
+                    allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
+                    through[:, table] = np.minimum(through[:, table], allowed)
         return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))
 
     def farther(self, taken: int) -> NDArray[np.float64]:

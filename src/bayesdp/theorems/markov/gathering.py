@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Gathering"]
 
+_GIVEN_UP = 4
+_SMALLEST = 1e-300
+"""Below this, floats lose digits, and at last they are zero."""
+
 
 @dataclass(frozen=True)
 class Gathering:
@@ -37,30 +41,35 @@ class Gathering:
     def read(self, values: NDArray[np.float64], columns: NDArray[np.float64], endings: slice) -> NDArray[np.float64]:
         """Return the bound for some endings, as (τ, ending, u, u′), from the tables (τ, table, u, u′).
 
-        columns: (chain, ending, u), where the bounds are read. What cannot occur is not a number.
+        columns: (chain, ending, u), where the bounds are read. What cannot occur is infinite.
         """
         tables = self.table[endings]
-        lead = columns[:, self.leaders[tables]] / columns[:, endings]
-        return np.asarray(values[:, tables] * (lead[..., :, None] / lead[..., None, :]))
+        return np.asarray(values[:, tables] * _quotients(columns[:, self.leaders[tables]] / columns[:, endings]))
 
     def joined(
         self, values: NDArray[np.float64], columns: NDArray[np.float64], most: int, tolerance: float
     ) -> tuple[Gathering, NDArray[np.float64]]:
         """Return tables joined until their leaders' columns are more than `tolerance` apart, and at most `most` remain.
 
-        Endings that exclude different values are never joined, even if more than `most` remain then.
+        Endings that exclude different values are never joined, even if more than `most` remain then. If four times as
+        many do, the rest is given up: its tables are infinite, which is a bound, and costs nothing to follow.
         """
         own = columns[:, self.leaders]
         apart = _apart(own)
-        chosen = _far_apart(apart, most, tolerance)
-        if len(chosen) == len(self.leaders):
-            return self, values
+        order = _far_apart(apart, most, tolerance)
+        chosen = np.sort(order)
+        given_up = np.isin(chosen, order[_GIVEN_UP * most :])
         nearest = apart[:, chosen].argmin(axis=1)
-        moved = own / own[:, chosen[nearest]]
-        relative = values * (moved[..., :, None] / moved[..., None, :])
-        relative = np.where(np.isnan(relative), 1.0, relative)
+        relative = values * _quotients(own / own[:, chosen[nearest]])
         together = np.stack([relative[:, nearest == index].max(axis=1) for index in range(len(chosen))], axis=1)
+        together = np.where(given_up[:, None, None], np.inf, together)
         return Gathering(self.leaders[chosen], nearest[self.table]), together
+
+
+def _quotients(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the quotient of every two entries; infinite where it is not a number, or too small to be an exact one."""
+    quotients = column[..., :, None] / column[..., None, :]
+    return np.asarray(np.where(quotients >= _SMALLEST, quotients, np.inf))
 
 
 def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -79,11 +88,11 @@ def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _far_apart(apart: NDArray[np.float64], most: int, tolerance: float) -> NDArray[np.int64]:
-    """Choose leaders: the last table, and always the one farthest from those chosen."""
+    """Choose leaders: the last table, and always the one farthest from those chosen; in that order."""
     chosen = [len(apart) - 1]
     while True:
         nearest = apart[:, chosen].min(axis=1)
         farthest = int(nearest.argmax())
         if nearest[farthest] <= tolerance or (len(chosen) >= most and np.isfinite(nearest[farthest])):
-            return np.array(sorted(chosen))
+            return np.array(chosen)
         chosen.append(farthest)

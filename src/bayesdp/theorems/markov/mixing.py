@@ -30,6 +30,7 @@ from bayesdp.theorems.markov.sides import (
     reach_of,
     sides,
     sides_of_each,
+    steps_to_forget,
     unreliable,
 )
 from bayesdp.theorems.markov.transport import LARGEST_EXACT
@@ -48,6 +49,10 @@ _NEGLIGIBLE = {2: 1e-11}
 _NEGLIGIBLE_OTHERWISE = 1e-8
 _NEGLIGIBLE_RELAXED = 1e-4
 _FEWEST_RELAXED = 6
+_TOLERANCE_RELAXED = 5e-4
+_SHARES = (2.0**-60, 2.0**-5)
+"""Shares of ε at which a search begins where the quilt proves nothing: the first tells whether it can succeed."""
+
 _LONGEST_UNFORGETTING = 20_000
 _MOST_STATES = 128
 _TOGETHER = 16
@@ -88,6 +93,8 @@ class MarkovMixing(Theorem):
                 return f"the chain never forgets where it was ({forgets}), and its length in time has no limit"
             if reach > _LONGEST_UNFORGETTING or len(model.transition) ** 2 * reach > _LONGEST_UNFORGETTING**1.5:
                 return f"the chain never forgets where it was ({forgets}) and is too long to be followed to its end"
+        elif _never_settles(model):
+            return f"the chain takes more than {_deepest_relaxed(model)} steps to forget where it was"
         return unreliable(model)
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -132,8 +139,13 @@ class MarkovMixing(Theorem):
         if model.unit > 1 or quilt.refusal(model, ()) is not None:
             return []
         least = quilt.closed_form(model, query, epsilon, spent)
-        multiples = (1.0, 2.0, 4.0, 8.0) if len(model.transition) <= LARGEST_EXACT else (1.2, 2.0)
-        return [multiple * least for multiple in multiples if multiple < 2 or multiple * least <= epsilon]
+        if _relaxed(model, self.negligible):
+            return [1.2 * least, 2 * least] if least > 0 else [share * epsilon for share in _SHARES]
+        return [multiple * least for multiple in (1.0, 2.0, 4.0, 8.0) if multiple < 2 or multiple * least <= epsilon]
+
+    def tolerance_for(self, model: Model) -> float:
+        assert isinstance(model, MarkovChain)
+        return _TOLERANCE_RELAXED if _relaxed(model, self.negligible) else self.tolerance
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)
@@ -209,13 +221,25 @@ def _needed_depth(chain: MarkovChain, negligible: float) -> int:
         return max(1, reach)
     size = len(chain.transition)
     if _relaxed(chain, negligible):
-        limit, otherwise = min(512, 8 + _DEEPEST_RELAXED // size**2), _NEGLIGIBLE_RELAXED
+        limit, otherwise = _deepest_relaxed(chain), _NEGLIGIBLE_RELAXED
     else:
         limit, otherwise = _DEEPEST[size], _NEGLIGIBLE_OTHERWISE
     if reach is not None:
         limit = max(1, min(reach, limit))
     enough = _NEGLIGIBLE[size] if size in _NEGLIGIBLE else max(negligible, otherwise)
     return forgotten_after(chain, enough, limit) or limit
+
+
+def _deepest_relaxed(chain: MarkovChain) -> int:
+    """Return how many records a side is followed at most if the step is relaxed."""
+    return min(512, 8 + _DEEPEST_RELAXED // len(chain.transition) ** 2)
+
+
+def _never_settles(chain: MarkovChain) -> bool:
+    """Return whether a primitive chain of many states is longer than it is followed, and forgets only after that."""
+    reach, deepest = reach_of(chain), _deepest_relaxed(chain)
+    many = len(chain.transition) > LARGEST_EXACT
+    return many and (reach is None or reach > deepest) and steps_to_forget(chain, deepest) is None
 
 
 @lru_cache(maxsize=128)

@@ -58,8 +58,8 @@ class MarkovQuilt(Theorem):
                 "the chain never forgets where it was: no power of its transition matrix is positive throughout "
                 f"({'it is periodic' if model.is_irreducible else 'some states cannot reach others'})"
             )
-        if steps_to_forget(model) > _deepest(model):
-            return f"the chain takes {steps_to_forget(model)} steps to forget where it was, more than are tried"
+        if steps_to_forget(model, _deepest(model)) is None:
+            return f"the chain takes more than {_deepest(model)} steps to forget where it was; no more are tried"
         return unreliable(model)
 
     def bound(self, model: Model, spend: Spend) -> float:

@@ -43,6 +43,8 @@ REMEMBERS_MORE = "it is about chains that remember one record, and this one reme
 
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000
+_MOST_NUMBERS = 2**24
+"""So many entries of powers are looked at in a chain that forgets; no theorem follows one farther."""
 
 
 @dataclass(frozen=True)
@@ -170,12 +172,14 @@ def sides_of_each(chains: Sequence[MarkovChain]) -> tuple[Side, Side]:
 
 
 @lru_cache(maxsize=128)
-def steps_to_forget(chain: MarkovChain) -> int:
-    """Return after how many steps every state can be reached from every other, for a primitive chain."""
-    steps, pattern = 1, chain.matrix > 0
-    while not pattern.all():
-        steps, pattern = steps + 1, (pattern.astype(np.float64) @ (chain.matrix > 0)) > 0
-    return steps
+def steps_to_forget(chain: MarkovChain, limit: int) -> int | None:
+    """Return after how many steps, at most `limit`, every state can be reached from every other."""
+    pattern = chain.matrix > 0
+    for steps in range(1, limit + 1):
+        if pattern.all():
+            return steps
+        pattern = (pattern.astype(np.float64) @ (chain.matrix > 0)) > 0
+    return None
 
 
 @lru_cache(maxsize=128)
@@ -185,7 +189,8 @@ def unreliable(chain: MarkovChain) -> str | None:
     Until all entries are positive (for a chain that is not primitive: to its end) an entry must be zero exactly where
     there is no path, and no other may come near underflow; relative errors then stay within `log_ratios`' margin.
     """
-    steps = _LONGEST_PATTERN if chain.is_primitive else (reach_of(chain) or 0) + 1
+    longest = min(_LONGEST_PATTERN, _MOST_NUMBERS // len(chain.transition) ** 2)
+    steps = longest if chain.is_primitive else (reach_of(chain) or 0) + 1
     for side in sides(chain):
         pattern = np.eye(len(side.matrix), dtype=bool)
         for taken in range(1, steps + 1):

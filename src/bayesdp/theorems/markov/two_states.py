@@ -60,8 +60,9 @@ def _tallied(side: Side, taus: NDArray[np.float64], here: NDArray[np.float64], h
     odds = side.log_odds()[:, 0, 1]
     with np.errstate(all="ignore"):
         own, other = here[:, [0, 1]], here[:, [1, 0]]
-        ratio = np.where(own[1:-1, :, :2] > 0, own[1:-1, :, :2] / other[1:-1, :, :2], -np.inf)
-        through = np.fmax.reduce(ratio[:, None] * history[:-1, :, :, :2], axis=3)
+        through = (own / other)[1:-1, None, :, :2] * history[:-1, :, :, :2]
+        through = np.where(np.isnan(through), np.inf, through)
+        through = np.where(own[1:-1, None, :, :2] > 0, through, -np.inf).max(axis=3)
         cheapest = np.minimum.accumulate(through, axis=0)
         capped = np.fmin(history[1:], cheapest[..., None] * (other[2:] / own[2:])[:, None])
         values = np.maximum(np.concatenate([history[:1], capped]), 1.0)
