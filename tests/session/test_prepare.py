@@ -279,3 +279,12 @@ def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> N
         assert coarse.tau == pytest.approx(1 / (1.4 + 5 * 513 / 5120), rel=1e-9)
     with bdp.Session(frame, bdp.ArbitraryGroups(5, column="x"), epsilon=3.0, dataset="e") as session:
         assert session.release(question, epsilon=1.0).unit == 1
+
+
+def test_a_model_of_a_condition_does_not_describe_the_column_it_is_made_of() -> None:
+    steps = polars.DataFrame({"steps": [0, 50, 200, 0] * 20})
+    chain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], states=[False, True], state="steps > 0")
+    inquiry = Inquiry.into(steps, chain, None)
+    inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
+    with pytest.raises(QueryError, match="the filter uses 'steps', which the model does not describe"):
+        inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)

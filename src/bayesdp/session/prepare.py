@@ -160,8 +160,9 @@ class Inquiry:
     def _check_filter(self, query: Query) -> None:
         """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
 
-        The first would release columns nobody has accounted for. The second would release the protected values, since
-        a record in or out of the answer tells its value.
+        The first would release columns nobody has accounted for: a model of the condition "steps > 0" describes whether
+        there were steps, not how many. The second would release the protected values, since a record in or out of the
+        answer tells its value.
         """
         asked = self._subjects(query)
         described = self.model.columns or (asked if self.model.about_values else ())
@@ -171,7 +172,8 @@ class Inquiry:
         if query.where is None:
             return
         used = parse(query.where).columns
-        protected, beyond = sorted(used & (modelled | self._columns_of(asked))), sorted(used - modelled)
+        protected = sorted(used & (modelled | self._columns_of(asked)))
+        beyond = [] if query.where in described else sorted(used - {text for text in described if text in self.table})
         if query.public_filter and protected:
             raise QueryError(
                 f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
@@ -180,7 +182,7 @@ class Inquiry:
         if not query.public_filter and described and beyond:
             raise QueryError(
                 f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
-                f"{', '.join(map(repr, sorted(modelled)))}, or say public_filter=True if these columns are public"
+                f"{', '.join(map(repr, described))}, or say public_filter=True if these columns are public"
             )
 
     def _subjects(self, query: Query) -> tuple[str, ...]:
