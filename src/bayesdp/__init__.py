@@ -38,8 +38,9 @@ if TYPE_CHECKING:
         OddsChain,
     )
     from bayesdp.plotting.results import plot_tradeoff
-    from bayesdp.queries import Count, Histogram, Mean, Proportion, Query, Sum
+    from bayesdp.queries import AnyMechanism, Count, Histogram, Mean, Proportion, Query, Sum, Variance
     from bayesdp.session.answer import Answer
+    from bayesdp.session.answers import Answers
     from bayesdp.session.prepare import check_table
     from bayesdp.session.session import Session
     from bayesdp.theorems.leakage import Leakage, leakage
@@ -51,6 +52,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Advice",
     "Answer",
+    "Answers",
+    "AnyMechanism",
     "AnyOf",
     "ArbitraryGroups",
     "BayesDPError",
@@ -73,6 +76,7 @@ __all__ = [
     "Session",
     "Sum",
     "Theorem",
+    "Variance",
     "advise",
     "calibrate",
     "check_table",
@@ -87,6 +91,8 @@ __all__ = [
 _HOMES = {
     "Advice": "advice.advice",
     "Answer": "session.answer",
+    "Answers": "session.answers",
+    "AnyMechanism": "queries",
     "AnyOf": "models",
     "ArbitraryGroups": "models",
     "BayesDPError": "errors",
@@ -109,6 +115,7 @@ _HOMES = {
     "Session": "session.session",
     "Sum": "queries",
     "Theorem": "theorems.theorem",
+    "Variance": "queries",
     "advise": "advice.advise",
     "calibrate": "calibration.calibrate",
     "check_table": "session.prepare",

@@ -99,11 +99,25 @@ class DoesNotApplyError(BayesDPError):
 
 
 class NoTheoremAppliesError(BayesDPError):
-    """No theorem covers this model and these queries. `reasons` holds (theorem, reason) pairs."""
+    """No theorem covers this model and these queries. `reasons` holds (theorem, reason) pairs.
+
+    The message leaves out the theorems about other models ("it is about …"), unless there are no others, and says what
+    several have in common once.
+
+    >>> print(NoTheoremAppliesError([("a", "it is about x"), ("b", "no limit"), ("c", "no limit"), ("d", "zeros")]))
+    no theorem gives a guarantee here (b, c: no limit; d: zeros)
+    >>> print(NoTheoremAppliesError([("a", "one record only"), ("b", "one record only")]))
+    no theorem gives a guarantee here (one record only)
+    """
 
     def __init__(self, reasons: Iterable[tuple[str, str]]) -> None:
         self.reasons = tuple(reasons)
-        listed = "; ".join(f"{name}: {reason}" for name, reason in self.reasons)
+        near = [(name, reason) for name, reason in self.reasons if not reason.startswith("it is about ")]
+        names: dict[str, list[str]] = {}
+        for name, reason in near or self.reasons:
+            names.setdefault(reason, []).append(name)
+        shared = len(names) == 1 and len(near) == len(self.reasons) > 1
+        listed = "; ".join(reason if shared else f"{', '.join(names[reason])}: {reason}" for reason in names)
         super().__init__(f"no theorem gives a guarantee here ({listed})")
 
 

@@ -76,7 +76,7 @@ def test_odds_within_hours_by_their_options(activity: Path, tmp_path: Path, caps
     fit = ["fit", str(activity), "--model", "odds-chain", *ACTIVITY[2:]]
     assert run([*fit, "--within", "hour", "--credibility", "0.9", "--merge", "20", "-o", target]) == 0
     printed = capsys.readouterr().out
-    assert "With a credibility of 90 %, the largest of" in printed
+    assert "With a credibility of 90 %, the largest odds ratio of" in printed
     assert "There is no diagnosis for such a model, which is no sign that it holds." in printed
     model = json.loads(Path(target).read_text())
     assert (model["within"], model["credibility"], model["memory"]) == (["hour"], 0.9, 1)
@@ -137,7 +137,7 @@ def test_long_groups_with_and_without_roles(tmp_path: Path, capsys: pytest.Captu
     [
         (["--model", "markov"], "--state and --order-by"),
         (["--model", "gaussian"], "--value"),
-        (["--model", "poisson"], "must be gaussian, markov, odds-chain or gaussian-series, not 'poisson'"),
+        (["--model", "poisson"], "must be gaussian, odds-chain, markov or gaussian-series, not 'poisson'"),
         ([*ACTIVITY, "--value", "steps"], "--value does not go with --model markov"),
         (["--model", "gaussian", "--value", "steps", "--step", "5"], "--step does not go with --model gaussian"),
         ([*ACTIVITY[:-2]], "2304 records have no 'steps > 0'"),
@@ -213,6 +213,38 @@ def test_diagnose_refuses_a_model_without_columns(tmp_path: Path, capsys: pytest
         model.write_text(text)
         assert run(["diagnose", str(model), str(table)]) == 2
         assert said in capsys.readouterr().err
+
+
+MEMORY = (
+    '{"type": "markov", "memory": 2, "column": "s", "transition": [[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]]'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "within", "outside"),
+    [
+        ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', 'fit a "markov"', "a chain of 3 records"),
+        (
+            '{"type": "network", "edges": [[0, 1, 2]], "records": 2, "column": "s"}',
+            "who depends",
+            "network of 3 records",
+        ),
+        (MEMORY + "}", "for a chain with a memory of 2 records", "1 record of"),
+    ],
+)
+def test_without_a_diagnosis_the_holder_still_learns_why_a_table_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, within: str, outside: str
+) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.json"
+    model.write_text(text)
+    polars.DataFrame({"s": [0, 1]}).write_csv(table)
+    assert run(["diagnose", str(model), str(table)]) == 2
+    printed = capsys.readouterr().err
+    assert "a session would open on this table, but there is no diagnosis" in printed
+    assert within in printed
+    polars.DataFrame({"s": [0, 1, 2]}).write_csv(table)
+    assert run(["diagnose", str(model), str(table)]) == 2
+    assert outside in capsys.readouterr().err
 
 
 OLD_MODEL = '{"type": "independent"}'

@@ -476,3 +476,46 @@ def test_bounds_that_differ_look_different(given: list[str], capsys: pytest.Capt
     asked = (*given[:4], "--query", "sum", "--column", "s", "--bounds", "1e16", "10000000000000002", *given[10:])
     text = printed(capsys, *asked, "--epsilon", "1", "--budget", "2", "--dry-run")
     assert "clipped to 1e+16–1.0000000000000002e+16" in text
+
+
+CHAINS = {**MODEL, "length": None, "layout": {"order_by": ["hour"], "entity": ["meter"]}}
+BY = ["--by-column", "district", "--by-cells"]
+
+
+def test_a_release_by_parts(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(meter, "AB"[meter % 2], hour, hour % 3 == 0) for meter in range(10) for hour in range(50)]
+    names = ["meter", "district", "hour", "s"]
+    frame = polars.DataFrame(rows, schema=names, orient="row").with_columns(polars.col("s").cast(polars.Int64))
+    frame.write_csv("data.csv")
+    Path("model.json").write_text(json.dumps(CHAINS))
+    preview = released(capsys, *given, *BY, "A,B", "--epsilon", "1", "--budget", "2", "--dry-run")
+    assert preview["query"]["by_cells"] == ["A", "B"]
+    answers = released(capsys, *given, *BY, "A,B", "--epsilon", "1", "--budget", "2")
+    assert answers["kind"] == "answers"
+    assert [answer["query"]["by_cells"] for answer in answers["answers"]] == [["A"], ["B"]]
+    assert {answer["epsilon_total"] for answer in answers["answers"]} == {preview["epsilon_total"]}
+    one = released(capsys, *given, *BY, "B", "--epsilon", "1")
+    assert one == {**answers["answers"][1], "reused": True}
+    assert "A record is in one part" in printed(capsys, *given, *BY, "A,B", "--epsilon", "1")
+    Path("answers.json").write_text(json.dumps(answers))
+    verified = printed(capsys, "budget", "verify", "--ledger", "sqlite:///budget.db", "--answer", "answers.json")
+    assert "2 answers checked" in verified
+    assert "holds 2 answers" in printed(capsys, "statement", "answers.json", status=2)
+    shown = printed(capsys, "budget", "show", "--ledger", "sqlite:///budget.db")
+    assert "for district = 'B'" in shown
+    assert "go together" in printed(capsys, *given, "--by-column", "district", "--epsilon", "1", status=2)
+    assert "refused" in printed(capsys, *given, *BY, "A,C", "--epsilon", "0.5", status=2)
+
+
+def test_a_release_on_growing_data(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    Path("model.json").write_text(json.dumps(CHAINS))
+    frame = polars.DataFrame({"meter": [1] * 60, "hour": range(60), "s": [0, 1, 0] * 20})
+    for hours in (40, 60):
+        frame.head(hours).write_csv("data.csv")
+        answer = released(capsys, *given, "--epsilon", "0.5", "--budget", "2", "--growing")
+        assert answer["records"] == hours
+        assert not answer["reused"]
+    frame.head(50).write_csv("data.csv")
+    assert "does not continue" in printed(capsys, *given, "--epsilon", "0.5", "--growing", status=2)
+    grown = ["budget", "open", "data.csv", "--model", "model.json", "--ledger", "sqlite:///other.db"]
+    assert "has an account" in printed(capsys, *grown, "--dataset", "steps", "--budget", "2", "--growing")

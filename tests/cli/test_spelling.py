@@ -37,6 +37,14 @@ MODELS: dict[str, dict[str, Any]] = {
     "contradiction": CHAIN | {"counts": [[1, 5], [3, 2]]},
     "nothing": {"type": "any-of", "models": []},
     "grouped": GAUSSIAN | {"layout": {"value": ["a", "b"], "group": ["g"]}},
+    "laid-out": CHAIN | {"layout": {"order_by": ["t"], "value": ["x"]}},
+    "strong": {"type": "network", "odds": 9, "degree": 4},
+    "far": {"type": "network", "records": 2, "edges": [[0, 2, 3]]},
+    "no-lags": {"type": "gaussian-series", "coefficients": []},
+    "text": {"type": "gaussian", "precision": {"records": 1, "entries": [[0, 0, "1"]]}},
+    "truth": {"type": "gaussian", "precision": {"records": 1, "entries": [[0, 0, True]]}},
+    "memory": {"type": "markov", "memory": 2, "transition": [[[0.9, 0.1], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]]},
+    "hour": {"type": "odds-chain", "odds": 9, "unit": 12},
 }
 
 COUNT = "--query count --states active"
@@ -55,6 +63,13 @@ WRONG = {
     f"leakage contradiction.json {COUNT} --tau 1": "build the chain from them",
     f"leakage nothing.json {COUNT} --tau 1": '"any-of" needs at least one model',
     f"leakage grouped.json {COUNT} --tau 1": 'leave "group" and "role" out',
+    f"leakage laid-out.json {COUNT} --tau 1": """"step", not {'order_by': ['t'], 'value': ['x']}""",
+    f"leakage strong.json {COUNT} --tau 1": "^bayesdp: no theorem gives a guarantee here .*strong for it: the degree",
+    f"leakage far.json {COUNT} --tau 1": r"edges\[0\] names the position 2, but the last is 1$",
+    f"leakage no-lags.json {SUM} --tau 1": 'records that do not depend on one another are "independent"$',
+    f"leakage text.json {SUM} --tau 1": '"entries" must be a list of .*, each three numbers$',
+    f"leakage truth.json {SUM} --tau 1": '"entries" must be a list of .*, each three numbers$',
+    "diagnose memory.json t.csv": "for a chain with a memory of 2 records",
     f"leakage chain.json {COUNT} --tau 0": "--tau must be greater than 0",
     "leakage gaussian.json --query mean --bounds 0 1 --where x>1 --tau 1": "say --public-filter if",
     f"leakage gaussian.json {SUM} --public-filter --tau 1": "--public-filter describes a filter, but there is none; "
@@ -111,7 +126,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 PYTHON = re.compile(
-    r"""\b\w+=|(?<!")\border_by|_filter\b|\bfrom_\w+|\b(AnyOf|MarkovChain|\w+Groups|Session)\b|\.fit\b"""
+    r"""\b\w+=|(?<!")\border_by|_filter\b|\bfrom_\w+|\b(AnyOf|MarkovChain|Network|OddsChain|\w+Groups|Session)\b|\.fit\b"""
 )
 
 
@@ -133,6 +148,7 @@ def test_wrong_command_lines_are_answered_in_options(
     [
         f"leakage gaussian.json {SUM} --where x>1 --tau 1",
         f"leakage free.json {COUNT} --tau 1",
+        f"leakage hour.json {COUNT} --tau 1",
         f"calibrate free.json {COUNT} --epsilon 1",
         f"compare gaussian.json {SUM} --where x>1 --epsilon 1",
         f"fit t.csv {FIT} r --order-by t --start any",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum
+from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Query, Sum, Variance
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import Tally, tally
 from bayesdp.frames.groups import group_moments
@@ -293,6 +293,29 @@ def test_questions(engine: str, kind: str, frame_of: FrameOf) -> None:
     for question, each in zip(questions, found, strict=True):
         assert shown(each) == expected_tally(question), question[0]
         assert all(type(number) is int for number in each.counts)
+
+
+VARIANCES = [
+    (Variance("f", bounds=(-3, 4)), always),
+    (Variance("n", bounds=(-2, 10)), always),
+    (Variance("small", bounds=(-300, 100), where="flag", public_filter=True), lambda row: row["flag"]),
+    (Variance("i", bounds=(-1e19, 1e19)), always),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_variances(engine: str, frame_of: FrameOf) -> None:
+    queries = [query for query, _ in VARIANCES]
+    for found, (query, passes) in zip(
+        tally(frame_of(engine, COLUMNS), queries, missing="drop"), VARIANCES, strict=True
+    ):
+        assert query.column is not None
+        assert found.grid is not None
+        needed = [query.column, *(["flag"] if query.where else [])]
+        rows = [row for row in ROWS if all(value(row, name) is not None for name in needed) and passes(row)]
+        places = [found.grid.place(value(row, query.column)) for row in rows]
+        exact = (len(rows) * sum(place**2 for place in places) - sum(places) ** 2) // len(rows)
+        assert (found.counts, found.records) == ((exact,), len(rows)), query
 
 
 def test_there_is_something_to_count() -> None:

@@ -1,6 +1,7 @@
 """Sums on a grid: how far a placed value is from the value, how far one record can move the sum, that it fits."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bayesdp import Mean, Sum
+from bayesdp import Mean, Sum, Variance
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.grid import Grid, grid_for
+from bayesdp.queries import Clipped
 
 NUMBERS = st.floats(-1e15, 1e15) | st.floats(-100, 100) | st.integers(-1000, 1000).map(float)
 RECORDS = st.integers(1, 10**12) | st.integers(1, 50)
@@ -187,3 +189,15 @@ def test_more_records_than_fit() -> None:
         grid_for(Sum("x", bounds=(0, 1)), 2**62, whole=False)
     with pytest.raises(FrameError, match="cannot be summed exactly"):
         grid_for(Sum("x", bounds=(0, 1)), 2**70, whole=True)
+
+
+@given(bounds(), st.integers(1, 10**13), st.booleans(), st.sampled_from([Sum, Mean, Variance]))
+@example((0.0, 10.0), 5_000_000, False, Sum)
+def test_the_grid_that_is_chosen_for_a_number_of_records_is_taken_for_it(
+    ends: tuple[float, float], records: int, whole: bool, kind: type[Clipped]
+) -> None:
+    """A session chooses the grid, and asks the table again with its step."""
+    query = kind("x", bounds=ends)
+    grid = grid_for(query, records, whole=whole)
+    assert grid_for(replace(query, step=grid.step), records, whole=whole).span == grid.span
+    assert records * query.moved(grid.span) < 2**62

@@ -25,7 +25,7 @@ STAY, SEEN = [[0.9, 0.1], [0.1, 0.9]], [[0.75, 0.25], [0.25, 0.75]]
         ({"transition": STAY}, "give either emission="),
         ({"transition": STAY, "emission": SEEN, "emission_odds": 2}, "give either emission="),
         ({"transition": STAY, "emission_odds": 0.5}, "emission_odds must be at least 1"),
-        ({"transition": [[0.9, 0.1]], "emission_odds": 2}, "must be square: it has 1 rows of 2 entries"),
+        ({"transition": [[0.9, 0.1]], "emission_odds": 2}, "must be square: it has 1 row of 2 entries"),
         ({"transition": [[0.9, 0.2], [0.5, 0.5]], "emission_odds": 2}, "transition, row 0"),
         ({"transition": STAY, "emission": [[1.0]]}, "a row for each hidden state, but have 2 and 1"),
         ({"transition": STAY, "emission": SEEN, "states": ["a"]}, "must name the 2 columns of emission"),
@@ -76,8 +76,8 @@ def test_its_table_is_that_of_a_chain() -> None:
 
 def test_it_says_what_is_assumed() -> None:
     assert HiddenMarkov(transition_odds=81, emission=SEEN, length=9).assumption == (
-        "the records are emitted, each by itself, by the hidden states of a chain at most 9 records long with an odds "
-        "ratio of neighbouring hidden states of at most 81 and with the given emission probabilities"
+        "the records are emitted, each by itself, by the hidden states of a chain at most 9 records long, where the "
+        "odds ratio of neighbouring hidden states is at most 81 and the emission probabilities are given"
     )
     with pytest.raises(ModelError, match="hidden states are not in the table"):
         HiddenMarkov(STAY, SEEN).diagnose(None)

@@ -163,3 +163,13 @@ def test_a_session_releases_under_it() -> None:
     with Session(frame, ACTIVITY, epsilon=1.0, dataset="steps") as session:
         answer = session.release(Count("steps", equals="active"), epsilon=0.5)
     assert "markov-memory" in str(answer.guarantee)
+
+
+def test_block_odds_outlive_products_that_underflow() -> None:
+    """The last column of blocks, 1 and 1, has a probability below all floats after every block."""
+    rare, rarer = 1e-190, 1e-200
+    table = np.array([[[1.0, rarer], [1.0, rarer]], [[1.0, rarer], [1.0, rare]]])
+    logs = np.log(table)
+    after = (logs[:, :, :, None] + logs[None]).reshape(4, 4)
+    ratios = [after[x, y] + after[z, w] - after[x, w] - after[z, y] for x, y, z, w in np.ndindex(4, 4, 4, 4)]
+    assert max(ratios) <= block_log_odds(table) <= max(ratios) * (1 + 1e-9)

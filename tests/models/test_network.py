@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ EDGES = [(0, 1, 1.5), (1, 2, 2.0)]
         ({"odds": 2, "degree": 2, "position": "seat"}, "position= goes with edges="),
         ({"edges": EDGES}, "needs records="),
         ({"edges": EDGES, "records": 3, "odds": 2}, "edges= says everything"),
-        ({"edges": EDGES, "records": 2}, r"edges\[1\] names the position 2, but with records=2 the last is 1"),
+        ({"edges": EDGES, "records": 2}, r"edges\[1\] names the position 2, but the last is 1"),
         ({"edges": [(0, 1)], "records": 2}, r"edges\[0\] must be two positions and an odds ratio"),
         ({"edges": [(0, 0, 2)], "records": 2}, r"edges\[0\] ties the record 0 to itself"),
         ({"edges": [(0, 1, 0.5)], "records": 2}, r"the odds of edges\[0\] must be at least 1"),
@@ -69,11 +70,13 @@ def test_it_says_what_is_assumed() -> None:
     assert Network(odds=1.5, degree=4).assumption == (
         "each record depends directly on at most 4 others, with an odds ratio of at most 1.5 with each of them"
     )
+    assert Network(odds=1.5, degree=4, forest=True, records=9).assumption.endswith(
+        "with each of them, and these dependences form no loop, and at most 9 records are connected"
+    )
     two = Network(edges=EDGES, records=4, hidden=[3], group=["school", "class"])
     assert two.assumption == (
-        "records depend on one another along the 2 edges of a network of 4 positions, with at most the given odds "
-        "ratios, 1 of the positions hidden, without a record, one network for each school, class, and these networks "
-        "are independent of one another"
+        "records depend on one another along the edges of a network (4 positions, 1 of them hidden; 2 edges), with at "
+        "most the given odds ratios; there is one network for each school and class, independent of the others"
     )
     assert "1.5" in (two.parameters or "")
     many = Network(edges=[(0, i, 1 + i) for i in range(1, 20)], records=20)
@@ -118,6 +121,17 @@ def test_each_group_is_a_network() -> None:
     assert check_table(seats([0, 1, 0, 1], [1, 1, 2, 2]), by_size) == by_size
     with pytest.raises(RecordsError, match="a network of 3 records, but the model describes at most 2"):
         check_table(seats([0, 1, 0, 1], [1, 1, 1, 2]), by_size)
+
+
+def test_a_table_without_groups_is_one_network() -> None:
+    model = Network(edges=EDGES, records=4, hidden=[3], column="x")
+    assert check_table(seats([0, 0, 0]), model) == model, "positions are not known"
+    with pytest.raises(RecordsError, match="a network of 4 records, but the model describes at most 3"):
+        check_table(seats([0, 0, 0, 0]), model)
+    with pytest.raises(RecordsError, match="a network of 4 records"):
+        replace(model, column=None).check_table(View(scan(seats([0, 0, 0, 0])), "error"), "x")
+    connected = Network(odds=2, degree=2, records=2, column="x")
+    assert check_table(seats([0, 0, 0, 0]), connected) == connected, "at most 2 of them are connected"
 
 
 def test_it_says_what_nobody_checked() -> None:

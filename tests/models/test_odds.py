@@ -36,3 +36,10 @@ def test_equal_rows_are_independent() -> None:
 
 def test_beyond_the_largest_float_odds_are_infinite() -> None:
     assert odds_above([710.0]) == math.inf
+
+
+def test_weights_with_the_same_logarithm_are_not_the_same() -> None:
+    tiny = 1e-300
+    more = tiny * (1 + 2e-14)
+    assert math.log(tiny) == math.log(more)
+    assert log_odds_ratio([[1.0, tiny], [1.0, more]]) >= 1.9e-14

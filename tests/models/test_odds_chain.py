@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import polars
 import pytest
@@ -107,3 +108,4 @@ def test_what_is_assumed_is_one_number() -> None:
     chain = OddsChain(17.1148, memory=2, length=100)
     assert "odds ratio of neighbouring blocks of 2 records is at most 17.1148" in chain.assumption
     assert "8.28 times" in chain.parameters
+    assert "times" not in replace(chain, unit=12).parameters, "that is the price of one record"

@@ -149,6 +149,8 @@ def test_sparse_strata_are_named_with_what_merging_gives() -> None:
     assert f"{other.odds:.4g}"[:4] in told
     assert "Sparse" not in other.summary()
     assert "hour 2, 22" in other.summary()
+    assert "With a credibility of 95 %, the largest odds ratio of 4 strata (hour) is no larger" in str(model.parameters)
+    assert "credibility" not in str(OddsChain(9).parameters)
     alone = OddsChain.from_strata([NIGHT], within="hour")
     assert "More data would narrow the odds ratio" in alone.summary()
 

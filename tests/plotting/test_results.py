@@ -45,6 +45,14 @@ def test_no_two_lines_of_a_comparison_look_the_same() -> None:
     assert len(set(looks)) == len({colour for colour, _ in looks}) == len(looks)
 
 
+def test_a_larger_unit_stands_under_the_title() -> None:
+    question = bdp.Count(equals="on")
+    hour = comparison_chart(bdp.compare(bdp.OddsChain(9, unit=12), question, epsilons=[1, 2]))
+    assert hour.source.endswith("at most 9; protected: any 12 consecutive records together, not the person behind more")
+    record = comparison_chart(bdp.compare(bdp.OddsChain(9), question, epsilons=[1, 2]))
+    assert record.source.endswith("at most 9")
+
+
 def test_the_title_can_be_given(tmp_path: Path) -> None:
     written = bdp.plot_tradeoff(LAZY, COUNT, tmp_path / "a.svg", epsilons=[1.0], title="How far off?")
     assert written.stat().st_size > 2000

@@ -49,7 +49,7 @@ class Careless(Theorem):
 
 
 def test_a_theorem_about_one_record_is_not_asked_about_several() -> None:
-    reason = "it protects one record, but the model is about an hour"
+    reason = "it protects one record only, not an hour"
     for use in (
         lambda: Careless().epsilon(Hour(), as_spend(COUNT, 1.0)),
         lambda: Careless().epsilons_under([Hour()], as_spend(COUNT, 1.0)),

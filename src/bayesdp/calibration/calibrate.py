@@ -80,7 +80,7 @@ class Calibration(Document):
 
     @property
     def scale(self) -> float:
-        """The Laplace scale that makes the answer τ-DP."""
+        """The Laplace scale that makes the answer τ-DP; QueryError if the release is made elsewhere."""
         return laplace_scale(self.query, self.tau)
 
     @property
@@ -96,14 +96,24 @@ class Calibration(Document):
         return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
 
     def __str__(self) -> str:
-        share = f"{shown_below(100 * (1 - self.beta))} %"
-        return promised(
-            self.leakage,
-            f"Laplace noise of scale {shown_above(self.scale)} (tau = {shown_below(self.tau)}) on "
-            f"{self.query.description} is off by less than {shown_above(self.accuracy(self.beta))} in {share} of cases "
-            "and",
-            self.epsilon,
-        ) + (f" {self.uncertainty}" if self.uncertainty is not None else "")
+        said = promised(self.leakage, self._release, self.epsilon)
+        return said + (f" {self.uncertainty}" if self.uncertainty is not None else "")
+
+    @property
+    def _release(self) -> str:
+        """What is released, with its noise and accuracy where they are known, as the subject of "leaks"."""
+        tau, asked = f"tau = {shown_below(self.tau)}", self.query.description
+        if self.query.made_elsewhere:
+            return f"{asked[:1].upper()}{asked[1:]} with {tau}"
+        return (
+            f"Laplace noise of scale {shown_above(self.scale)} ({tau}) on {asked} is off by less than "
+            f"{shown_above(self.accuracy(self.beta))} in {shown_below(100 * (1 - self.beta))} % of cases and"
+        )
+
+    @property
+    def _accuracy(self) -> float | None:
+        """The accuracy at the β asked; None for a release made elsewhere, whose noise is not known."""
+        return _alpha(self.query, self.tau, self.beta)
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table.
@@ -114,7 +124,7 @@ class Calibration(Document):
         rows = [[*row_of(option), best if option == self._best else option.reason or ""] for option in self.options]
         if self.uncertainty is not None:
             credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
-            chosen = Option(credibility, self.epsilon, self.tau, self.accuracy(self.beta))
+            chosen = Option(credibility, self.epsilon, self.tau, self._accuracy)
             rows.append([*row_of(chosen), "chosen"])
         return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
@@ -139,8 +149,8 @@ class Calibration(Document):
                 "epsilon_proven": self.leakage.epsilon,
                 "tau": self.tau,
                 "tau_total": self.leakage.tau,
-                "scale": self.scale,
-                "alpha": self.accuracy(self.beta),
+                "scale": None if self.query.made_elsewhere else self.scale,
+                "alpha": self._accuracy,
                 "beta": self.beta,
                 "theorems": [option.to_dict() for option in self.options],
             }
@@ -148,15 +158,16 @@ class Calibration(Document):
         )
 
     def _uncertain(self, uncertainty: Uncertainty) -> dict[str, Any]:
-        chosen = {"epsilon": self.epsilon, "tau": self.tau, "alpha": self.accuracy(self.beta)}
+        chosen = {"epsilon": self.epsilon, "tau": self.tau, "alpha": self._accuracy}
         return uncertainty.to_dict() | {"chosen": chosen, "best_for_the_estimates": self._best.to_dict()}
 
 
 def row_of(option: Option) -> list[str]:
     """Return the theorem, ε, τ and α of an option as texts for a table."""
-    if option.tau is None or option.alpha is None:
+    if option.tau is None:
         return [option.theorem, shown_above(option.epsilon) if option.covered else "–", "–", "–"]
-    return [option.theorem, shown_above(option.epsilon), shown_below(option.tau), shown_above(option.alpha)]
+    alpha = "–" if option.alpha is None else shown_above(option.alpha)
+    return [option.theorem, shown_above(option.epsilon), shown_below(option.tau), alpha]
 
 
 @overload
@@ -383,7 +394,9 @@ def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, 
     return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
 
 
-def _alpha(query: Query, tau: float, beta: float) -> float:
+def _alpha(query: Query, tau: float, beta: float) -> float | None:
+    if query.made_elsewhere:
+        return None
     return Laplace(laplace_scale(query, tau)).alpha(beta, cells=query.dimension)
 
 

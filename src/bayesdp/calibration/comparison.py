@@ -66,7 +66,7 @@ class Comparison(Document):
     def _impossible(self) -> list[str]:
         """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
         size = self.model.group_size
-        if not self.model.anything_inside or size is None or self.query.dimension > 1:
+        if self.query.made_elsewhere or not self.model.anything_inside or size is None or self.query.dimension > 1:
             return []
         asked = [row.epsilon for row in self.rows]
         half = size * self.query.sensitivity / 2

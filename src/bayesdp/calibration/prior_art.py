@@ -121,7 +121,7 @@ class PlainDP(LaplaceMethod):
     note: ClassVar[str] = "unprotected: ordinary DP at τ = ε promises nothing about correlated records"
 
     def refusal(self, model: Model, query: Query) -> str | None:
-        return None
+        return "it is Laplace noise on an answer" if query.made_elsewhere else None
 
     def tau(self, model: Model, epsilon: float) -> float:
         return epsilon

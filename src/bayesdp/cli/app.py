@@ -48,6 +48,7 @@ Separate = Annotated[
         "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
     ),
 ]
+Growing = Annotated[bool, typer.Option("--growing", help="Rows will be added to the table, after those it has.")]
 Dataset = Annotated[
     str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
 ]
@@ -285,6 +286,7 @@ def release(
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
     separate_because: Separate = None,
+    growing: Growing = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -297,10 +299,13 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told = {"missing": missing, "accept": accept_violated, "by": by, "separate_because": separate_because}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
+    told |= {"separate_because": separate_because}
     with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
+        elif len(asked.parts) > 1:
+            print(_text(opened.release_by(asked, **target), as_json))
         else:
             print(_text(opened.release(asked, **target), as_json))
 
@@ -380,6 +385,7 @@ def open_account(
     ledger: LedgerUrl = None,
     missing: Missing = None,
     separate_because: Separate = None,
+    growing: Growing = False,
     as_json: AsJson = False,
 ) -> None:
     """Open a data set's account, without a release."""
@@ -387,7 +393,41 @@ def open_account(
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
     place = options.ledger(ledger)
-    print(_text(releasing.opened(data, assumed, place, dataset, limit, missing, separate_because), as_json))
+    told = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
+
+
+@budget_app.command("record", short_help="Charge a release that is made elsewhere.")
+def record_release(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
+    neighbours: Annotated[
+        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
+    ] = "replace",
+    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
+    ledger: LedgerUrl = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+    ] = None,
+    missing: Missing = None,
+    accept_violated: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
+    from bayesdp.cli import releasing
+
+    assumed, amount = options.model(model), options.number("--tau", tau)
+    limit = None if budget is None else options.positive("--budget", budget)
+    made: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    with releasing.session(data, assumed, options.ledger(ledger), dataset, limit, **told) as opened:
+        print(_text(opened.record(**made), as_json))
 
 
 @budget_app.command(short_help="What was released, and what remains.")

@@ -16,7 +16,7 @@ from bayesdp._support.validation import Scalar, brief, is_scalar
 from bayesdp._support.words import listed
 from bayesdp.cli import completion, options
 from bayesdp.errors import QueryError
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Count, Query, query_from_dict
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -45,6 +45,8 @@ class Question:
     public_filter: bool
     size: int | None
     own: Mapping[str, Scalar | None]
+    by_column: str | None = None
+    by_cells: list[str] | None = None
 
     def under(self, model: Model) -> Query:
         """Return the query; options that its kind does not use are refused."""
@@ -60,10 +62,19 @@ class Question:
         if "bounds" in _options(asked) and self.bounds is None:
             raise QueryError(f"a {self.kind} needs --bounds LOW HIGH to clip values to, such as --bounds 0 100")
         entries: dict[str, Any] = {"column": self.column, "where": self.where, "public_filter": self.public_filter}
+        if (self.by_column is None) != (self.by_cells is None):
+            raise QueryError("--by-column NAME and --by-cells A,B go together: a public column, and some of its values")
+        if self.by_column is not None:
+            entries |= {"by": self.by_column, "by_cells": self.by_cells}
         entries |= {name: value for name, value in given.items() if value is not None and name != "states"}
-        if "states" in _options(asked):
+        if "states" in _options(asked) and not self._condition_alone(asked, model):
             entries |= asked.entries_for(_implied(asked, model) if self.states is None else _values(self.states, model))
         return query_from_dict({"query": self.kind, **entries})
+
+    def _condition_alone(self, asked: type[Query], model: Model) -> bool:
+        """Whether --where says what is counted: nothing else does, and the model has no states to count."""
+        named = self.column is not None or self.states is not None or bool(model.states)
+        return issubclass(asked, Count) and self.where is not None and not named
 
 
 class Asking:
@@ -149,6 +160,19 @@ def _common(optional: bool = False) -> tuple[Parameter, ...]:
             metavar="N",
             help="The public number of records, for the noise on a mean.",
             callback=_read(options.whole),
+        ),
+        _option(
+            "by_column",
+            _TEXT,
+            metavar="NAME",
+            help="One answer for each part of the table: a public column, the same within each chain or group.",
+        ),
+        _option(
+            "by_cells",
+            _TEXT,
+            metavar="A,B",
+            help="The parts: values of that column, from a public list.",
+            callback=_read(options.split),
         ),
     )
 

@@ -8,17 +8,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from bayesdp._support.validation import brief
 from bayesdp._support.words import listed
 from bayesdp.cli import options
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
+    from bayesdp.frames.source import Missing
     from bayesdp.models import FitOption, Model
 
 __all__ = ["OfferingModelOptions", "diagnosis", "fitted", "naming"]
@@ -129,11 +130,19 @@ def fitted(data: str, kind: str, chosen: Mapping[str, Any]) -> Model:
 
 
 def diagnosis(model: Model, data: str, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
-    """Diagnose a model on a table, in the columns it was fitted on or in those that the options name."""
+    """Diagnose a model on a table, in the columns it was fitted on or in those that the options name.
+
+    Where there is no diagnosis, the holder of the data still learns here whether a session would take the table.
+    """
     offered = _by_name(lambda option: option.locates)
     named = {name: value for name, value in chosen.items() if value}
     for name in named:
         if model.fit_options and model.kind not in offered[name]:
             raise InvalidInputError(f"--{name.replace('_', '-')} does not go with a {model.kind} model")
     options_of = {name: next(iter(takers.values())) for name, takers in offered.items()}
+    if model.no_diagnosis is not None:
+        from bayesdp.session.prepare import check_table
+
+        check_table(data, model, missing=cast("Missing | None", missing))
+        raise ModelError(f"a session would open on this table, but {model.no_diagnosis}")
     return model.diagnose(data, missing=missing, **{name: _read(options_of[name], named[name]) for name in named})

@@ -52,11 +52,13 @@ def ledger(url: str | None) -> str | Path:
 
 
 def files(data: str) -> list[str]:
-    """Return the files a path or a pattern names; none for what cannot be read as either."""
+    """Return the files a path, a pattern or a database's URL names; none for what cannot be read as one of them."""
+    from bayesdp.frames.databases import database_file
     from bayesdp.frames.files import matching
 
     try:
-        return matching(data)
+        inside = database_file(data)
+        return matching(data) if inside is None else [inside]
     except (OSError, ValueError):
         return []
 

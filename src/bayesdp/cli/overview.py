@@ -120,6 +120,8 @@ def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> s
         return "none stored"
     if details.get("randomized") is not None:
         return "not kept"
+    if details.get("recorded") is not None:
+        return "made elsewhere"
     return Answer.stored(answer).published
 
 

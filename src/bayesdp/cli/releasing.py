@@ -22,6 +22,8 @@ from bayesdp.models import Model
 from bayesdp.session import statement
 from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer
+from bayesdp.session.answers import KIND as ANSWERS
+from bayesdp.session.answers import Answers
 from bayesdp.session.session import Session
 
 __all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
@@ -82,17 +84,9 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def opened(
-    data: str,
-    model: Model,
-    url: str | Path,
-    dataset: str,
-    budget: float,
-    missing: str | None,
-    separate_because: str | None,
-) -> Opened:
+def opened(data: str, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
     """Open an account on purpose; an error if there is one already."""
-    with session(data, model, url, dataset, budget, missing=missing, separate_because=separate_because) as ready:
+    with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
 
@@ -175,13 +169,13 @@ class Verified(Document):
 
 def verified(url: str | Path, answers: Sequence[str]) -> Verified:
     """Recompute the ledger, and compare answers with what it stored of them; problems are an error."""
-    kept = {path: _answer(path) for path in answers}
+    kept = [(path, answer) for path in answers for answer in _answers(path)]
     with Ledger(url, create=False) as ledger:
         found = ledger.verify()
         if not found.ok:
             raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
         entries = ledger.entries() if kept else ()
-    for path, answer in kept.items():
+    for path, answer in kept:
         charge = next((each for each in entries if each.number == answer.entry), None)
         if charge is None or (charge.kind, charge.hash) != ("charge", answer.head):
             raise LedgerError(
@@ -199,9 +193,18 @@ def verified(url: str | Path, answers: Sequence[str]) -> Verified:
 
 def _answer(path: str) -> Answer:
     """Read an answer from a file; errors name the file."""
+    answers = _answers(path)
+    if len(answers) > 1:
+        raise InvalidInputError(f"{path}: it holds {len(answers)} answers, one a part; write the one meant to a file")
+    return answers[0]
+
+
+def _answers(path: str) -> tuple[Answer, ...]:
+    """Read an answer, or those to a question by parts, from a file; errors name the file."""
     document = read(path)
     try:
-        return Answer.from_dict(document)
+        by_parts = isinstance(document, dict) and document.get("kind") == ANSWERS
+        return Answers.from_dict(document).answers if by_parts else (Answer.from_dict(document),)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
 

@@ -22,7 +22,7 @@ _BARE = re.compile(r"(?P<name>\b[a-z]+(?:_[a-z]+)+\b)(?![=(/]|\.\w)")
 _MUST = re.compile(r"(?:^|(?<=, so ))(?P<name>[a-z_]+)(?= must )")
 
 _QUOTED = re.compile(
-    r"""(?:(?<=[\s\[])|(?<=\s\()|^)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[\s,;:.)\]]|$)|[^\s'"]*/\S*"""
+    r"""(?:(?<=[\s\[{])|(?<=\s\()|^)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=[\s,;:.)\]]|$)|[^\s'"]*/\S*"""
 )
 """What a message quotes (a text in quotes, as repr writes it) and paths: they stay as they are."""
 
@@ -33,8 +33,11 @@ _ABBREVIATION = 3
 """Letters: words that are shorter are not taken for the beginning of another."""
 
 _ALIASES = {"equals": "states", "isin": "states", "cells": "states", "epsilons": "epsilon"}
-_TYPE = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b(?!\()")
-"""The name of a class, which is that of a model if some model has it: it is written as the model's type."""
+_TYPE = re.compile(r"\b(?:[A-Z][a-z]+){2,}\b(?!\()|(?<=\()[A-Z][a-z]+(?=[,)])|\b[A-Z][a-z]+\(\)")
+"""The name of a class, which is that of a model if some model has it: it is written as the model's type.
+
+A name of one word is one only where no ordinary word would stand: "(Network)", "Independent()".
+"""
 
 _ENTRIES = frozenset(
     {"column", "entity", "group", "order_by", "record", "role", "size", "start", "state", "step", "value"}
@@ -57,7 +60,8 @@ def _type_named(name: str) -> str:
     """Return a model's type in quotes for the name of its class; another name as it stands."""
     from bayesdp.models import Model
 
-    return next((f'"{kind}"' for kind, model in Model.types().items() if model.__name__ == name), name)
+    known = {model.__name__: f'"{kind}"' for kind, model in Model.types().items()}
+    return known.get(name.removesuffix("()"), name)
 
 
 def options_of(command: Any) -> Options:

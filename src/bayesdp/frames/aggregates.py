@@ -38,7 +38,8 @@ class Tally:
     counts:  the number of records for a count, one number a cell for a histogram, the sum on the grid for a sum.
     records: how many records the question is about: those that pass the filter and lack nothing it needs. Private if
              the filter is.
-    present: how many records lack nothing the question needs, whether they pass its filter or not.
+    present: how many records lack nothing the question needs, whether they pass its filter or not. Of a question about
+             a part of the table, both are of that part.
     rows:    how many rows the table had.
     grid:    what the numbers of a sum or mean stand for.
     """
@@ -127,16 +128,17 @@ def tally(
             raise FrameError(f"{table.name} changed while it was read: {counted(rows, 'row')}, then {totals.rows}")
         _check_missing(picked, totals, missing)
     return tuple(
-        Tally(
-            question.query,
-            tuple(totals.sums[f"q{i}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers))),
-            totals.sums[f"q{i}_0"] if plan.filtered else totals.present[question.columns[0]],
-            totals.sums[f"q{i}_1"] if plan.filtered else totals.present[question.columns[0]],
-            rows,
-            plan.grid,
-        )
-        for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
+        _tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
     )
+
+
+def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tally:
+    """Return the answer to one question from the sums that were added up under its name."""
+    every = totals.present[question.columns[0]]
+    records, present = (totals.sums[f"{name}_{j}"] if plan.filtered else every for j in range(2))
+    sums = tuple(totals.sums[f"{name}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers)))
+    counts = question.query.condensed(sums, records) if records else sums[: question.query.dimension]
+    return Tally(question.query, counts, records, present, totals.rows, plan.grid)
 
 
 def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
@@ -190,13 +192,16 @@ class _Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns)))
+        by = () if self.query.by is None else (self.query.by,)
+        return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns) + by))
 
     def plan(self, table: Table, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
-        if self.where is None and self.subject.condition is None:
+        if self.where is None and self.subject.condition is None and self.query.by is None:
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
+        if self.query.by is not None:
+            present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
         asked = present
         if self.where is not None and self.where.condition is not None:
             asked = present & self.where.condition.expression(table)
@@ -210,7 +215,7 @@ class _Question:
             if kind not in ("whole", "number"):
                 raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
             grid = grid_for(query.clipped, rows, whole=kind == "whole")
-            return grid, (grid.placed(table, subject.text),)
+            return grid, query.clipped.terms(grid.placed(table, subject.text))
         if not cells:
             raise QueryError(f"no way is known to compute {query.description}")
         named = [value for cell in cells for value in cell]
@@ -219,6 +224,18 @@ class _Question:
         else:
             places(subject.text, subject.kind(table), named)
         return None, tuple(table.ones(subject.member(table, values)) for values in cells)
+
+
+def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:
+    """Return whether a record belongs to one of these parts.
+
+    Only texts, whole numbers and truths name parts: a moment or a fraction has more than one spelling.
+    """
+    kind = table.kind(by)
+    if kind not in ("text", "whole", "truth"):
+        raise QueryError(f"column {by!r} cannot name parts: only texts, whole numbers, and true and false do")
+    table.check_distinct(by, cells)
+    return table.member(by, [alike(kind, cell) for cell in cells])
 
 
 def _planned(

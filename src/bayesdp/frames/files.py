@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bayesdp._support.validation import brief
-from bayesdp.errors import BayesDPError, FrameError, RecordsError
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, RecordsError
 
 if TYPE_CHECKING:
     import polars
@@ -27,17 +27,21 @@ MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """What a field of a CSV file says when its value is missing."""
 
 _TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_KNOWN = (".parquet", *_TEXT)
-_EXPECTED = "expected a .parquet, .csv, .tsv, .csv.gz or .tsv.gz file, a glob of them, or a folder of .parquet files"
+_SHEETS = ".xlsx"
+_KNOWN = (".parquet", *_TEXT, _SHEETS)
+_EXPECTED = (
+    "expected a .parquet, .csv, .tsv, .csv.gz, .tsv.gz or .xlsx file, a glob of them, a folder of .parquet files, or a "
+    "table of a database, such as sqlite:///steps.db#table"
+)
 
 _READERS = {
-    "pandas.read_excel": (".xlsx", ".xls", ".xlsm", ".ods"),
+    "pandas.read_excel": (".xls", ".xlsm", ".ods"),
     "pandas.read_feather": (".feather", ".arrow", ".ipc"),
     "pandas.read_json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"),
     "pandas.read_sas": (".sas7bdat", ".xpt"),
     "pandas.read_stata": (".dta",),
     "pandas.read_spss": (".sav", ".zsav", ".por"),
-    "pandas.read_sql": (".db", ".sqlite", ".sqlite3", ".db3", ".sql"),
+    "pandas.read_sql": (".sql",),
     "pandas.read_hdf": (".h5", ".hdf", ".hdf5"),
     "pandas.read_orc": (".orc",),
     "pandas.read_xml": (".xml",),
@@ -45,9 +49,11 @@ _READERS = {
     "pandas.read_csv": (".txt", ".dat", ".tab", ".psv", ".csv.bz2", ".csv.xz", ".csv.zst", ".csv.zip", ".txt.gz"),
     "polars.read_avro": (".avro",),
     "pyreadr.read_r": (".rds", ".rdata", ".rda"),
-    "duckdb.connect(…).table": (".duckdb", ".ddb"),
 }
 """Who reads the kinds of files that we do not."""
+
+_DATABASES = {"sqlite": (".db", ".sqlite", ".sqlite3", ".db3"), "duckdb": (".duckdb", ".ddb")}
+"""How the address of a file's tables begins."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,15 @@ class Opened:
 
 
 def open_files(path: str) -> Opened:
-    """Return the table in a file, in the files of a glob, or in a folder of Parquet files.
+    """Return the table in a file, in the files of a glob, in a folder of Parquet files, or in a sheet of Excel.
 
     Raises FrameError for what is no file of ours or cannot be read; RecordsError if what is wrong are the records.
     """
+    path, sheet = _sheet(path)
     files = _files(path)
     try:
+        if _suffix(path) == _SHEETS:
+            return _excel(files, path, sheet)
         return _csv(files, path) if _is_csv(path) else _parquet(files, path)
     except BayesDPError:
         raise
@@ -125,6 +134,9 @@ def _is_csv(path: str) -> bool:
 
 def _way_in(path: str) -> str:
     """Return how a file of another kind becomes a table."""
+    database = next((name for name, suffixes in _DATABASES.items() if _suffix(path) in suffixes), None)
+    if database is not None:
+        return f"it is a database: name a table in it, {database}:///{path}#table"
     reader = next((name for name, suffixes in _READERS.items() if _suffix(path) in suffixes), None)
     if reader is None:
         return _EXPECTED
@@ -141,12 +153,46 @@ def _refusal(path: str, files: Sequence[str], error: Exception) -> FrameError:
         return FrameError(f"cannot read {path}: its compressed data is damaged or cut short; copy or pack it again")
     if isinstance(error, polars.exceptions.NoDataError):
         return FrameError(f"cannot read {path}: it is empty; expected a first line with the names of the columns")
+    if _suffix(path) == _SHEETS:
+        return RecordsError(f"cannot read {path}: {type(error).__name__}; open it in Excel, and save it again as .xlsx")
     if not _is_csv(path) or isinstance(error, OSError):
         return FrameError(f"cannot read {path}: {first_line(error)}")
     odd = odd_csv(path) or type(error).__name__
     if isinstance(error, polars.exceptions.SchemaError):
         odd = "a column holds values of another kind in one file than in another"
     return RecordsError(f"cannot read {path}: {odd}")
+
+
+# --- Excel ------------------------------------------------------------------------------------------------------------
+
+
+def _sheet(path: str) -> tuple[str, str | None]:
+    """Return the file of a path such as steps.xlsx#March, and the sheet that it names; None if it names none."""
+    file, mark, sheet = path.partition(f"{_SHEETS}#")
+    return (file + _SHEETS, sheet) if mark else (path, None)
+
+
+def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
+    import polars
+
+    try:
+        from fastexcel import read_excel
+    except ImportError:
+        raise MissingDependencyError(
+            "reading .xlsx files needs one more package; try: pip install 'bayesdp[excel]'"
+        ) from None
+    if len(files) > 1:
+        raise FrameError(f"{path} names {len(files)} files; of Excel files only one is read at a time")
+    sheets = read_excel(files[0]).sheet_names
+    if sheet is None and len(sheets) > 1:
+        raise FrameError(
+            f"which sheet of {path}? Name it after a #, such as {path}#{sheets[0]}; it has {listed(sheets)}"
+        )
+    if sheet is not None and sheet not in sheets:
+        raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {listed(sheets)}")
+    frame = polars.read_excel(files[0], sheet_name=sheet or sheets[0], infer_schema_length=None)
+    void = frozenset(name for name in frame.columns if frame[name].null_count() == frame.height)
+    return Opened(frame.lazy(), void, guessed=True)
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------

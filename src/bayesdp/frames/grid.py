@@ -36,7 +36,7 @@ class Grid(Placement):
 
 
 def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BITS) -> Grid:
-    """Return the grid for a sum over at most `records` records: the query's step, or as fine as 62 bits allow.
+    """Return the grid for sums over at most `records` records: the query's step, or as fine as 62 bits allow.
 
     whole: the column holds whole numbers; with whole bounds the step is then 1, if it fits.
     bits:  at most 2^bits steps between the bounds.
@@ -49,7 +49,7 @@ def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BI
     low, high = query.bounds
     origin = query.origin
     width = max(abs(low), abs(high), high - low) if query.privately_filtered else high - low
-    room = SUM_BITS - max(records, 1).bit_length()
+    room = (SUM_BITS - max(records, 1).bit_length()) // query.power
     if query.step is not None:
         return _stepped(query.step, low, high, origin, width, room, whole=whole)
     exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT
@@ -63,7 +63,7 @@ def grid_for(query: Clipped, records: int, *, whole: bool, bits: int = FINEST_BI
 
 
 def _stepped(step: float, low: float, high: float, origin: float, width: float, room: int, *, whole: bool) -> Grid:
-    if not 1 <= width / step < 2.0**room:
+    if not 1 <= width / step <= 2.0**room:
         raise FrameError(f"a step of {step:g} is too fine for that many records; sums must stay below 2^62 steps")
     exact = low.is_integer() and high.is_integer() and max(abs(low), abs(high)) <= _EXACT_FLOAT
     if whole and step == 1 and exact:

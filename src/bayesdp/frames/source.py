@@ -32,6 +32,7 @@ from bayesdp.errors import (
     QueryError,
     RecordsError,
 )
+from bayesdp.frames.databases import is_database, open_database
 from bayesdp.frames.files import first_line, listed, odd_csv, open_files
 
 __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
@@ -351,7 +352,7 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
 
 
 def scan(source: object) -> Table:
-    """Open a table: a dataframe of any engine Narwhals knows, or files (docs/frames.md), by path or glob.
+    """Open a table: a dataframe of any engine Narwhals knows, files by path or glob, or one of a database by URL.
 
     Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
 
@@ -361,8 +362,14 @@ def scan(source: object) -> Table:
     """
     if isinstance(source, Table):
         return source
-    if isinstance(source, str | Path):
-        return _file(str(source))
+    if isinstance(source, str) and is_database(source):
+        native, name = open_database(source)
+        return replace(_frame(native), name=name)
+    return _file(str(source)) if isinstance(source, str | Path) else _frame(source)
+
+
+def _frame(source: object) -> Table:
+    """Return the table in a dataframe of any engine Narwhals knows."""
     try:
         frame = nw.from_native(source)  # type: ignore[call-overload]
         frame = frame.lazy(backend="polars") if frame.implementation.is_pyarrow() else frame.lazy()

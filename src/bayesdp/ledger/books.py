@@ -235,12 +235,11 @@ class Books:
                 f"the ledger has no data set {dataset!r}, but it has {alike!r}. Use that name, or, if these really are "
                 f"other data, say why: {_SEPARATELY}"
             )
-        mine = table_likeness(model, description)
         openings = {entry.dataset: entry.content() for entry in self.read(kind="open")}
         alike_tables = [
             name
             for name, opening in openings.items()
-            if table_likeness(opening.get("model"), opening.get("description")) == mine
+            if _alike(model, description, opening.get("model"), opening.get("description"))
         ]
         if alike_tables:
             raise LedgerError(
@@ -323,6 +322,13 @@ class Books:
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
         self.entries, self.head = entry.number, entry.hash
         return entry
+
+
+def _alike(model: object, description: object, other_model: object, other: object) -> bool:
+    """Tell whether two accounts may be of one table under one model; the size of one that grows says nothing."""
+    grows = any(isinstance(facts, Mapping) and "growing" in facts for facts in (description, other))
+    mine = table_likeness(model, description, of_any_size=grows)
+    return mine == table_likeness(other_model, other, of_any_size=grows)
 
 
 _SEPARATELY = "separate_because= (--separate-because REASON), which the ledger keeps"

@@ -141,6 +141,15 @@ class AnyOf(Model):
         return type(self)(*models, column=self.column, record=self.record)
 
     @property
+    def order(self) -> str | None:
+        return next((model.order for model in self.models if model.order is not None), None)
+
+    def at_any_length(self) -> Self:
+        """Return the models as they hold for a table that may grow."""
+        models = (model.at_any_length() for model in self.models)
+        return type(self)(*models, column=self.column, record=self.record)
+
+    @property
     def half_diagnosed(self) -> str | None:
         """What tables said about some of the models while others were never diagnosed; None if that does not arise."""
         known = [_diagnosis_of(model, self.models) for model in self.models]

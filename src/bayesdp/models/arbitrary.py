@@ -64,6 +64,14 @@ class ArbitraryGroups(Model):
         )
 
     @property
+    def apart(self) -> tuple[str, ...] | None:
+        return tuple(self.group) or None
+
+    def at_any_length(self) -> Self:
+        """Return the model: a group that grows stays within its size, or the table is refused."""
+        return self
+
+    @property
     def alternatives(self) -> tuple[Alternative, ...]:
         larger = replace(self, size=math.ceil(HALF_AGAIN * self.size), diagnosis=None)
         return (Alternative("groups are half as large again", larger),)

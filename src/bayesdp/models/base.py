@@ -159,6 +159,25 @@ class Model(Document):
         return ()
 
     @property
+    def apart(self) -> tuple[str, ...] | None:
+        """The columns that tell independent chains or groups apart: none if every row is one, None if nobody knows.
+
+        Parts of a table (`by=`) are made of whole chains or groups, so without such columns there are none.
+        """
+        return None
+
+    @property
+    def order(self) -> str | None:
+        """The column whose values grow when records are added, if the model puts records in an order."""
+        return None
+
+    def at_any_length(self) -> Self:
+        """Return the model as it holds for a table that may grow; ModelError if nothing could be said then."""
+        raise ModelError(
+            f'a model of type "{self.kind}" that says nothing about rows that are added later does not fit growing data'
+        )
+
+    @property
     def surroundings(self) -> str:
         """Where the records of one adversary are, in words."""
         return "in one group"
@@ -198,12 +217,21 @@ class Model(Document):
         """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
         return None
 
+    @property
+    def no_diagnosis(self) -> str | None:
+        """Why no table can be asked about the assumption, as a sentence without its full stop; None if one can."""
+        return self._undiagnosed if type(self).diagnose is Model.diagnose else None
+
+    @property
+    def _undiagnosed(self) -> str:
+        return f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}'
+
     def diagnose(self, frame: object, *args: Any, **columns: Any) -> Diagnosis:
         """Say whether a table looks as the model assumes; chains and normal groups can tell.
 
         Raises ModelError for any other type: there is no diagnosis for it, which is no sign that it holds.
         """
-        raise ModelError(f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}')
+        raise ModelError(self._undiagnosed)
 
     def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
         """Return the model with a diagnosis, which travels with it into its JSON, releases and statements.
@@ -243,6 +271,11 @@ class Model(Document):
             raise QueryError(
                 f"the model describes {', '.join(map(repr, self.columns))}, but the query is about {query.column!r}; a "
                 "correlation model of one column says nothing about another"
+            )
+        if query.by is not None and any(member.apart is None for member in self.members):
+            raise QueryError(
+                f"parts by {query.by!r} must be independent of one another, and the model does not say which records "
+                "are: it names no columns that tell chains (entity) or groups apart"
             )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:

@@ -109,6 +109,26 @@ class Chain(Model):
         return self.length
 
     @property
+    def apart(self) -> tuple[str, ...] | None:
+        return None if self.layout is None else tuple(self.layout.entity) or None
+
+    @property
+    def order(self) -> str | None:
+        return None if self.layout is None else self.layout.order_by[0]
+
+    def at_any_length(self) -> Self:
+        """Return the chain without a limit to its length, and with gaps, which then cost nothing more.
+
+        Refuses one without an order: nobody could see that new records come after the old ones.
+        """
+        if self.layout is None:
+            raise ModelError(
+                "growing data need a chain that names the columns of its order (layout), so that it can be seen that "
+                "new records come after the old ones"
+            )
+        return replace(self, length=None, gaps=True)
+
+    @property
     def dropped(self) -> bool:
         return self.layout is not None and self.layout.dropped
 

@@ -127,7 +127,7 @@ class GaussianGroups(Model):
         if self.correlation is not None:
             self._check_bound()
         elif self.size is not None:
-            raise ModelError("size= goes with correlation=; a covariance has its own size")
+            raise ModelError("size= goes with correlation=; a covariance or precision has its own size")
         if self.covariance is not None:
             object.__setattr__(self, "covariance", _kinds(self.covariance))
         if self.precision is not None:
@@ -387,6 +387,14 @@ class GaussianGroups(Model):
     @property
     def estimated(self) -> bool:
         return self.moments is not None
+
+    @property
+    def apart(self) -> tuple[str, ...] | None:
+        return None if self.layout is None else tuple(self.layout.group)
+
+    def at_any_length(self) -> Self:
+        """Return the model: there may be more groups, and none of more members; a precision is of a table as it is."""
+        return super().at_any_length() if self.precision is not None else self
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, an unknown role, or a role twice in a group."""

@@ -11,6 +11,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import Matrix
+from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
 from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.chain import Chain
@@ -57,7 +58,8 @@ class HiddenMarkov(Chain):
             self._check_one(name)
         if self.transition is not None and len(self.transition) != len(self.transition[0]):
             raise ModelError(
-                f"transition must be square: it has {len(self.transition)} rows of {len(self.transition[0])} entries"
+                f"transition must be square: it has {counted(len(self.transition), 'row')} of "
+                f"{counted(len(self.transition[0]), 'entry', 'entries')}"
             )
         if self.transition is not None and self.emission is not None and len(self.transition) != len(self.emission):
             raise ModelError(
@@ -105,10 +107,10 @@ class HiddenMarkov(Chain):
     @property
     def assumption(self) -> str:
         return (
-            f"the records are emitted, each by itself, by the hidden states of a chain {self.extent} "
-            + _told("neighbouring hidden states", self.transition, self.transition_odds, "transition")
+            f"the records are emitted, each by itself, by the hidden states of a chain {self.extent}, where "
+            + _told("the transition probabilities", "neighbouring hidden states", self.transition_odds)
             + " and "
-            + _told("a hidden state and its record", self.emission, self.emission_odds, "emission")
+            + _told("the emission probabilities", "a hidden state and its record", self.emission_odds)
             + self.entities
         )
 
@@ -149,14 +151,12 @@ def _log_odds(table: Matrix | None, odds: float | None) -> float:
     return log_odds_ratio(np.array(table)) if odds is None else float(log_odds_above(np.array(odds)))
 
 
-def _told(of: str, table: Matrix | None, odds: float | None, name: str) -> str:
+def _told(probabilities: str, tied: str, odds: float | None) -> str:
     """Return what is assumed of one kind of probabilities."""
-    if odds is None:
-        return f"with the given {name} probabilities"
-    return f"with an odds ratio of {of} of at most {shown_above(odds)}"
+    return f"{probabilities} are given" if odds is None else f"the odds ratio of {tied} is at most {shown_above(odds)}"
 
 
 def _probabilities(name: str, table: Matrix, columns: list[str]) -> str:
     """Return the probabilities of hidden states as a table."""
     rows = [[str(i), *(f"{entry:.4g}" for entry in row), ""] for i, row in enumerate(table)]
-    return text_table([f"hidden state, {name} to:", *columns, ""], rows)
+    return text_table([f"hidden state, {'then' if name == 'transition' else 'record'}:", *columns, ""], rows)

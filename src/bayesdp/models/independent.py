@@ -28,6 +28,14 @@ class Independent(Model):
     assumption: ClassVar[str] = "all records are independent of one another"
 
     @property
+    def apart(self) -> tuple[str, ...]:
+        return ()
+
+    def at_any_length(self) -> Self:
+        """Return the model: more records are independent, too."""
+        return self
+
+    @property
     def alternatives(self) -> tuple[Alternative, ...]:
         return (
             Alternative("each record may depend on one other in any way", ArbitraryGroups(2)),

@@ -30,7 +30,7 @@ class _Layout:
         """Read a layout from its JSON object."""
         known = {item.name for item in fields(cls)}
         if not isinstance(document, Mapping) or not set(document) <= known:
-            listed = ", ".join(sorted(known))
+            listed = ", ".join(f'"{name}"' for name in sorted(known))
             raise ModelError(f'"layout" must be an object with some of {listed}, not {brief(document)}')
         try:
             return cls(**document)

@@ -242,6 +242,14 @@ class MarkovChain(Chain):
         )
         return chain.with_diagnosis(chain.diagnose(table)) if diagnose and memory == 1 else chain
 
+    @property
+    def no_diagnosis(self) -> str | None:
+        if self.memory == 1:
+            return None
+        return (
+            f"there is no diagnosis for a chain with a memory of {self.memory} records, which is no sign that it holds"
+        )
+
     def diagnose(
         self,
         frame: object,
@@ -259,10 +267,8 @@ class MarkovChain(Chain):
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
-        if self.memory > 1:
-            raise ModelError(
-                f"there is no diagnosis for a chain with memory={self.memory}, which is no sign that it holds"
-            )
+        if self.no_diagnosis is not None:
+            raise ModelError(self.no_diagnosis)
         located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis

@@ -9,7 +9,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.odds import log_odds_ratio
+from bayesdp.models.odds import log_odds_of_logs
 from bayesdp.models.stationary import stationary_of
 
 if TYPE_CHECKING:
@@ -148,6 +148,13 @@ def block_log_odds(table: NDArray[np.float64]) -> float:
     >>> round(block_log_odds(counts / counts.sum(axis=-1, keepdims=True)), 6)
     3.742651
     """
-    memory = table.ndim - 1
+    memory, rows = table.ndim - 1, table.reshape(-1, len(table))
+    if (rows == rows[0]).all():
+        return 0.0
+    with np.errstate(divide="ignore"):
+        step = np.log(table)
+    logs = np.zeros(table.shape[:-1])
+    for _ in range(memory):  # a product of small probabilities would be lost, their logarithms are not
+        logs = logs[..., None] + step
     blocks = len(table) ** memory
-    return log_odds_ratio(joint_law(table, np.ones(table.shape[:-1]), 2 * memory).reshape(blocks, blocks))
+    return log_odds_of_logs(logs.reshape(blocks, blocks), terms=memory)

@@ -12,6 +12,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
+from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.base import Model, readonly
@@ -188,15 +189,16 @@ class Network(Model):
                 f"each record depends directly on at most {self.degree} others, with an odds ratio of at most "
                 f"{shown_above(self.odds)} with each of them"
             )
-            said += ", these dependences form no loop" if self.forest else ""
-            said += "" if self.records is None else f", at most {self.records} records are connected"
+            said += ", and these dependences form no loop" if self.forest else ""
+            said += "" if self.records is None else f", and at most {self.records} records are connected"
         else:
+            assert self.records is not None
+            hidden = f", {len(self.hidden)} of them hidden" if self.hidden else ""
             said = (
-                f"records depend on one another along the {len(self.edges)} edges of a network of {self.records} "
-                "positions, with at most the given odds ratios"
+                f"records depend on one another along the edges of a network ({counted(self.records, 'position')}"
+                f"{hidden}; {counted(len(self.edges), 'edge')}), with at most the given odds ratios"
             )
-            said += f", {len(self.hidden)} of the positions hidden, without a record" if self.hidden else ""
-        apart = f", one network for each {', '.join(self.group)}, and these networks are independent of one another"
+        apart = f"; there is one network for each {' and '.join(self.group)}, independent of the others"
         return said + (apart if self.group else "")
 
     @property
@@ -214,16 +216,25 @@ class Network(Model):
         )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model; refuses a position it does not have, one that is hidden, and one twice in a network."""
+        """Return the model; refuses a position it does not have, a hidden one, one twice, and too many records."""
         if self.position is not None:
             self._check_positions(table, table.roles(self.group, self.position))
-        elif self.group and self.visible is not None:
-            largest = table.largest_group(self.group)
+        elif self.visible is not None:
+            largest = self._largest(table, self.column if self.column is not None else subject)
             if largest > self.visible:
                 raise RecordsError(
                     f"{table.name} has a network of {largest} records, but the model describes at most {self.visible}"
                 )
         return self
+
+    def _largest(self, table: TableView, subject: str | None) -> int:
+        """Return the most records of one network; 0 where nobody can tell, or it is only assumed which are connected.
+
+        Without groups the edges are those of the whole table.
+        """
+        if self.group:
+            return table.largest_group(self.group)
+        return 0 if self.edges is None or subject is None else table.chains(subject, (), None).longest
 
     def _check_positions(self, table: TableView, roles: Mapping[str, int]) -> None:
         assert self.records is not None
@@ -332,5 +343,5 @@ def _positions(value: object, records: int) -> tuple[int, ...]:
 def _position(name: str, value: object, records: int) -> int:
     position = validation.natural(f"a position in {name}", value, ModelError, least=0)
     if position >= records:
-        raise ModelError(f"{name} names the position {position}, but with records={records} the last is {records - 1}")
+        raise ModelError(f"{name} names the position {position}, but the last is {records - 1}")
     return position

@@ -15,11 +15,11 @@ from bayesdp.errors import ModelError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["checked_odds", "log_odds_above", "log_odds_ratio", "odds_above"]
+__all__ = ["checked_odds", "log_odds_above", "log_odds_of_logs", "log_odds_ratio", "odds_above"]
 
 _SHARE_OF_LOG = 2.0**-47
 """Four logarithms and three differences are off by at most eight ulps of the largest logarithm together; the rest of
-these 32 is for weights that are products of a few rounded probabilities."""
+these 32 is for logarithms that are sums, of as many as `terms` says."""
 
 _WIDENED = 1 + 2.0**-48
 """What NumPy's logarithm may be off, several times over."""
@@ -60,12 +60,24 @@ def log_odds_ratio(table: ArrayLike) -> float:
     (2.60269, inf)
     """
     weights = np.asarray(table, dtype=np.float64)
-    possible = weights > 0
+    if (weights == weights[0]).all():  # different weights may have the same logarithm
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return log_odds_of_logs(np.log(weights))
+
+
+def log_odds_of_logs(table: NDArray[np.float64], terms: int = 1) -> float:
+    """Return a bound on what `log_odds_ratio` is about for a table of logarithms, each added up from so many.
+
+    >>> round(log_odds_of_logs(np.log([[0.9, 0.1], [0.4, 0.6]])), 6)
+    2.60269
+    """
+    possible = table > -math.inf
     if not (possible == possible[0]).all():
         return math.inf
-    logs = np.log(weights[:, possible[0]])
+    logs = table[:, possible[0]]
     largest = max(float(np.ptp(row - logs, axis=1).max()) for row in logs)
-    return 0.0 if largest == 0 else largest + _SHARE_OF_LOG * float(np.abs(logs).max() + 1)
+    return largest + terms * _SHARE_OF_LOG * float(np.abs(logs).max() + 1)
 
 
 def odds_above(log_odds: Iterable[float]) -> float:

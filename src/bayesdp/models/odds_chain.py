@@ -265,13 +265,18 @@ class OddsChain(Chain):
 
     @property
     def parameters(self) -> str:
-        """What the odds ratio means, in a sentence, and what it costs."""
-        return (
+        """What the odds ratio means, in a sentence, and what it costs if the secret is one record."""
+        said = (
             f"Odds ratio of {'neighbouring records' if self.memory == 1 else 'neighbouring blocks'}: at most "
             f"{shown_above(self.odds)}. If one of them had another value, the odds between any two values of the next "
-            "would change by at most that factor. For a small ε the noise must be "
-            f"{shown_above(self.memory * math.sqrt(self.odds), 3)} times as large as for independent records."
+            "would change by at most that factor."
         )
+        if self.estimated:
+            said = f"{said} {self._learnt}"
+        if self.unit > 1:
+            return said
+        price = shown_above(self.memory * math.sqrt(self.odds), 3)
+        return f"{said} For a small ε the noise must be {price} times as large as for independent records."
 
     @property
     def estimated(self) -> bool:
@@ -322,8 +327,8 @@ class OddsChain(Chain):
         assert self.strata is not None
         assert self.credibility is not None
         strata = counted(len(self.strata), "stratum", "strata")
-        largest = "it" if not self.within else f"the largest of {strata} ({listed(self.within)})"
-        return f"With a credibility of {shown_below(100 * self.credibility)} %, {largest} is no larger."
+        largest = "it" if not self.within else f"the largest odds ratio of {strata} ({listed(self.within)})"
+        return f"With a credibility of {shown_below(100 * self.credibility)} %, {largest} is no larger than that."
 
     @property
     def _of_sparse(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -152,12 +152,13 @@ class Precision:
         scaled = values * scale[rows] * scale[columns]
         width = int((columns - rows).max(initial=0))
         try:
-            if width <= _WIDEST_BAND and width < self.records:
-                return _solved_in_band(rows, columns, scaled, scale) * scale
-            if self.records <= _LARGEST_DENSE:
-                dense = np.eye(self.records)
-                dense[rows, columns] = dense[columns, rows] = -scaled
-                return np.asarray(np.linalg.solve(dense, scale) * scale)
+            with np.errstate(over="ignore"):  # no certificate has infinite weights
+                if width <= _WIDEST_BAND and width < self.records:
+                    return _solved_in_band(rows, columns, scaled, scale) * scale
+                if self.records <= _LARGEST_DENSE:
+                    dense = np.eye(self.records)
+                    dense[rows, columns] = dense[columns, rows] = -scaled
+                    return np.asarray(np.linalg.solve(dense, scale) * scale)
         except np.linalg.LinAlgError:
             return None
         from scipy.sparse.linalg import LinearOperator, cg
@@ -232,13 +233,20 @@ def _from_document(document: Mapping[str, Any]) -> Entries:
     if set(document) != {"records", "entries"}:
         raise ModelError('"precision" must be an object with "records" and "entries", a list of [row, column, value]')
     records = validation.natural("records", document["records"], ModelError)
-    given = validation.items("entries", document["entries"], ModelError)
+    given: Sequence[Any] = validation.items("entries", document["entries"], ModelError)
     try:
-        table = np.array(given, dtype=np.float64).reshape(-1, 3)
+        table = np.array(given)
     except (TypeError, ValueError):
-        raise ModelError('"entries" must be a list of [row, column, value], each three numbers') from None
-    if len(table) != len(given) or not len(table):
+        table = np.zeros(0)
+    plain = table.shape[1:] == (3,) and table.dtype.kind in "iuf"
+    if not plain or any(bool in map(type, entry) for entry in given):
         raise ModelError('"entries" must be a list of [row, column, value], each three numbers')
+    if records > len(table):
+        raise ModelError(
+            f"precision: the diagonal of each of {records} records must be given, and be greater than 0, but there are "
+            f"{len(table)} entries in all"
+        )
+    table = table.astype(np.float64)
     places = table[:, :2]
     wrong = ~((places >= 0) & (places < records) & (places == np.floor(places))).all(axis=1)
     if wrong.any():
@@ -303,7 +311,8 @@ def dominance_of(
 
     C·w is computed in floats: a row of e entries errs by at most (e + 3)·2⁻⁵³ of the sum of its absolute terms.
     """
-    left = own - taken - 1.01 * (terms + 3) * UNIT * (own + taken)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = own - taken - 1.01 * (terms + 3) * UNIT * (own + taken)
     certain = bool((weights > 0).all() and np.isfinite(weights).all() and (left > 0).all())
     return Dominance(weights, left) if certain else None
 

@@ -70,13 +70,14 @@ def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
     for names in coinciding(drawn):
         label = "\n= ".join(_named(name, theorem=name in comparison.applying, proven=proven[name]) for name in names)
         lines += _with_markers(names[0], drawn[names[0]], label, _style(names[0], proven[names[0]]))
+    model = comparison.model
     return Chart(
         "comparison",
         title or f"Error of {comparison.query.description}",
         _PROMISE,
         f"error α, reached in {100 * comparison.beta:g} % of cases",
         (Panel(tuple(lines)),),
-        source=f"assumed: {comparison.model.assumption}",
+        source=f"assumed: {model.assumption}" + (f"; protected: {model.protects}" if model.protects_several else ""),
         log="xy",
     )
 

@@ -7,12 +7,15 @@ from bayesdp.queries.sum import Sum
 from bayesdp.queries.mean import Mean
 from bayesdp.queries.histogram import Histogram
 from bayesdp.queries.proportion import Proportion
+from bayesdp.queries.variance import Variance
+from bayesdp.queries.any_mechanism import AnyMechanism
 from bayesdp.queries.averaged import Averaged
 from bayesdp.queries.clipped import Clipped
 from bayesdp.queries.counting import Counting
 # isort: on
 
 __all__ = [
+    "AnyMechanism",
     "Averaged",
     "Clipped",
     "Count",
@@ -23,5 +26,6 @@ __all__ = [
     "Query",
     "Sum",
     "Value",
+    "Variance",
     "query_from_dict",
 ]

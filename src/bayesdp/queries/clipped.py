@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self
+from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Scalar, brief
@@ -32,6 +32,9 @@ class Clipped(Query):
     step: values are rounded to this grid before they are added; a release fills it in (docs/frames.md). The bounds must
           be a whole number of steps apart.
     """
+
+    power: ClassVar[int] = 1
+    """To which power of the values sums are taken: a grid must leave them room."""
 
     bounds: tuple[float, float] | None = None
     step: float | None = field(default=None, kw_only=True)
@@ -66,6 +69,21 @@ class Clipped(Query):
     @property
     def clipped(self) -> Self:
         return self
+
+    def terms(self, placed: Any) -> tuple[Any, ...]:
+        """Return what a record adds to each of the sums, by its place on the grid: a number, or an engine's column."""
+        return (placed,)
+
+    def moved(self, span: int) -> int:
+        """Return how far replacing a record moves what noise is added to, on a grid of `span` steps."""
+        return span
+
+    def rounded_by(self, step: Fraction, records: int, *, whole: bool) -> Fraction:
+        """Return how far a grid can move the answer: half a step for each value, and a little for floating point.
+
+        whole: the values are whole numbers, and stay where they are.
+        """
+        return Fraction(0) if whole else records * self.worth(step, records) * ROUNDING_SLACK / 2
 
     @property
     def origin(self) -> float:
@@ -168,7 +186,9 @@ class Clipped(Query):
         """
         from bayesdp.queries.sum import Sum
 
-        return super().standing() if self.width is None else Sum(self.column, bounds=self.bounds, step=self.step)
+        if self.width is None:
+            return super().standing()
+        return self._within_parts(Sum(self.column, bounds=self.bounds, step=self.step))
 
     @property
     def description(self) -> str:

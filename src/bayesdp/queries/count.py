@@ -1,4 +1,4 @@
-"""How many records have a value, or one of several."""
+"""How many records have a value, one of several, or pass a condition."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ __all__ = ["Count"]
 
 @dataclass(frozen=True)
 class Count(Counting):
-    """How many records have a value (`equals=`) or one of several (`isin=`). Sensitivity 1.
+    """How many records have a value (`equals=`), have one of several (`isin=`), or pass a condition. Sensitivity 1.
+
+    `Count(where="age > 60")` is short for `Count("age > 60", equals=True)`, and is the same question.
 
     >>> Count("active", equals=True).sensitivity
     1.0
     >>> Count("room", isin=["kitchen", "hall"]).description
     "the number of records with room in 'kitchen', 'hall'"
+    >>> Count(where="steps > 0") == Count("steps > 0", equals=True)
+    True
     """
 
     equals: Scalar | None = field(default=None, kw_only=True)
@@ -31,15 +35,28 @@ class Count(Counting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.column is None and self.equals is None and self.isin is None and self.where is not None:
+            self._take_condition()
         if (self.equals is None) == (self.isin is None):
             raise QueryError(
                 f"a {self.kind} needs what to count: give either equals=value or isin=[value, ...], "
-                f'for example {type(self).__name__}("active", equals=True)'
+                f'for example {type(self).__name__}("active", equals=True), or a condition alone: '
+                f'{type(self).__name__}(where="steps > 0")'
             )
         if self.equals is not None:
             object.__setattr__(self, "equals", validation.scalar("equals", self.equals, QueryError))
         if self.isin is not None:
             object.__setattr__(self, "isin", named_once("isin", self.isin))
+
+    def _take_condition(self) -> None:
+        """Ask about the condition that was given alone: it is what is counted, not a filter."""
+        if self.public_filter:
+            raise QueryError(
+                f"how many records pass a public filter is public itself; a {self.kind} needs what to count among "
+                "them: equals=value or isin=[value, ...]"
+            )
+        for name, value in {"column": self.where, "equals": True, "where": None}.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:

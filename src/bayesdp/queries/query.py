@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
-from bayesdp._support.validation import Scalar, brief, plain_number
+from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.rounding import float_above
 
@@ -38,6 +38,9 @@ class Query(Document):
     where:         a filter expression; None asks about every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
                    filter counts as private: it may depend on the very value that is protected.
+    by:            a public column that is the same for all records of a chain or group: one answer for each of its
+                   values in `by_cells`. Each costs only the parts of the table it is about (docs/releases.md).
+    by_cells:      the values of that column, from a public list; one alone asks about that part only.
 
     A class that names its `kind` is registered under it: JSON and the command line know it from then on. What is
     computed from the table is either counts (`cells_asked`, see `Counting`) or one sum of clipped values (`clipped`,
@@ -47,6 +50,8 @@ class Query(Document):
     column: str | None = None
     where: str | None = field(default=None, kw_only=True)
     public_filter: bool = field(default=False, kw_only=True)
+    by: str | None = field(default=None, kw_only=True)
+    by_cells: Values | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str]
 
@@ -61,6 +66,9 @@ class Query(Document):
 
     averaged: ClassVar[bool] = False
     """Whether the answer is divided by the number of records it is about, which must then be public."""
+
+    made_elsewhere: ClassVar[bool] = False
+    """Whether it stands for a release made elsewhere, of which only the τ is known: it has no answer here."""
 
     options: ClassVar[Mapping[str, str]] = {}
     """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
@@ -91,6 +99,17 @@ class Query(Document):
             raise QueryError(f"public_filter must be True or False, not {brief(self.public_filter)}")
         if self.public_filter and self.where is None:
             raise QueryError("public_filter describes a filter, but there is none; give where= or leave it out")
+        if (self.by is None) != (self.by_cells is None):
+            raise QueryError(
+                'by= names a public column and by_cells= its values, from a public list: by="district", '
+                'by_cells=["A", "B"]; give both or neither'
+            )
+        if self.by is not None:
+            validation.text("by", self.by, QueryError)
+            cells = validation.distinct("by_cells", self.by_cells, QueryError)
+            if not cells:
+                raise QueryError("by_cells is empty; name at least one value of the column")
+            object.__setattr__(self, "by_cells", cells)
 
     # What is asked
 
@@ -126,9 +145,41 @@ class Query(Document):
         return {}
 
     def _about(self, name: str) -> str:
-        """Return a description with the filter; one that was asserted to be public says so."""
+        """Return a description with the part and the filter; one that was asserted to be public says so."""
+        if self.by is not None:
+            cells = tuple(self.by_cells or ())
+            name = f"{name} for {self.by} = {brief(cells[0])}" if len(cells) == 1 else f"{name} by {self.by}"
         asserted = " (filter asserted public)" if self.public_filter else ""
         return f"{name} where {self.where}{asserted}" if self.where else name
+
+    # Which parts of the table it is about
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The values in `by_cells` as texts, in the one spelling by which a ledger knows parts; none without `by`.
+
+        >>> from bayesdp.queries import Count
+        >>> Count(equals=1, by="district", by_cells=[7.0, "north"]).parts
+        ('7', 'north')
+        """
+        return tuple(str(plain_number(cell)) for cell in self.by_cells or ())
+
+    def part_by_part(self) -> tuple[Self, ...]:
+        """Return the question about each of its parts, one after the other; only itself if it is about the whole table.
+
+        >>> from bayesdp.queries import Count
+        >>> [each.description for each in Count("on", equals=1, by="district", by_cells=["A", "B"]).part_by_part()]
+        ["the number of records with on = 1 for district = 'A'", "the number of records with on = 1 for district = 'B'"]
+        """
+        return (self,) if self.by is None else tuple(replace(self, by_cells=(cell,)) for cell in self.by_cells or ())
+
+    def everywhere(self) -> Self:
+        """Return the question about the whole table instead of parts: what the records of a part see of it."""
+        return self if self.by is None else replace(self, by=None, by_cells=None)
+
+    def meets(self, other: Query) -> bool:
+        """Tell whether a record may be in the parts of both questions: not if they are other values of one column."""
+        return self.by is None or self.by != other.by or not set(self.parts).isdisjoint(other.parts)
 
     # What is computed, in whole numbers
 
@@ -161,6 +212,13 @@ class Query(Document):
         A record leaves one cell and enters another, which are disjoint.
         """
         return Fraction(min(2, len(self.cells_asked())))
+
+    def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
+        """Return the whole numbers that noise is added to, of those that were added up over `records` records.
+
+        Here they are the same. What is made of them must move by `parts_sensitivity` at most when one record does.
+        """
+        return sums
 
     # From noisy whole numbers to the answer
 
@@ -256,11 +314,17 @@ class Query(Document):
         A theorem sees of a clipped sum its column, bounds and step, and of everything else the column only: there a sum
         over a private filter stands for any question.
 
+        Its parts stay: what is spent on one is not spent on another.
+
         >>> from bayesdp.queries import Count
         >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
         True
         """
-        return _any_question(self.column)
+        return self._within_parts(_any_question(self.column))
+
+    def _within_parts(self, standing: Query) -> Query:
+        """Return a standing question, about the parts of this one."""
+        return standing if self.by is None else replace(standing, by=self.by, by_cells=self.parts)
 
 
 @lru_cache(maxsize=1024)
@@ -277,7 +341,7 @@ def query_from_dict(document: object) -> Query:
     Raises QueryError for an unknown kind or entry, one that is lacking, and everything the query itself refuses.
 
     >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
-    Sum(column='height', where=None, public_filter=False, bounds=(0.0, 100.0), step=None)
+    Sum(column='height', where=None, public_filter=False, by=None, by_cells=None, bounds=(0.0, 100.0), step=None)
     """
     if not isinstance(document, Mapping):
         raise QueryError(f"a query must be a JSON object, not {brief(document)}")

@@ -1,7 +1,8 @@
 """What a data set has leaked so far, and what one more release may cost. Rules and proofs: docs/theory/accounting.md.
 
 The leakage of everything released is one conversion of all τ's, by the theorems that cover any number of releases. A
-release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget.
+release asked for ε gets the largest τ that raises that figure by at most ε, and never beyond the budget. Of parts that
+are independent of one another, the one that has met most counts (`parts`).
 """
 
 from __future__ import annotations
@@ -17,19 +18,22 @@ from bayesdp.ledger import Total
 from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
+from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, proven, report
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Release, Spend, queries_of
 
-__all__ = ["Cost", "affordable", "charged", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Cost", "affordable", "cost_of", "leaked", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
+    after:   the same afterwards.
     total:   the leakage of everything, these releases included.
-    epsilon: by how much the releases raise the leakage, rounded up.
+    epsilon: by how much the releases raise the leakage about what they touch, rounded up.
     left:    what remains of the budget afterwards, rounded down.
 
     >>> from bayesdp import ArbitraryGroups, Count
@@ -41,6 +45,7 @@ class Cost:
     before: float
     leakage: Leakage
     budget: float
+    after: float
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -48,7 +53,7 @@ class Cost:
     def __post_init__(self) -> None:
         total = self.leakage.epsilon
         object.__setattr__(self, "total", total)
-        object.__setattr__(self, "epsilon", float_above(Fraction(total) - Fraction(self.before)))
+        object.__setattr__(self, "epsilon", float_above(Fraction(self.after) - Fraction(self.before)))
         object.__setattr__(self, "left", remaining(self.budget, total))
 
 
@@ -62,7 +67,8 @@ def spend_of(totals: Iterable[Total]) -> Spend:
 
 def leaked(model: Model, spent: Spend) -> float:
     """Return the leakage of everything released so far; 0 if that is nothing."""
-    return proven(_panel(model, spent), spent) if spent else 0.0
+    panels = _Panels(model)
+    return max(panels.proven(met.spent) for met in exposures(spent))
 
 
 def remaining(budget: float, total: float) -> float:
@@ -79,19 +85,20 @@ def affordable(model: Model, queries: tuple[Query, ...], *, epsilon: float, spen
     """
     model.check_queries(queries)
     standing = tuple(query.standing() for query in queries)
-    panel = _panel(model, _added(spent, standing, 1.0))
-    same = panel.queries == tuple(release.query for release in spent)
-    before = proven(panel, spent) if same else leaked(model, spent)
-    left = remaining(budget, before)
+    met, panels = exposures(spent, standing), _Panels(model)
+    touched = [each for each in met if each.added]
+    others = max((panels.proven(each.spent) for each in met if not each.added), default=0.0)
+    before = max(panels.proven(each.spent) for each in touched)
+    left = remaining(budget, before if others <= budget else others)
     if epsilon > left:
         raise BudgetError(epsilon, left)
     target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    tau = largest_tau(panel, standing, target, spent)
-    less = math.ulp(sum(release.tau for release in spent) + len(queries) * tau)
+    tau = min(largest_tau(panels.about(each.after(1.0)), each.added, target, each.spent) for each in touched)
+    less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
     while tau > 0:
-        leakage = report(model, _added(spent, standing, tau), panel=panel)
-        if leakage.epsilon <= target:
-            return Cost(tau, before, leakage, budget)
+        cost = _cost(panels, spent, standing, tau, before, budget)
+        if cost.after <= target:
+            return cost
         tau, less = tau - less, 2 * less
     raise CalibrationError(
         f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
@@ -104,33 +111,40 @@ def cost_of(model: Model, queries: tuple[Query, ...], *, tau: float, spent: Spen
     Raises BudgetError if that is more than what remains.
     """
     model.check_queries(queries)
-    spend = charged(spent, queries, tau)
-    cost = Cost(tau, leaked(model, spent), report(model, spend, panel=_panel(model, spend)), budget)
+    standing, panels = tuple(query.standing() for query in queries), _Panels(model)
+    before = max(panels.proven(each.spent) for each in exposures(spent, standing) if each.added)
+    cost = _cost(panels, spent, standing, tau, before, budget)
     if cost.total > budget:
         raise BudgetError(cost.epsilon, remaining(budget, cost.before))
     return cost
 
 
-def charged(spent: Spend, queries: tuple[Query, ...], tau: float) -> Spend:
-    """Return what a ledger's totals will be, or a little more: each is rounded up.
-
-    >>> from bayesdp import Count
-    >>> two = charged((), (Count(equals=1), Count(equals=2)), 0.25)
-    >>> [release.tau for release in charged(two, (Count(equals=3),), 0.5)]
-    [1.0]
-    """
-    standing = tuple(Release(release.query.standing(), release.tau) for release in spent)
-    return _added(standing, tuple(query.standing() for query in queries), tau)
+def _cost(panels: _Panels, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
+    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up."""
+    totals = merged((*spent, *(Release(query, tau) for query in standing)))
+    met = exposures(totals, standing)
+    leakages = [(panels.report(each.spent), bool(each.added)) for each in met]
+    worst, _ = max(leakages, key=lambda found: found[0].epsilon)
+    after = max(leakage.epsilon for leakage, touched in leakages if touched)
+    return Cost(tau, before, worst, budget, after)
 
 
-def _added(spent: Spend, standing: tuple[Query, ...], tau: float) -> Spend:
-    """Return totals after more releases, whose queries stand for the keys of a ledger as those of the totals do."""
-    totals: dict[Query, Fraction] = {}
-    for query, amount in (*spent, *((query, tau) for query in standing)):
-        totals[query] = totals.get(query, Fraction(0)) + Fraction(amount)
-    return tuple(Release(query, float_above(total)) for query, total in totals.items())
+@dataclass(frozen=True)
+class _Panels:
+    """The theorems that can be asked about everything a ledger holds: they cover any number of releases."""
 
+    model: Model
+    known: dict[tuple[Query, ...], Panel] = field(default_factory=dict)
 
-def _panel(model: Model, spend: Spend) -> Panel:
-    """Return the theorems that can be asked about everything a ledger holds: they cover any number of releases."""
-    return Panel.about(model, tuple(release.query for release in spend), composing=True)
+    def about(self, spend: Spend) -> Panel:
+        queries = queries_of(spend)
+        if queries not in self.known:
+            self.known[queries] = Panel.about(self.model, queries, composing=True)
+        return self.known[queries]
+
+    def proven(self, spend: Spend) -> float:
+        """Return what was leaked; 0 if nothing was released."""
+        return proven(self.about(spend), spend) if spend else 0.0
+
+    def report(self, spend: Spend) -> Leakage:
+        return report(self.model, spend, panel=self.about(spend))

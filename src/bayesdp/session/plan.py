@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -62,6 +62,14 @@ class Target:
         """Return what was asked, for the ledger."""
         return {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
 
+    def request(self, question: Asked, asked: Iterable[Asked]) -> dict[str, Any]:
+        """Return what was asked for of one question, for the ledger: also the questions that share its ε.
+
+        Those about other parts of the table share none of it.
+        """
+        sharing = sorted(each.question for each in asked if each.query.meets(question.query))
+        return self.to_dict() | ({"questions": sharing} if len(sharing) > 1 else {})
+
     def covered_by(self, request: object, questions: Iterable[str]) -> bool:
         """Whether an earlier request asked for at least as much of each question as this one, about `questions`, does.
 
@@ -99,9 +107,9 @@ class Asked:
 
     def rounding(self, records: int) -> Fraction:
         """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
-        if self.grid is None or self.grid.whole:
+        if self.grid is None or self.query.clipped is None:
             return Fraction(0)
-        return records * self.worth(records) * Fraction(513, 1024)
+        return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
 
     def checked(self) -> Asked:
         """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
@@ -146,22 +154,22 @@ class Plan:
     cost: Cost | None
     mechanisms: Mapping[str, DiscreteLaplaceMechanism] = field(default_factory=dict)
 
-    def charges(self, request: Mapping[str, Any], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
+    def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
 
-        request: what was asked for.      terms: under which circumstances; the ledger keeps both.
+        details: what was asked for of a question, and what else belongs to it alone.
+        terms:   under which circumstances. The ledger keeps both.
         """
         if self.cost is None:
             return ()
         shared = {
-            "asked": request,
             "epsilon": self.cost.epsilon,
             "epsilon_total": self.cost.total,
             "epsilon_remaining": self.cost.left,
             "theorem": self.cost.leakage.theorem,
             **{name: value for name, value in terms.items() if value is not None},
         }
-        return tuple(_charge(asked, self.tau, shared) for asked in self.fresh)
+        return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
 
 
 def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:

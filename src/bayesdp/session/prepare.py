@@ -10,17 +10,19 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
+from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
+from bayesdp.frames.parts import cells_of, check_parts, part_sizes
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models import Model
-from bayesdp.queries import Query
+from bayesdp.queries import Count, Query
 from bayesdp.session.plan import Asked
 
 __all__ = ["Inquiry", "check_table", "missing_rule"]
@@ -54,6 +56,8 @@ def check_table(
 class Inquiry:
     """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
 
+    growing: rows may be added to the table later; the same question is then another one.
+
     What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
     """
 
@@ -61,11 +65,14 @@ class Inquiry:
     model: Model
     missing: Missing
     rows: int
+    growing: bool = False
     _within: set[str] = field(default_factory=set, compare=False, repr=False)
     """The columns asked about that were found to be within a model that names none."""
+    _parts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict, compare=False, repr=False)
+    """The parts that were found to be made of whole chains or groups, and how many records they have."""
 
     @classmethod
-    def into(cls, frame: object, model: Model, missing: Missing | None) -> Inquiry:
+    def into(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
         """Open a table; missing values are treated as the model was fitted, unless something else is said.
 
         Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
@@ -77,7 +84,7 @@ class Inquiry:
             within = model.check_table(View(table, rule))
         if not isinstance(within, type(model)):
             raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
-        return cls(table, within, rule, rows)
+        return cls(table, within, rule, rows, growing)
 
     @property
     def name(self) -> str:
@@ -88,7 +95,22 @@ class Inquiry:
     def description(self) -> dict[str, Any]:
         """What a ledger keeps of the table: public facts, by which it is known again."""
         columns = fingerprint({"columns": sorted(map(str, self.table.schema))})
-        return {"records": self.rows, "columns": columns, "missing": self.missing}
+        size: dict[str, Any] = {"growing": True} if self.growing else {"records": self.rows}
+        return {**size, "columns": columns, "missing": self.missing}
+
+    def check_grown(self, earlier: Sequence[Extent]) -> Extent:
+        """Return how far the table reaches; refuses one that does not continue what it was when it was released."""
+        check_grown(self.table, earlier)
+        return extent_of(self.table, self.model.order)
+
+    def extents(self, asked: Sequence[Asked], extent: Extent) -> dict[str, Extent]:
+        """Return how far what each question is about reaches, by its fingerprint: the table, or a part of it."""
+        found = {each.question: extent for each in asked}
+        for by in {each.query.by for each in asked if each.query.by is not None}:
+            inside = [each for each in asked if each.query.by == by]
+            parts = extents_of_parts(self.table, extent, by, [each.query.parts[0] for each in inside])
+            found |= {each.question: part for each, part in zip(inside, parts, strict=True)}
+        return found
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not describe.
@@ -102,23 +124,33 @@ class Inquiry:
                 raise QueryError(
                     f'{type(query).__name__} has no kind of its own, and would be taken for "{query.kind}"'
                 )
+            if query.made_elsewhere:
+                raise QueryError(
+                    "a release by any mechanism is made elsewhere; session.record(tau=, what=) charges it here"
+                )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
+        parts = [
+            (query, part) for query, named in zip(queries, everything, strict=True) for part in named.part_by_part()
+        ]
         found = []
-        for query, named in zip(queries, everything, strict=True):
+        for query, named in parts:
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
             self.table.check_names(sorted(self._columns_used(named)))
-            grid, clipped = None, named.clipped
+            grid, clipped, sensitivity = None, named.clipped, 0
             if clipped is not None:
                 self._check_added(clipped)
                 grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
-                named = replace(clipped, step=grid.step)
+                named, sensitivity = replace(clipped, step=grid.step), clipped.moved(grid.span)
             self._check_kinds(named)
             self._check_within(named)
-            sensitivity = grid.span if grid is not None else math.ceil(named.parts_sensitivity)
+            if named.by is not None:
+                named, records = self._in_part(named, tuple(query.by_cells or ()))
+            if grid is None:
+                sensitivity = math.ceil(named.parts_sensitivity)
             records = self._averaged(named, records) if named.averaged else records
-            found.append(Asked(named, self._question(query, named.column), grid, sensitivity, records).checked())
+            found.append(Asked(named, self._question(query, named), grid, sensitivity, records).checked())
         if not found:
             raise InvalidInputError("no question was asked; give at least one query")
         if len({each.question for each in found}) < len(found):
@@ -131,11 +163,14 @@ class Inquiry:
         The first would release columns nobody has accounted for. The second would release the protected values, since
         a record in or out of the answer tells its value.
         """
-        if query.where is None:
-            return
         asked = self._subjects(query)
         described = self.model.columns or (asked if self.model.about_values else ())
-        used, modelled = parse(query.where).columns, self._columns_of(described)
+        modelled = self._columns_of(described)
+        if query.by is not None and query.by in modelled | self._columns_of(asked):
+            raise QueryError(f"parts by {query.by!r} cannot be public, for it holds the values that are protected")
+        if query.where is None:
+            return
+        used = parse(query.where).columns
         protected, beyond = sorted(used & (modelled | self._columns_of(asked))), sorted(used - modelled)
         if query.public_filter and protected:
             raise QueryError(
@@ -158,7 +193,8 @@ class Inquiry:
 
     def _columns_used(self, query: Query) -> frozenset[str]:
         filtered = frozenset() if query.where is None else parse(query.where).columns
-        return self._columns_of(self._subjects(query)) | filtered
+        by = frozenset() if query.by is None else frozenset({query.by})
+        return self._columns_of(self._subjects(query)) | filtered | by
 
     def _check_added(self, query: Query) -> None:
         """Refuse to add up what is no column."""
@@ -180,12 +216,43 @@ class Inquiry:
             self.model.check_table(View(self.table, self.missing), query.column)
         self._within.add(query.column)
 
-    def _question(self, query: Query, column: str | None) -> str:
+    def _in_part(self, query: Query, cells: Sequence[Scalar]) -> tuple[Query, int]:
+        """Return a question about a part, named as the table names it, and the public number of the part's records.
+
+        cells: all parts that are asked about with it, which are looked at in one scan.
+
+        Refuses parts that are not made of whole chains or groups, which would not be independent of one another.
+        """
+        by = query.by
+        assert by is not None
+        if self._about_all(query):
+            raise QueryError(f"a question about all columns of a wide table has no parts by {by!r}; ask about one")
+        with _by_kinds(self.table, (by,)):
+            query = replace(query, by_cells=cells_of(self.table, by, query.by_cells or ()))
+            if (by, query.parts) not in self._parts:
+                self._measure(by, cells_of(self.table, by, cells))
+        return query, self._parts[by, query.parts]
+
+    def _measure(self, by: str, cells: Sequence[Scalar]) -> None:
+        """Count the records of parts that are made of whole chains or groups; refuses others, and empty ones."""
+        for member in self.model.members:
+            if member.apart is None:
+                raise QueryError(f"the model does not say which records parts by {by!r} may tell apart")
+            check_parts(self.table, by, member.apart)
+        for cell, size in zip(cells, part_sizes(self.table, by, cells), strict=True):
+            self._parts[by, Count(equals=0, by=by, by_cells=(cell,)).parts] = size
+
+    def _question(self, query: Query, named: Query) -> str:
         """Return the fingerprint of a question, the same for the same question in other words."""
+        column = named.column
         condition = None if column is None or column in self.table else parse(column)
         entries = {**query.identity(), "column": column if condition is None else canonical(condition)}
         if query.where is not None:
             entries["where"] = canonical(parse(query.where))
+        if named.by is not None:
+            entries["by_cells"] = list(named.parts)
+        if self.growing:
+            entries["records"] = self.rows
         return fingerprint(entries)
 
     def _averaged(self, query: Query, records: int) -> int:

@@ -11,6 +11,7 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.answer import Answer
 from bayesdp.session.measurement import warnings_about
 from bayesdp.session.plan import Asked, Plan, Target
 
@@ -69,9 +70,9 @@ class Preview(Document):
 
 
 def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Preview:
-    """Return what releasing the one question of a plan would cost, or what its stored answer is."""
-    if plan.cost is None:
-        return _stored(plan, target, model)
+    """Return what releasing a question of a plan would cost, or what its stored answer is."""
+    if plan.cost is None or asked.question in plan.stored:
+        return _stored(plan.stored[asked.question], plan, target, model)
     mechanism = asked.mechanism(plan.tau)
     worth = asked.worth(asked.records)
     units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
@@ -92,8 +93,7 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model) -> Previe
     )
 
 
-def _stored(plan: Plan, target: Target, model: Model) -> Preview:
-    (answer,) = plan.stored.values()
+def _stored(answer: Answer, plan: Plan, target: Target, model: Model) -> Preview:
     total = leaked(model, spend_of(plan.state.totals))
     half = answer.reach(target.beta)
     return Preview(

@@ -91,7 +91,7 @@ def randomize(
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal plan
         plan = plan if plan.state.head == state.head else planned_in(state)
-        return plan.charges(target.to_dict(), {**terms, "randomized": model.subject})
+        return plan.charges(lambda _: {"asked": target.to_dict()}, {**terms, "randomized": model.subject})
 
     (receipt,) = account.charge((), decide)
     assert plan.cost is not None

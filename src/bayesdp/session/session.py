@@ -7,8 +7,10 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,9 +19,10 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
-from bayesdp.advice.consequences import consequences
+from bayesdp.advice.consequences import Consequence, consequences
 from bayesdp.errors import InvalidInputError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
+from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
@@ -27,12 +30,15 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import leaked, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
+from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.measurement import Measurement
+from bayesdp.session.parts import exposures
 from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
+from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 from bayesdp.theorems.spend import Spend
 
@@ -57,6 +63,8 @@ class Session:
              The ledger and the statement keep it.
     by:      who is responsible for the releases, for the ledger and the statement.
     separate_because: why this is not the table of another account that looks the same.
+    growing: rows will be added to the table, after those that are there. The account goes on with the longer table,
+             and every bound is that of a chain of any length (docs/releases.md).
 
     No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
     more, to those who may see the data. Refusals are entered in the ledger.
@@ -77,9 +85,13 @@ class Session:
         accept: str | None = None,
         by: str | None = None,
         separate_because: str | None = None,
+        growing: bool = False,
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
+        if not isinstance(growing, bool):
+            raise InvalidInputError(f"growing must be true or false, not {brief(growing)}")
+        model = model.at_any_length() if growing else model
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
@@ -90,7 +102,7 @@ class Session:
         try:
             self._ledger.check_model(self._dataset, model.identity, budget=budget, apart_from=("gaps",))
             with self._discreet():
-                self._inquiry = Inquiry.into(frame, model, missing)
+                self._inquiry = Inquiry.into(frame, model, missing, growing=growing)
             self._model = self._inquiry.model
             self._facts = self._facts_of(self._model)
             self._account = self._ledger.account(
@@ -102,6 +114,7 @@ class Session:
                 separate_because=separate_because,
             )
             self._dataset, self._place = self._account.dataset, self._ledger.name
+            self._extent = self._grown() if growing else None
         except BaseException:
             self.close()
             raise
@@ -113,6 +126,14 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def _grown(self) -> Extent:
+        """Return how far the table reaches now; refuses one that does not continue what it was."""
+        charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
+        known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
+        earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
+        with self._discreet():
+            return self._inquiry.check_grown(tuple(earlier))
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
@@ -174,13 +195,15 @@ class Session:
         return remaining(state.budget, leaked(self._model, spend_of(state.totals)))
 
     @property
-    def history(self) -> tuple[Answer | Randomized, ...]:
-        """What the ledger says was released of this data set, oldest first; of randomized columns, what they cost.
+    def history(self) -> tuple[Answer | Randomized | Recorded, ...]:
+        """What the ledger says was released of this data set, oldest first.
+
+        Of randomized columns, and of what was made elsewhere, it knows what they cost.
 
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(Randomized.stored(body) or Answer.stored(body) for body in bodies)
+        return tuple(Randomized.stored(body) or Recorded.stored(body) or Answer.stored(body) for body in bodies)
 
     def release(
         self,
@@ -203,7 +226,30 @@ class Session:
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
+        if isinstance(query, Query) and len(query.parts) > 1:
+            raise InvalidInputError(
+                f"{query.description} has one answer a part: release_by returns them, and so does release_all"
+            )
         return self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)[0]
+
+    def release_by(
+        self,
+        query: Query,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        beta: float = BETA,
+        accept: str | None = None,
+    ) -> Answers:
+        """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
+
+        As `release`, and `epsilon` is what the release may cost about each part: the parts are independent of one
+        another, so a record meets only the answer about its own.
+        """
+        if not isinstance(query, Query) or query.by is None:
+            raise InvalidInputError('release_by answers a question by parts: give it by="column" and by_cells=[...]')
+        answers = self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)
+        return Answers(query.by, answers)
 
     def release_all(
         self,
@@ -216,7 +262,8 @@ class Session:
     ) -> tuple[Answer, ...]:
         """Answer several questions in one scan and one charge, all or nothing.
 
-        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them.
+        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
+        has an answer for each of its parts, in their order, and only those about one part share an ε.
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
@@ -229,13 +276,20 @@ class Session:
         """Go the way of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
-        request = target.to_dict() | ({"questions": sorted(questions)} if len(questions) > 1 else {})
+
+        def request(question: Asked) -> dict[str, Any]:
+            return target.request(question, asked)
 
         def planned_in(state: State) -> Plan:
             return attempt.unhurried(plan(self._model, asked, target, state))
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
+        extents = self._inquiry.extents(asked, self._extent) if planned.fresh and self._extent is not None else {}
+
+        def details(question: Asked) -> dict[str, Any]:
+            reached = extents.get(question.question)
+            return {"asked": request(question)} | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
         promise: Promise | None = None
 
@@ -243,7 +297,7 @@ class Session:
             nonlocal planned, promise
             planned = planned if planned.state.head == state.head else planned_in(state)
             promise = self._promise(planned, terms) if planned.fresh else None
-            return planned.charges(request, terms)
+            return planned.charges(details, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
@@ -253,7 +307,7 @@ class Session:
             assert promise is not None
             measured = self._drawn(charged, exact[charged.question], planned, target.beta)
             answer = Answer(measured, promise, self._posting(charged, planned, receipt))
-            self._account.answer(receipt, {**answer.to_dict(), "asked": request})
+            self._account.answer(receipt, {**answer.to_dict(), "asked": request(charged)})
             answers[charged.question] = answer
         return tuple(answers[question] for question in questions)
 
@@ -279,14 +333,18 @@ class Session:
     ) -> Preview:
         """Say what a release would cost and how accurate it would be. Nothing is charged.
 
-        No value is read, except to count the records of a mean that has a filter or leaves records out.
+        No value is read, except to count the records of a mean that has a filter or leaves records out, and those of
+        parts. Of several parts it is the preview of the one whose answer would be least accurate.
         """
         target = Target.of(epsilon, alpha, beta)
 
         def previewed(attempt: Attempt) -> Preview:
-            (asked,) = self._inquiry.asked([query], attempt.bits)
-            planned = plan(self._model, (asked,), target, self._account.state(asked.question))
-            return preview_of(asked, planned, target, self._model)
+            asked = self._inquiry.asked([query], attempt.bits)
+            state = self._account.state(*(each.question for each in asked))
+            planned = plan(self._model, asked, target, state)
+            previews = [preview_of(each, planned, target, self._model) for each in asked]
+            worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
+            return worst if len(asked) == 1 else replace(worst, query=query)
 
         with self._discreet():
             return persistently(previewed)
@@ -301,7 +359,47 @@ class Session:
         """
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
-            return randomize(self._frame, self._inquiry, self._account, target, terms)
+            reached = {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
+            return randomize(self._frame, self._inquiry, self._account, target, {**terms, **reached})
+
+    def record(
+        self,
+        *,
+        tau: float,
+        what: str,
+        neighbours: Neighbours = "replace",
+        definition: str = "pure",
+        column: str | None = None,
+        published: bool = False,
+        accept: str | None = None,
+    ) -> Recorded:
+        """Charge a release that is made elsewhere: with OpenDP, Tumult, diffprivlib or your own code.
+
+        Record first and publish afterwards: then the budget can refuse it. What it is, and that its τ is right, is your
+        word, which the ledger keeps. It must depend on no private column but those the model describes.
+
+        tau:        its ordinary differential privacy.      what: what is released, in a line for the ledger.
+        neighbours: which data sets its τ compares: "replace", one record has another value; or "add-remove", there is a
+                    record more or less. The second is charged double: to replace a record is to remove and to add one.
+        definition: "pure". Anything else, such as (ε, δ), zCDP or Gaussian noise, is refused.
+        column:     what it is about, for a model that does not name its column.
+        published:  it is out already: it is charged even if the budget does not allow it.
+        accept:     as for `release`.
+
+        Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it; then nothing is
+        charged.
+        """
+        return record(
+            self._model,
+            self._account,
+            self._terms(accept),
+            tau=tau,
+            what=what,
+            neighbours=neighbours,
+            definition=definition,
+            column=column,
+            published=published,
+        )
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
         """Return the stored answers as they are given again, with the account and the diagnosis of now."""
@@ -322,6 +420,7 @@ class Session:
         notes = [
             *notes_about(model),
             *([DROPPED] if self._inquiry.missing == "drop" else []),
+            *([_GROWING] if self._inquiry.growing else []),
             *([model.unchecked] if model.unchecked else []),
             *([model.half_diagnosed] if model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
@@ -336,8 +435,10 @@ class Session:
     def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
         """Return what is proven about the answers that are released together."""
         assert planned.cost is not None
-        leakage, together = planned.cost.leakage, len(planned.fresh)
+        leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
+        together = max(sum(each.meets(query) for each in fresh) for query in fresh)
         shared = [f"This ε is for {together} answers released together."] if together > 1 else []
+        shared += [_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in fresh if query.by is not None)]
         return Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
@@ -352,7 +453,8 @@ class Session:
 
     def _what_if(self, spend: Spend, epsilon: float) -> tuple[str, ...]:
         """Return what everything released would leak if the model were not quite right: a function of the model."""
-        return tuple(map(str, consequences(self._model, spend, epsilon)))
+        of_parts = [consequences(self._model, met.spent, epsilon) for met in exposures(spend)]
+        return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
 
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
         """Draw the noise of a charged release."""
@@ -364,7 +466,7 @@ class Session:
             records=exact.present,
             noise=mechanism.scale,
             unit=float_above(asked.worth(records)),
-            rounding=float_above(asked.rounding(exact.present)),
+            rounding=float_above(asked.rounding(records)),
             beta=beta,
         )
 
@@ -387,10 +489,30 @@ class Session:
         )
 
 
+_EXTENT = "table"
+"""Under which name a charge on growing data says how far the table reached."""
+
+_GROWING = (
+    "Records may be added later, and the bound holds however many there will be; but later records must not react to "
+    "earlier answers. That earlier records stayed as they were is seen by how many there are in each period, and "
+    "otherwise taken for granted."
+)
+
+_PARTS = (
+    "The parts by {by} are made of whole chains or groups, which are taken as independent of one another, and who is "
+    "in which is public: what is released about one part says nothing about the others, and ε in all is that of the "
+    "part that has leaked most."
+)
+
 _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
+
+
+def _most(line: Consequence) -> float:
+    """Return what leaks, beyond everything if nothing is proven."""
+    return math.inf if line.epsilon is None else line.epsilon
 
 
 def _reason(accept: object) -> str:

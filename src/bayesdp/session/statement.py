@@ -112,7 +112,8 @@ def _learned(answer: Answer) -> list[Block]:
 def _assumptions(answer: Answer) -> list[Block]:
     listed = [
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
-        "The number of records is public, and the data set was released in no other way than through this ledger.",
+        "The number of records is public, and every release of the data set is in this ledger; of those that were made "
+        "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
         "The noise was drawn by OpenDP's discrete Laplace sampler from the operating system's randomness.",
         *answer.notes,
     ]
@@ -130,7 +131,10 @@ def _assumptions(answer: Answer) -> list[Block]:
 
 def _tested(answer: Answer) -> list[Block]:
     if answer.diagnosis is None:
-        return [f"{answer.tested}. `bayesdp diagnose` shows what a table says about it."]
+        return [
+            f"{answer.tested}. `bayesdp diagnose` shows what a table says about it, or that there is no test for such "
+            "a model: then it rests on the word of the data holder."
+        ]
     return [
         f"{answer.tested}.",
         Listed([f"{finding['name']}: {finding['verdict']}" for finding in answer.diagnosis["findings"]]),
@@ -157,7 +161,8 @@ def _checks(answer: Answer) -> list[Block]:
     return [
         Listed(
             [
-                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it.",
+                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it, where "
+                "there is a test for it.",
                 f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
                 f"is {answer.protects}: a person with more records than that is protected less.",
                 "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "

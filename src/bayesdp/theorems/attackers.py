@@ -3,14 +3,14 @@
 __all__ = ["ANYBODY", "EXACT_KNOWLEDGE", "SIDE_INFORMATION"]
 
 EXACT_KNOWLEDGE = (
-    "and an attacker who knows how the records depend on one another (one who is unsure of that is not covered), and "
-    "knows each other record exactly or not at all (no other side information)"
+    "and an attacker who knows how the records depend on one another, and each other record exactly or not at all; one "
+    "who is unsure how they depend, or has other side information, is not covered"
 )
 """The adversaries of Bayesian differential privacy."""
 
 SIDE_INFORMATION = (
-    "and an attacker who knows how the records depend on one another (one who is unsure of that is not covered), "
-    "knows any of them exactly and has any noisy observation of each of the others by itself"
+    "and an attacker who knows how the records depend on one another, knows any of them exactly and has any noisy "
+    "observation of each of the others by itself; one who is unsure how they depend is not covered"
 )
 """What bounded odds protect against, besides."""
 

@@ -58,7 +58,7 @@ class Theorem(ABC):
         """Return why the theorem cannot be used: its refusal, or that the model protects more than the theorem does."""
         reason = self.refusal(model, queries)
         if reason is None and not self.larger_units and model.protects_several:
-            return f"it protects one record, but the model is about {model.protects}"
+            return f"it protects one record only, not {model.protects.partition(',')[0]}"
         return reason
 
     @abstractmethod

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bayesdp import Count, calibrate, leakage
 from bayesdp.audit import oracle
 from bayesdp.audit.chain_attack import chain_attack
+from bayesdp.audit.side_information import worst_output
 from bayesdp.errors import NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, MarkovChain, OddsChain
 from bayesdp.models.odds import log_odds_ratio, odds_above
@@ -178,3 +179,15 @@ def test_odds_beyond_floats_are_refused_or_bounded_by_the_length() -> None:
     assert math.isfinite(epsilon(OddsChain(1e308), 1e300))
     with pytest.raises(NoTheoremAppliesError):
         leakage(MarkovChain([[0, 1], [1, 0]]), COUNT, tau=1.0)
+
+
+def test_a_unit_with_gaps_meets_the_records_of_more_blocks() -> None:
+    """Blocks of two equal records, independent; without the fourth moment, three records in a row meet five."""
+    equal = np.array([[0.4999, 0.0001], [0.0001, 0.4999]])
+    joint = np.einsum("ab,cd,ef->abcdef", equal, equal, equal)
+    attack = worst_output(joint, 0.5, target=(1, 2, 4), hidden=(3,)).epsilon
+    without_gaps = OddsChain(1.0, memory=2, unit=3)
+    with_gaps = replace(without_gaps, gaps=True)
+    assert 4 * 0.5 < attack <= leakage(with_gaps, COUNT, tau=0.5).epsilon == pytest.approx(5 * 0.5)
+    assert leakage(without_gaps, COUNT, tau=0.5).epsilon == pytest.approx(4 * 0.5)
+    assert leakage(replace(with_gaps, unit=1), COUNT, tau=0.5).epsilon == pytest.approx(2 * 0.5)

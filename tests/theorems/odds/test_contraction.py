@@ -72,3 +72,10 @@ def test_refuses_what_is_no_size(bad: float) -> None:
     for arguments in ((bad, 1.0), (1.0, bad)):
         with pytest.raises(InvalidInputError, match="at least 0"):
             contraction(*arguments)
+
+
+@pytest.mark.parametrize("small", [5e-324, 1e-323, 3e-323, 1e-310])
+def test_nothing_is_lost_where_floats_end(small: float) -> None:
+    assert contraction(small, 700.0) == contraction(700.0, small) == contraction(small, math.inf) == small
+    assert contraction(small, 1.0) >= 0.24 * small
+    assert contraction(1e-291, 1.0) <= contraction(2e-290, 1.0) <= 2e-290

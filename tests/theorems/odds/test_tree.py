@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from bayesdp import Count, HiddenMarkov, Independent, Network, calibrate
+from bayesdp import Count, HiddenMarkov, Independent, Network, calibrate, leakage
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.testing import (
     SideInformationContract,
@@ -205,3 +205,9 @@ def test_a_unit_of_two_records_against_the_oracle() -> None:
         grown = [p @ h / (q @ h) for h in ([math.e, 1.0], [1.0, math.e])]
         worst = max(worst, changed * 1.0 + math.log(max(grown)))
     assert 2 < worst <= proves
+
+
+def test_odds_that_no_share_is_lost_of() -> None:
+    """tanh(ln(odds)/4) is 1 to the last digit, and so is that of what arrives: every branch passes on ln(odds)."""
+    model = Network(odds=1e300, degree=3, forest=True)
+    assert leakage(model, COUNT, tau=2000.0).epsilon == pytest.approx(2000 + 3 * math.log(1e300), rel=1e-9)

@@ -45,7 +45,7 @@ _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
 ALIKE = 1e-12
-"""Adversaries of several sums whose factors differ by less are one; this much is added to the factors in return."""
+"""Adversaries of several sums whose factors differ by less are one; as much is added to the factors in return."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[W
     margins = [
         (group.margin if signs is None else signs.margin) * max(reach, 1.0)
         + (0.0 if signs is None else group.summing)
-        + (ALIKE if len(reaches) > 1 else 0.0)
+        + (2 * ALIKE if len(reaches) > 1 else 0.0)  # left out for one who is left out for another in the end
         for reach in reaches
     ]
     return tuple(

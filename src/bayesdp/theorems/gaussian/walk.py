@@ -40,7 +40,8 @@ _WIDEST_BAND = 8
 _MOST_ENTRIES = 20_000_000
 _LONGEST_RETURN = 8
 _COUNTED = 1e-11
-"""More than what rounding can do to the weight of walks of at most ten steps, which is below 1."""
+"""More than what rounding does to the weight of walks of at most ten steps, which is below 1; for many records 64 ulps
+of 1 for each are."""
 
 _LONGEST_SIDE = 2**20
 _LARGEST_SIDE = 2**22
@@ -237,7 +238,8 @@ def _short_returns(step: Any) -> Floats:
     for length in range(2, len(closed)):
         again = sum((first[part] * closed[length - part] for part in range(2, length - 1)), np.zeros(size))
         first.append(closed[length] - again)
-    returning = np.clip(np.sum(first, axis=0) - _COUNTED, 0.0, 1 - _COUNTED)
+    rounding = max(_COUNTED, 64 * size * UNIT)
+    returning = np.clip(np.sum(first, axis=0) - rounding, 0.0, 1 - rounding)
     return np.asarray((1 - 4 * UNIT) / (1 - returning))
 
 
@@ -257,17 +259,35 @@ def _lags(coefficients: tuple[float, ...]) -> tuple[Fraction, ...]:
     >>> list(map(str, _lags((0.5,))))
     ['5/4', '-1/2']
     """
-    filtered = [Fraction(1), *(-Fraction(value) for value in coefficients)]
+    exact = [Fraction(1), *(-Fraction(value) for value in coefficients)]
+    scale = max(value.denominator for value in exact)  # a power of two, and so are all the others
+    filtered = [int(value * scale) for value in exact]
     return tuple(
-        sum((a * b for a, b in zip(filtered, filtered[lag:], strict=False)), start=Fraction(0))
+        Fraction(sum(a * b for a, b in zip(filtered, filtered[lag:], strict=False)), scale**2)
         for lag in range(len(filtered))
     )
 
 
 def _left(lags: tuple[Fraction, ...], ratio: Fraction) -> Fraction:
-    """Return c(q) = J_0 − Σ_l |J_l|·(q^l + q^−l): what a row of C leaves of the weights q^|k|, at least, over them."""
-    beside = sum((abs(value) * (ratio**lag + ratio**-lag) for lag, value in enumerate(lags) if lag), start=Fraction(0))
-    return lags[0] - beside
+    """Return c(q) = J_0 − Σ_l |J_l|·(q^l + q^−l): what a row of C leaves of the weights q^|k|, at least, over them.
+
+    Exactly, and by whole numbers: hundreds of fractions with different denominators would take minutes to add.
+
+    >>> _left((Fraction(5, 4), Fraction(-1, 2)), Fraction(1))
+    Fraction(1, 4)
+    """
+    scale = math.lcm(*(value.denominator for value in lags))
+    inwards, outwards = (_polynomial([int(abs(value) * scale) for value in lags], each) for each in (ratio, 1 / ratio))
+    return 3 * lags[0] - (inwards + outwards) / scale
+
+
+def _polynomial(coefficients: Sequence[int], at: Fraction) -> Fraction:
+    """Return Σ coefficients[l]·at^l exactly."""
+    total, power = 0, 1
+    for coefficient in reversed(coefficients):
+        total = total * at.numerator + coefficient * power
+        power *= at.denominator
+    return Fraction(total * at.denominator, power)
 
 
 @lru_cache(maxsize=256)
@@ -295,10 +315,14 @@ def _side(coefficients: tuple[float, ...]) -> tuple[Fraction, Fraction, int] | N
     lags = _rounded(_lags(coefficients))
     if _left(lags, Fraction(1)) <= 0:
         return None
+    strengths = np.array([float(value) for value in lags[1:]])
+    exponents = np.arange(1, len(lags))
     less, more = _FASTEST, 1.0
-    for _ in range(60):
+    for _ in range(60):  # in floats: whatever is found is looked at exactly
         middle = (less + more) / 2
-        less, more = (less, middle) if _left(lags, Fraction(middle)) > 0 else (middle, more)
+        with np.errstate(over="ignore", invalid="ignore"):
+            beside = float(strengths @ (middle**exponents + middle ** -exponents.astype(np.float64)))
+        less, more = (less, middle) if float(lags[0]) > beside else (middle, more)
     ratio = math.sqrt(more)
     depth = math.ceil(_FORGOTTEN / -math.log(ratio)) + len(coefficients) if ratio < 1 else _LONGEST_SIDE
     left = _left(lags, Fraction(ratio))

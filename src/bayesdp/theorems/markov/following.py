@@ -198,15 +198,16 @@ class _Uniform:
     def at(self, taken: int, gathering: Gathering) -> NDArray[np.float64]:
         """Return the cap on V with `taken` unknown records, for each table.
 
-        Near the boundary some values in between may be impossible; those are left out where the chain has zeros.
+        Near the boundary some values in between may be impossible; those that no ending of the table allows are left
+        out where the chain has zeros.
         """
         leaders = gathering.leaders
         outer = self.side.stacked(taken + 1)[:, leaders]
         through = np.repeat(self.cheapest[:, None], len(leaders), axis=1)
         for steps, each in self.recent:
-            between = self.side.stacked(taken + 1 - steps)[:, leaders] > 0
+            between = self.side.stacked(taken + 1 - steps) > 0
             for table in range(len(leaders)):
-                reaching = between[:, table, : self.size, None, None]
+                reaching = np.asarray(between[:, gathering.table == table].any(axis=1))[..., None, None]
                 allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
                 through[:, table] = np.minimum(through[:, table], allowed)
         return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))

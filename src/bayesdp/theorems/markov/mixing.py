@@ -41,7 +41,7 @@ __all__ = ["MarkovMixing", "mixing_epsilons"]
 
 _LARGEST_TAU = 300.0
 _DEEPEST = {2: 4096, 3: 1024, 4: 1024, 5: 512, 6: 128, 7: 64}
-_DEEPEST_RELAXED = 600_000
+_DEEPEST_RELAXED = 400_000
 """Above seven states, divided by the square of their number, but not more than 512 records."""
 
 _NEGLIGIBLE = {2: 1e-11}

@@ -20,7 +20,7 @@ from bayesdp.theorems.theorem import Theorem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OddsChainTheorem", "blocks_met"]
+__all__ = ["OddsChainTheorem", "blocks_met", "records_met"]
 
 Chain = OddsChain | MarkovChain
 
@@ -68,9 +68,18 @@ class OddsChainTheorem(Theorem):
 
 
 def blocks_met(chain: Chain) -> int:
-    """Return how many blocks of `memory` records a unit of consecutive records can meet at most."""
-    memory = chain.memory
-    return -(-(chain.unit + memory - 1) // memory)
+    """Return how many blocks of `memory` moments a unit of consecutive records can meet at most; gaps spread it."""
+    memory, unit = chain.memory, chain.unit
+    return unit if chain.gaps else -(-(unit + memory - 1) // memory)
+
+
+def records_met(chain: Chain) -> int:
+    """Return how many records there are at most in the blocks that a unit of consecutive records meets.
+
+    With gaps the first and the last block may hold one record of the unit each, and memory − 1 others.
+    """
+    memory, unit = chain.memory, chain.unit
+    return unit + 2 * (memory - 1) if chain.gaps and unit > 1 else blocks_met(chain) * memory
 
 
 def _leakages(chain: Chain, totals: Sequence[Fraction]) -> NDArray[np.float64]:
@@ -81,7 +90,7 @@ def _leakages(chain: Chain, totals: Sequence[Fraction]) -> NDArray[np.float64]:
     length = None if memory > 1 and chain.gaps else chain.length  # records may be spread over more blocks
     if met == 1 and length is None:
         return leakage_of_any_length(whole_blocks, chain.log_odds)
-    inside = _times(met * memory, totals)
+    inside = _times(records_met(chain), totals)
     if length is None:
         both = 2 * side(whole_blocks, chain.log_odds, None)
     else:

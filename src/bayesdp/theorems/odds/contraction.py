@@ -25,6 +25,9 @@ BEYOND_DEPENDENCE = 2.0**60
 _WIDENED = 1 + 2.0**-46
 """What NumPy's tanh, arctanh, exp and log1p may be off together, by the argument of docs/theory/contraction.md."""
 
+_TINY = 1e-290
+"""No smaller result is returned, unless c or d is: below, products lose digits and underflow."""
+
 _HALF = 0.5
 """Up to here the product of hyperbolic tangents is well conditioned; from here on, the logarithms are."""
 
@@ -53,5 +56,5 @@ def contraction(
     steep = smaller + 2 * np.log1p(np.exp(-(smaller + larger) / 2)) - 2 * np.log1p(np.exp(-gap / 2))
     flat = 4 * np.arctanh(np.minimum(passed, _HALF))
     above = np.nextafter(np.where(passed <= _HALF, flat, steep) * _WIDENED, np.inf)
-    result = np.minimum(above, smaller)
+    result = np.minimum(np.maximum(above, _TINY), smaller)
     return float(result) if result.ndim == 0 else np.asarray(result)

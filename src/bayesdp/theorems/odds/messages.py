@@ -46,7 +46,8 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
     c = np.minimum(most, np.finfo(np.float64).max)
     for _ in range(_NEWTON):  # c − grown(c) is convex: Newton's steps from above stay above its root
         through = np.tanh(c / 4) ** 2
-        slope = 1 - branches * share * (1 - through) / (1 - share**2 * through)
+        with np.errstate(invalid="ignore"):  # 0/0 where both are 1 to the last digit: then there is no step
+            slope = 1 - branches * share * (1 - through) / (1 - share**2 * through)
         lower = np.maximum(c - (c - grown(c)) / np.where(slope > 0, slope, 1), taus)
         falls = (slope > 0) & (lower < c * _SETTLED)
         c = np.where(falls, lower, c)

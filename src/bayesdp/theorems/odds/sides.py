@@ -64,7 +64,7 @@ def side(tau: NDArray[np.float64], log_odds: float, records: int | None) -> NDAr
     tied, steep = -np.expm1(-log_odds / 2), -np.expm1(-tau / 2)
     tied, loose = np.full_like(tau, tied), np.full_like(tau, loose)
     power = _power((tied, tied * steep, loose, loose + quick), records)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         ratio = power[1] / power[3]
     grown = 2 * np.log1p(ratio) * (1 + _ULPS_A_RECORD * (records + 1)) * _WIDENED
     return np.minimum(np.nextafter(grown, np.inf), np.nextafter(unlimited, np.inf))

@@ -37,7 +37,8 @@ class OddsTree(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, Network):
             if not model.is_forest:
-                return "the dependences form loops, or are not known to form none (forest=True)"
+                known = "" if model.edges is not None else ", or are not known to form none (forest=True)"
+                return f"the dependences form loops{known}"
             return None
         if not isinstance(model, HiddenMarkov):
             return "it is about forests of bounded odds (Network) and hidden Markov chains (HiddenMarkov)"

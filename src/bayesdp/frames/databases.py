@@ -1,0 +1,283 @@
+"""Tables in databases, by URL: `sqlite:///steps.db#walks`, `duckdb:///steps.duckdb#walks`, `postgresql://host/db#walks`.
+
+DuckDB and PostgreSQL compute in the database. A SQLite file is read column by column, in portions, by Polars: a column
+of SQLite may hold anything whatever its type, so each value is compared with the declared type on its way.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayesdp._support.validation import brief
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, RecordsError
+from bayesdp.frames.files import listed
+
+if TYPE_CHECKING:
+    import polars
+    from sqlalchemy import URL
+
+__all__ = ["Place", "database_file", "is_database", "open_database"]
+
+_SCHEME = re.compile(r"(sqlite|duckdb|postgresql|postgres)://", re.IGNORECASE)
+
+_PORTION = 50_000
+"""Rows of a SQLite table that are in memory at a time, unless Polars asks for another number."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a table is: the address of its database, and its name there.
+
+    >>> str(Place.of("postgresql://ada:secret@db/health#visits"))
+    'postgresql://ada:***@db/health#visits'
+    """
+
+    url: URL
+    table: str | None
+
+    @classmethod
+    def of(cls, address: str) -> Place:
+        """Read an address; FrameError for one that cannot be read. Messages show no password."""
+        from sqlalchemy import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        written, _, table = address.partition("#")
+        try:
+            return cls(make_url(written), table or None)
+        except (ArgumentError, ValueError):
+            raise FrameError(
+                "cannot read the address of a database; write it like sqlite:///steps.db#table, "
+                "duckdb:///steps.duckdb#table or postgresql://user@host/database#table"
+            ) from None
+
+    def __str__(self) -> str:
+        address = self.url.render_as_string(hide_password=True)
+        return address if self.table is None else f"{address}#{self.table}"
+
+    @property
+    def file(self) -> str:
+        """The file a database is in; FrameError if there is none."""
+        path = self.url.database
+        if not path or not Path(path).is_file():
+            raise FrameError(f"cannot read {self}: there is no such file")
+        return path
+
+    def named(self, tables: Sequence[str]) -> str:
+        """Return the name of the table; FrameError if none is named, or none of that name is there."""
+        if self.table is not None and self.table in tables:
+            return self.table
+        there = f"it has {listed(sorted(tables))}" if tables else "it has no tables"
+        if self.table is None:
+            raise FrameError(
+                f"which table of {self}? Name it after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
+            )
+        raise FrameError(f"{Place(self.url, None)} has no table {brief(self.table)}; {there}")
+
+
+def is_database(source: str) -> bool:
+    """Whether a text is the address of a database.
+
+    >>> is_database("sqlite:///steps.db#walks"), is_database("steps.csv")
+    (True, False)
+    """
+    return _SCHEME.match(source) is not None
+
+
+def database_file(source: str) -> str | None:
+    """Return the file that an address names; None for a server, and for what is no address."""
+    if not is_database(source):
+        return None
+    url = Place.of(source).url
+    return None if url.get_backend_name().startswith("postgres") else url.database
+
+
+def open_database(source: str) -> tuple[Any, str]:
+    """Return a table of a database as its engine has it, unread, and its address without a password.
+
+    Raises FrameError for what is not there, MissingDependencyError where a package is missing.
+    """
+    place = Place.of(source)
+    backend = place.url.get_backend_name()
+    opener = {"sqlite": _sqlite, "duckdb": _duckdb}.get(backend, _postgresql)
+    try:
+        return opener(place), str(place)
+    except (BayesDPError, ImportError):
+        raise
+    except Exception as error:
+        raise FrameError(
+            f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
+            "address: open it there without us to see it"
+        ) from None
+
+
+# --- DuckDB and PostgreSQL --------------------------------------------------------------------------------------------
+
+
+def _duckdb(place: Place) -> Any:
+    duckdb = _needed("duckdb", "duckdb")
+    connection = duckdb.connect(place.file, read_only=True)
+    tables = [name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
+    return connection.table(_quoted(place.named(tables), '"'))
+
+
+def _postgresql(place: Place) -> Any:
+    ibis = _needed("ibis", "ibis", "ibis-framework[postgres]")
+    url = place.url
+    told: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+    told |= {"database": url.database, **url.query}
+    backend = _backend(ibis).connect(**{name: value for name, value in told.items() if value is not None})
+    weakref.finalize(backend, backend.con.close)  # the connection lives as long as its tables
+    schema, dot, table = (place.table or "").rpartition(".")
+    inside = {"database": schema} if dot else {}
+    tables = backend.list_tables(**inside)
+    name = Place(url, table or None).named(tables)
+    return backend.table(name, **inside)
+
+
+def _backend(ibis: Any) -> Any:
+    try:
+        return ibis.postgres
+    except AttributeError:
+        raise _lacking("PostgreSQL", "ibis-framework[postgres]") from None
+
+
+def _needed(module: str, extra: str, package: str | None = None) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise _lacking(module, package or f"bayesdp[{extra}]") from None
+
+
+def _lacking(what: str, package: str) -> MissingDependencyError:
+    return MissingDependencyError(f"reading from {what} needs one more package; try: pip install '{package}'")
+
+
+def _quoted(name: str, mark: str) -> str:
+    return mark + name.replace(mark, 2 * mark) + mark
+
+
+# --- SQLite -----------------------------------------------------------------------------------------------------------
+
+
+def _sqlite(place: Place) -> polars.LazyFrame:
+    import sqlite3
+
+    from polars.io.plugins import register_io_source
+
+    address = f"{Path(place.file).resolve().as_uri()}?mode=ro"
+
+    def connected() -> Any:
+        return closing(sqlite3.connect(address, uri=True, check_same_thread=False))
+
+    with connected() as connection:
+        known = (
+            "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
+        )
+        table = place.named([name for (name,) in connection.execute(known)])
+        described = connection.execute(f"PRAGMA table_info({_quoted(table, '`')})").fetchall()
+    columns = {str(name): _Declared.as_(str(declared or "")) for _, name, declared, *_ in described}
+    schema = {name: column.dtype for name, column in columns.items()}
+
+    def portions(
+        wanted: list[str] | None, predicate: polars.Expr | None, rows: int | None, size: int | None
+    ) -> Iterator[polars.DataFrame]:
+        names = list(columns) if wanted is None else wanted
+        listed_names = ", ".join(_quoted(name, "`") for name in names)
+        limit = "" if rows is None else f" LIMIT {int(rows)}"
+        with connected() as connection:
+            cursor = connection.execute(f"SELECT {listed_names} FROM {_quoted(table, '`')}{limit}")  # noqa: S608 (quoted)
+            while portion := cursor.fetchmany(size or _PORTION):
+                yield _portion(portion, {name: columns[name] for name in names}, predicate, str(place))
+
+    return register_io_source(portions, schema=schema)
+
+
+def _portion(
+    rows: Sequence[tuple[Any, ...]], columns: Mapping[str, _Declared], predicate: polars.Expr | None, place: str
+) -> polars.DataFrame:
+    """Return rows as a frame of the declared types; RecordsError for a value that is not of its type."""
+    import polars
+
+    series = []
+    for (name, column), values in zip(columns.items(), zip(*rows, strict=True), strict=True):
+        try:
+            read = [None if value is None else column.read(value) for value in values]
+        except (ValueError, TypeError):
+            raise RecordsError(
+                f"column {name!r} of {place} is declared as {column.name or 'nothing'}, and some value in it is not "
+                "that: SQLite does not check it"
+            ) from None
+        series.append(polars.Series(name, read, dtype=column.dtype))
+    frame = polars.DataFrame(series)
+    return frame if predicate is None else frame.filter(predicate)
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """A column of SQLite: the type it is declared with, that of Polars, and how a value is read as such."""
+
+    name: str
+    dtype: Any
+    read: Callable[[Any], Any]
+
+    @classmethod
+    def as_(cls, name: str) -> _Declared:
+        """Return what a declared type stands for: by SQLite's own rules, but for truths and times, which it lacks.
+
+        A column declared as nothing, or as bytes, is one of bytes: no question can be about it.
+        """
+        import polars
+
+        kinds = (
+            (r"^BOOL(EAN)?$", polars.Boolean(), _truth),
+            (r"^DATE$", polars.Date(), _date),
+            (r"^(DATETIME|TIMESTAMP)", polars.Datetime("us"), _moment),
+            (r"INT", polars.Int64(), _of(int)),
+            (r"CHAR|CLOB|TEXT", polars.String(), _of(str)),
+            (r"REAL|FLOA|DOUB|NUMERIC|DECIMAL", polars.Float64(), _number),
+        )
+        for pattern, dtype, read in kinds:
+            if re.search(pattern, name.upper()):
+                return cls(name, dtype, read)
+        return cls(name, polars.Binary(), _of(bytes))
+
+
+def _of(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError
+        return value
+
+    return read
+
+
+def _truth(value: Any) -> bool:
+    if value not in (0, 1) or not isinstance(value, int):
+        raise ValueError
+    return bool(value)
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
+
+
+def _date(value: Any) -> datetime.date:
+    return datetime.date.fromisoformat(value)
+
+
+def _moment(value: Any) -> datetime.datetime:
+    moment = datetime.datetime.fromisoformat(value)
+    if moment.tzinfo is not None:
+        raise ValueError
+    return moment

@@ -1,0 +1,126 @@
+"""How far a table reaches that may grow: counts by period, never contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import narwhals as nw
+
+from bayesdp._support.validation import Scalar, natural, scalar, text
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.frames.source import Table, alike, plain, reading, whole
+
+__all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How many records a table has, and where it ends: public numbers, by which a longer one is seen to continue it.
+
+    order:    the column that says which record comes later; None if the records are in no order.
+    until:    the last value of that column in the table.
+    before:   how many records come before it.      through: how many come no later.
+    by, part: a public column and one of its values, as text, if only the records of that part are counted.
+    """
+
+    records: int
+    order: str | None = None
+    until: Scalar | None = None
+    before: int = 0
+    through: int = 0
+    by: str | None = None
+    part: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a ledger keeps of it."""
+        kept = {name: value for name, value in vars(self).items() if value is not None}
+        return kept if self.order is not None else {n: v for n, v in kept.items() if n not in ("before", "through")}
+
+    @classmethod
+    def from_dict(cls, document: object) -> Self:
+        """Read what a ledger kept; LedgerError if that is damaged."""
+        kept = document if isinstance(document, Mapping) else {"records": document}
+        try:
+            counts = {name: natural(name, kept.get(name, 0), least=0) for name in ("records", "before", "through")}
+            named = {name: text(name, kept[name]) for name in ("order", "by", "part") if name in kept}
+            until = {"until": scalar("until", kept.get("until"))} if "order" in named else {}
+            return cls(**counts, **named, **until)  # type: ignore[arg-type]
+        except (InvalidInputError, TypeError) as error:
+            raise LedgerError(f"the ledger is damaged: how far a table reached cannot be read ({error})") from None
+
+
+def extent_of(table: Table, order: str | None) -> Extent:
+    """Return how far a table reaches.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> extent_of(scan(polars.DataFrame({"day": [1, 2, 2, 3, 3]})), "day").to_dict()
+    {'records': 5, 'order': 'day', 'until': 3, 'before': 3, 'through': 5}
+    """
+    return _counted(table, [Extent(0, order, None if order is None else _last(table, order))])[0]
+
+
+def extents_of_parts(table: Table, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
+    """Return how far each part of a table reaches, in one scan."""
+    return _counted(table, [replace(extent, by=by, part=part) for part in parts])
+
+
+def check_grown(table: Table, earlier: Sequence[Extent]) -> None:
+    """Refuse a table that does not continue what it was: with fewer records, or others in a period that was over.
+
+    Raises LedgerError: the account is of a table to which rows are only added, at its end.
+    """
+    pairs = list(zip(earlier, _counted(table, earlier) if earlier else (), strict=True))
+    shrunk = any(now.records < then.records for then, now in pairs)
+    if shrunk or any(now.before != then.before or now.through < then.through for then, now in pairs):
+        what = "fewer records" if shrunk else "another number of records in a period that was over"
+        raise LedgerError(
+            f"{table.name} does not continue the table of this account: it, or a part of it, has {what} than when it "
+            "was released. In an account of growing data rows are only added, after all the others, and stay in their "
+            "part"
+        )
+
+
+def _last(table: Table, order: str) -> Scalar | None:
+    """Return the last value of a column; a day as a day, also of engines that have moments only."""
+    with reading(table):
+        picked = table.pick([order])
+        last = [row[0] for rows in picked.parts(lambda frame: frame.select(nw.col(order).max())) for row in rows]
+        until = plain(max((value for value in last if plain(value) is not None), default=None))
+        return until.removesuffix(" 00:00:00") if isinstance(until, str) and picked.kind(order) == "time" else until
+
+
+def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
+    """Return the extents with how many records there are now, before their end, and no later, in one scan."""
+    with reading(table):
+        used = dict.fromkeys(name for extent in extents for name in (extent.order, extent.by) if name is not None)
+        picked = table.pick(list(used) or list(table.schema)[:1])
+        numbers = {
+            f"n{i}_{j}": number for i, extent in enumerate(extents) for j, number in enumerate(_numbers(picked, extent))
+        }
+
+        def sums(frame: Any) -> Any:
+            return frame.select(**numbers).select(*(nw.col(name).sum() for name in numbers))
+
+        parts = [rows[0] for rows in picked.parts(sums)]
+        found = dict(zip(numbers, (sum(map(whole, column)) for column in zip(*parts, strict=True)), strict=True))
+    return [
+        replace(extent, records=found[f"n{i}_0"], before=found.get(f"n{i}_1", 0), through=found.get(f"n{i}_2", 0))
+        for i, extent in enumerate(extents)
+    ]
+
+
+def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
+    """Return ones for the records of an extent, and for those before its end and no later if it has an order."""
+    conditions: list[nw.Expr | None] = [None]
+    if extent.order is not None and extent.until is not None:
+        column, end = table.column(extent.order), table.value(extent.order, extent.until)
+        conditions += [column < end, column <= end]
+    if extent.by is None or extent.part is None:
+        first = next(iter(table.schema))
+        everyone = nw.when(nw.col(first).is_null()).then(nw.lit(1)).otherwise(nw.lit(1))
+        return [everyone if condition is None else table.ones(condition) for condition in conditions]
+    inside = table.member(extent.by, [alike(table.kind(extent.by), extent.part)])
+    return [table.ones(inside if condition is None else inside & condition) for condition in conditions]

@@ -1,0 +1,59 @@
+"""A release by any mechanism at all: nothing is known of it but its τ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from bayesdp._support import validation
+from bayesdp._support.validation import Scalar
+from bayesdp.errors import QueryError
+from bayesdp.queries.query import Query
+
+__all__ = ["AnyMechanism"]
+
+_ANY = "this may be any mechanism, of which only its tau is known"
+
+
+@dataclass(frozen=True)
+class AnyMechanism(Query):
+    """Whatever is released with a τ-DP mechanism, here or elsewhere: one of OpenDP, of Tumult, or of your own.
+
+    what: what is released, in words.
+
+    Only theorems that hold for every mechanism cover it: those about counts, or about Laplace noise on sums, refuse it,
+    or take it for a release that costs τ for each correlated record. Its noise and accuracy are known elsewhere.
+
+    >>> from bayesdp import ArbitraryGroups, leakage
+    >>> leakage(ArbitraryGroups(3), AnyMechanism(), tau=0.5).epsilon
+    1.5
+    """
+
+    what: str | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str] = "any-mechanism"
+    made_elsewhere: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where is not None:
+            raise QueryError("any mechanism has no filter: whatever it computes of the records has the same tau")
+        if self.what is not None:
+            object.__setattr__(self, "what", validation.line("what", self.what, QueryError))
+
+    @property
+    def description(self) -> str:
+        asked = "anything at all" if self.what is None else self.what
+        return asked if self.column is None else f"{asked} ({self.column})"
+
+    @property
+    def sensitivity(self) -> float:
+        raise QueryError(f"its noise and accuracy are not known here: {_ANY}")
+
+    @property
+    def not_metric(self) -> str:
+        return _ANY
+
+    def state_values(self, states: Sequence[Scalar]) -> str:
+        return f"it is about Laplace noise on one count or sum, and {_ANY}"

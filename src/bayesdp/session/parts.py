@@ -1,0 +1,108 @@
+"""Which releases the records of each part of a table have met. Rules and proof: docs/theory/composition.md.
+
+Parts are told apart by public columns (`Query.by`), and are independent of one another. A release on one of them says
+nothing about the records of another, so what a table leaks is the most that any of its parts leaks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above
+from bayesdp.theorems.spend import Release, Spend
+
+__all__ = ["Exposure", "exposures", "merged"]
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What the records of some parts have met, as if it had been asked about the whole table.
+
+    spent: the releases so far, a total for each standing question.
+    added: the standing questions of new releases; none if the new releases are about other parts.
+
+    >>> from bayesdp import Count
+    >>> Exposure((), (Count(equals=1), Count(equals=1))).after(0.5)[0].tau
+    1.0
+    """
+
+    spent: Spend
+    added: tuple[Query, ...] = ()
+
+    def after(self, tau: float) -> Spend:
+        """Return the totals after the new releases, with this τ each."""
+        return merged((*self.spent, *(Release(query, tau) for query in self.added)))
+
+    def exceeded_by(self, other: Exposure) -> bool:
+        """Tell whether another exposure has met at least as much of everything: it then leaks at least as much."""
+        mine, theirs = _totals(self.spent), _totals(other.spent)
+        new, newer = Counter(self.added), Counter(other.added)
+        return all(theirs.get(query, 0) >= total for query, total in mine.items()) and new <= newer
+
+
+def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]:
+    """Return what the records of each part have met, without what another exposure exceeds.
+
+    A record is in one part of each column at most, whatever the other columns say of it.
+
+    >>> from bayesdp import Count
+    >>> count = Count("on", equals=1).standing()
+    >>> north, south = (Count("on", equals=1, by="district", by_cells=[cell]).standing() for cell in ("N", "S"))
+    >>> (met,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
+    >>> [release.tau for release in met.spent]
+    [1.5]
+    """
+    columns = dict.fromkeys(query.by for query in (*(query for query, _ in spent), *added) if query.by is not None)
+    if not columns:
+        return (Exposure(spent, tuple(added)),)
+    whole = Exposure(
+        tuple(release for release in spent if release.query.by is None),
+        tuple(query for query in added if query.by is None),
+    )
+    by_column = [_largest(_of_each_cell(spent, added, column)) for column in columns]
+    return _largest(_joined((whole, *met)) for met in product(*by_column))
+
+
+def merged(spend: Iterable[Release]) -> Spend:
+    """Return one release for each question, the τ's added exactly and rounded up once."""
+    return tuple(Release(query, float_above(total)) for query, total in _totals(spend).items())
+
+
+def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
+    totals: dict[Query, Fraction] = {}
+    for query, tau in spend:
+        totals[query] = totals.get(query, Fraction(0)) + Fraction(tau)
+    return totals
+
+
+def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable[Exposure]:
+    """Return for each cell of a column what the releases by that column add for its records."""
+    met: dict[str, tuple[list[Release], list[Query]]] = {}
+    for query, tau in spent:
+        for cell in query.parts if query.by == column else ():
+            met.setdefault(cell, ([], []))[0].append(Release(query.everywhere(), tau))
+    for query in added:
+        for cell in query.parts if query.by == column else ():
+            met.setdefault(cell, ([], []))[1].append(query.everywhere())
+    return [Exposure(tuple(releases), tuple(queries)) for releases, queries in met.values()]
+
+
+def _joined(met: Sequence[Exposure]) -> Exposure:
+    """Return what records have met that are in several parts, one of each column."""
+    spent = merged(release for each in met for release in each.spent)
+    return Exposure(spent, tuple(query for each in met for query in each.added))
+
+
+def _largest(met: Iterable[Exposure]) -> tuple[Exposure, ...]:
+    """Return the exposures that no other one exceeds, each once."""
+    kept: list[Exposure] = []
+    for each in dict.fromkeys(met):
+        if not any(each.exceeded_by(other) for other in kept):
+            kept = [other for other in kept if not other.exceeded_by(each)]
+            kept.append(each)
+    return tuple(kept)

@@ -1,0 +1,165 @@
+"""A release made elsewhere, charged to the same account: nothing is known of it but its τ."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from math import isfinite
+from typing import Any, Literal
+
+from bayesdp._support import documents, validation
+from bayesdp._support.documents import Document, fingerprint
+from bayesdp._support.validation import brief
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger import Account, Charge, State
+from bayesdp.models import Model
+from bayesdp.queries import AnyMechanism
+from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
+from bayesdp.session.accounting import Cost, cost_of, spend_of
+
+__all__ = ["Neighbours", "Recorded", "record"]
+
+KIND, SCHEMA = "recorded", 1
+
+Neighbours = Literal["replace", "add-remove"]
+
+_CHANGES = {"replace": 1, "add-remove": 2}
+"""How many steps between neighbours it takes to replace a record: removing the old one and adding the new are two."""
+
+_NO_LIMIT = sys.float_info.max
+
+_ONLY_PURE = (
+    "only pure differential privacy can be recorded, and {given} is not: (ε, δ), zCDP, Rényi DP and Gaussian noise "
+    "allow some outputs to tell two records apart without limit, and what correlated records add to that is not "
+    "known; make the release with a pure mechanism, such as Laplace or geometric noise"
+)
+
+
+@dataclass(frozen=True)
+class Recorded(Document):
+    """What the ledger keeps of a release that was made elsewhere.
+
+    what:       what was released, in the words of whoever recorded it.
+    stated_tau: the τ it was made with, for its own kind of `neighbours`: "replace" or "add-remove".
+    tau:        what was charged: its τ if one record is replaced.
+    published:  it was out already when it was recorded, so the budget could not stop it.
+    """
+
+    what: str
+    stated_tau: float
+    neighbours: Neighbours
+    tau: float
+    published: bool
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    theorem: str
+    entry: int
+    head: str
+
+    @classmethod
+    def stored(cls, body: object) -> Recorded | None:
+        """Read what a ledger stored of a release made elsewhere; None if that is not what it is."""
+        if not isinstance(body, Mapping) or body.get("kind") != KIND:
+            return None
+        try:
+            read = documents.checked(body, KIND, SCHEMA)
+            return cls(**{item.name: read[item.name] for item in fields(cls)})
+        except (InvalidInputError, KeyError) as error:
+            raise LedgerError(f"the ledger is damaged, or newer: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the ledger keeps."""
+        return {"kind": KIND, "schema": SCHEMA, **vars(self)}
+
+    def __str__(self) -> str:
+        left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+        doubled = "" if self.neighbours == "replace" else ", for it is stated for adding or removing a record"
+        lines = [
+            f"Recorded: {self.what}, made elsewhere with tau = {shown_below(self.stated_tau)}.",
+            f"It was charged as tau = {shown_above(self.tau)}{doubled} (entry {self.entry}).",
+            f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = {shown_above(self.epsilon_total)} "
+            f"in all (theorem {self.theorem}); remaining: {left}.",
+            f"With that, {shown_odds(self.epsilon_total)}.",
+        ]
+        over = (
+            "Warning: more has leaked than the budget allows." if self.published and not self.epsilon_remaining else ""
+        )
+        return "\n".join([*lines, *([over] if over else [])])
+
+
+def pure_tau(tau: object, definition: str) -> float:
+    """Return the τ of a pure guarantee; InvalidInputError, in words, for any other kind."""
+    if isinstance(tau, tuple | list | Mapping):
+        raise InvalidInputError(_ONLY_PURE.format(given=f"tau = {brief(tau)}"))
+    if definition != "pure":
+        raise InvalidInputError(_ONLY_PURE.format(given=f"definition = {brief(definition)}"))
+    return validation.positive("tau", tau)
+
+
+def record(
+    model: Model,
+    account: Account,
+    terms: Mapping[str, Any],
+    *,
+    tau: object,
+    what: str,
+    neighbours: Neighbours,
+    definition: str,
+    column: str | None,
+    published: bool,
+) -> Recorded:
+    """Charge a release made elsewhere: plan, charge, and store what was recorded.
+
+    Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it.
+    """
+    stated = pure_tau(tau, definition)
+    if neighbours not in _CHANGES:
+        raise InvalidInputError(
+            f'neighbours must be "replace" (one record has another value) or "add-remove" (a record more or less), not '
+            f"{brief(neighbours)}"
+        )
+    if not isinstance(published, bool):
+        raise InvalidInputError(f"published must be True or False, not {brief(published)}")
+    query = AnyMechanism(column or model.subject, what=validation.text("what", what))
+    charged = _CHANGES[neighbours] * stated
+    if not isfinite(charged):
+        raise InvalidInputError(f"tau = {stated:g} is too large to be charged")
+
+    def cost_in(state: State) -> Cost:
+        limit = _NO_LIMIT if published else state.budget
+        cost = cost_of(model, (query,), tau=charged, spent=spend_of(state.totals), budget=limit)
+        return replace(cost, budget=state.budget)
+
+    cost = cost_in(account.state())
+    made: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
+
+    def decide(state: State) -> tuple[Charge, ...]:
+        nonlocal cost
+        cost = cost_in(state)
+        standing = query.standing().to_dict()
+        details = {
+            "recorded": made,
+            "epsilon": cost.epsilon,
+            "epsilon_total": cost.total,
+            "epsilon_remaining": cost.left,
+            "theorem": cost.leakage.theorem,
+            "query": query.to_dict(),
+            **{name: value for name, value in terms.items() if value is not None},
+        }
+        return (Charge(fingerprint({"recorded": what}), fingerprint(standing), standing, charged, details),)
+
+    (receipt,) = account.charge((), decide)
+    entered = Recorded(
+        **made,
+        tau=charged,
+        epsilon=cost.epsilon,
+        epsilon_total=cost.total,
+        epsilon_remaining=cost.left,
+        theorem=cost.leakage.theorem,
+        entry=receipt.entry,
+        head=receipt.head,
+    )
+    account.answer(receipt, entered.to_dict())
+    return entered
