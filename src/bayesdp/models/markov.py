@@ -24,7 +24,6 @@ from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
 from bayesdp.models.odds import log_odds_ratio, odds_above
-from bayesdp.models.odds_chain import OddsChain
 from bayesdp.models.posterior import SMALLEST_WEIGHT
 from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
@@ -421,6 +420,8 @@ class MarkovChain(Chain):
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
         """What a chain of the same odds ratio might do, of which nothing else is known; none if it has no limit."""
+        from bayesdp.models.odds_chain import OddsChain  # types of models are listed in the order of their definition
+
         if self.table[..., 0].size > _MOST_COMPARED or math.isinf(odds := odds_above([self.log_odds])):
             return ()
         named = {"states": self.states, "length": self.length, "column": self.column, "state": self.state}

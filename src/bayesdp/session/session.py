@@ -7,6 +7,7 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +19,7 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
-from bayesdp.advice.consequences import consequences
+from bayesdp.advice.consequences import Consequence, consequences
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
@@ -34,6 +35,7 @@ from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
 from bayesdp.session.measurement import Measurement
+from bayesdp.session.parts import exposures
 from bayesdp.session.plan import Asked, Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
@@ -544,7 +546,8 @@ class Session:
 
     def _what_if(self, spend: Spend, epsilon: float) -> tuple[str, ...]:
         """Return what everything released would leak if the model were not quite right: a function of the model."""
-        return tuple(map(str, consequences(self._model, spend, epsilon)))
+        of_parts = [consequences(self._model, met.spent, epsilon) for met in exposures(spend)]
+        return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
 
     def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
         """Draw the noise of a charged release."""
@@ -607,6 +610,11 @@ def _check_alone(model: Model) -> None:
     """Refuse several models of which one was learnt: its account is that of the one model."""
     if len(model.members) > 1 and any(member.opened_as is not member for member in model.members):
         raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several (AnyOf)")
+
+
+def _most(line: Consequence) -> float:
+    """Return what leaks, beyond everything if nothing is proven."""
+    return math.inf if line.epsilon is None else line.epsilon
 
 
 def _reason(accept: object) -> str:
