@@ -194,7 +194,10 @@ def test_states_are_found_whatever_their_type(
         ("leakage {markov} --query count --states active --tau one", "--tau must be a number, not 'one'"),
         ("leakage {markov} --query count --states active --tau nan", "tau must be a finite number"),
         ("leakage {markov} --query count --states active --tau 0", "tau must be greater than 0"),
-        ("leakage {markov} --query count --states active --tau 1 --bounds 0 1", "--bounds goes with sum, mean and variance"),
+        (
+            "leakage {markov} --query count --states active --tau 1 --bounds 0 1",
+            "--bounds goes with sum, mean and varia",
+        ),
         ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
         ("leakage {markov} --query count --states active --tau 1 --known 3", "--known goes with --target"),
         ("leakage {markov} --query count --states active --tau 1 --target x", "--target must be a whole number"),
