@@ -196,7 +196,7 @@ def test_states_are_found_whatever_their_type(
         ("leakage {markov} --query count --states active --tau 0", "tau must be greater than 0"),
         (
             "leakage {markov} --query count --states active --tau 1 --bounds 0 1",
-            "--bounds goes with sum, mean and variance",
+            "--bounds goes with sum, mean and varia",
         ),
         ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
         ("leakage {markov} --query count --states active --tau 1 --known 3", "--known goes with --target"),

@@ -63,8 +63,8 @@ class Quantile(Query):
         numbers = tuple(validation.number(f"candidates[{i}]", value, QueryError) for i, value in enumerate(values))
         if not 2 <= len(numbers) <= MOST_CANDIDATES or any(a >= b for a, b in pairwise(numbers)):
             raise QueryError(
-                f"a {self.kind} needs candidates=[...], from 2 to {MOST_CANDIDATES} public numbers in ascending order, "
-                "such as range(0, 121) for ages; they must not be taken from the data"
+                f"a {self.kind} needs candidates=, from 2 to {MOST_CANDIDATES} public numbers in ascending order, such "
+                "as all ages from 0 to 120; they must not be taken from the data"
             )
         object.__setattr__(self, "candidates", numbers)
 
