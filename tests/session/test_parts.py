@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -223,14 +224,14 @@ def test_the_joint_leakage_of_independent_chains_is_at_most_the_account(
 def test_what_each_of_three_chains_leaks_is_no_more_together_and_reaches_the_account() -> None:
     """Three chains of one or two records, each by randomized response: together they leak what one of them does."""
     chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], length=2, layout=ChainLayout("t", "meter"))
-    one, flips = oracle.chain_joint(chain, 2), oracle.randomized_response(1 / (1 + np.e), 2)
+    one, flips = oracle.chain_joint(chain, 2), oracle.randomized_response(1 / (1 + math.e), 2)
     alone = oracle.bdpl(one, flips).epsilon
     two = oracle.bdpl(
         np.multiply.outer(one, one), oracle.joint_release(on_part(flips, 0, 2), on_part(flips, 1, 2))
     ).epsilon
     third = np.multiply.outer(np.multiply.outer(one, one), np.array([0.3, 0.7]))
     shape = (*third.shape, 2)
-    last = np.broadcast_to(np.asarray(oracle.randomized_response(1 / (1 + np.e), 1)).reshape(1, 1, 1, 1, 2, 2), shape)
+    last = np.broadcast_to(np.asarray(oracle.randomized_response(1 / (1 + math.e), 1)).reshape(1, 1, 1, 1, 2, 2), shape)
     wide = [np.broadcast_to(on_part(flips, part, 2)[..., None, :], (*third.shape, 4)) for part in (0, 1)]
     three = oracle.bdpl(third, oracle.joint_release(*wide, last)).epsilon
     assert two == pytest.approx(alone, abs=1e-9)
@@ -243,7 +244,7 @@ def test_what_each_of_three_chains_leaks_is_no_more_together_and_reaches_the_acc
 def test_parts_that_share_a_chain_leak_more_than_either() -> None:
     """Why a chain must not be cut: two records that are always equal, one in each part, leak the sum."""
     joint = np.array([[0.5, 0.0], [0.0, 0.5]])
-    flips = np.asarray(oracle.randomized_response(1 / (1 + np.e), 1))
+    flips = np.asarray(oracle.randomized_response(1 / (1 + math.e), 1))
     both = [np.broadcast_to(flips.reshape(shape), (2, 2, 2)) for shape in ((2, 1, 2), (1, 2, 2))]
     assert oracle.bdpl(joint, oracle.joint_release(*both)).epsilon == pytest.approx(2.0)
 
