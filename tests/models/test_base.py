@@ -20,6 +20,7 @@ from bayesdp import (
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import read_moments
+from bayesdp.models.series_moments import SeriesMoments
 from bayesdp.testing import every_case
 from bayesdp.testing.cases import Case
 
@@ -279,6 +280,8 @@ def test_every_json_object_of_the_documentation_is_read() -> None:
     for each in documents:
         if "type" in each:
             assert Model.from_dict(each).kind == each["type"]
+        elif "autocovariances" in each:
+            assert SeriesMoments.from_dict(each).to_dict() == each
         elif "groups" in each:
             moments = read_moments(each)
             model = GaussianGroups(covariance=moments.covariance, moments=moments)

@@ -36,7 +36,7 @@ def test_a_release_names_its_theorem_and_its_adversary(
     assert answer.theorem == theorem
     assert answer.protects.startswith(protected)
     assert "any noisy observation of each of the others" in answer.scope
-    assert "unsure of that is not covered" in answer.scope
+    assert "unsure how they depend is not covered" in answer.scope
     assert together.epsilon_total <= 1.5 + 1e-9
 
 

@@ -91,7 +91,7 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     printed = " ".join(capsys.readouterr().out.split())
     assert "--pair NAME twins: the column that tells pairs apart." in printed
     assert (
-        "--order-by A,B odds-chain, markov, gaussian-series, lingering: the columns that put records in order."
+        "--order-by A,B markov, odds-chain, gaussian-series, lingering: the columns that put records in order."
         in printed
     )
     assert "--record NAME What one record is" in printed
