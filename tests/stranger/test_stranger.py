@@ -95,7 +95,7 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
         in printed
     )
     assert "--record NAME What one record is" in printed
-    assert "--missing RULE gaussian, odds-chain, markov, gaussian-series, lingering: error, or drop" in printed
+    assert "--missing RULE gaussian, markov, odds-chain, gaussian-series, lingering: error, or drop" in printed
     assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
@@ -113,11 +113,11 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
         (["--model", "markov", "--pair", "couple"], "--pair does not go with --model markov"),
         (
             ["--model", "quintuplets"],
-            "--model must be gaussian, odds-chain, markov, gaussian-series, twins or lingering, not 'quintuplets'",
+            "--model must be gaussian, markov, odds-chain, gaussian-series, twins or lingering, not 'quintuplets'",
         ),
         (
             ["--model", "arbitrary"],
-            "--model must be gaussian, odds-chain, markov, gaussian-series, twins or lingering, not 'arbitrary'",
+            "--model must be gaussian, markov, odds-chain, gaussian-series, twins or lingering, not 'arbitrary'",
         ),
     ):
         assert run(["fit", str(data), *arguments]) == 2
