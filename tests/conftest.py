@@ -29,7 +29,7 @@ _NUMBERS = itertools.count()
 
 settings.register_profile(
     "default",
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     phases=set(Phase) - {Phase.explain},  # it takes seconds, also where a test wants a property to fail

@@ -306,6 +306,7 @@ def test_one_row_is_chosen_and_it_is_the_promise(model: Model, query: Any, targe
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95, 1.0]
 
 
+@pytest.mark.slow
 @each_estimated
 def test_more_credibility_costs_more(model: Model, query: Any) -> None:
     taus = [calibrate(model, query, epsilon=1.0, credibility=each, draws=300).tau for each in (0.1, 0.5, 0.9, 0.98)]
@@ -328,6 +329,7 @@ def test_the_accuracy_fixed_the_promise_grows(model: Model, query: Any) -> None:
     assert again.tau == pytest.approx(found.tau, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_more_data_leave_less_uncertain() -> None:
     shares = []
     for times in (1, 10, 100, 10_000):
@@ -340,6 +342,7 @@ def test_more_data_leave_less_uncertain() -> None:
     assert shares[0] < 0.9 < 0.98 < shares[-1] <= 1
 
 
+@pytest.mark.slow
 def test_several_promises_and_what_was_spent_before() -> None:
     several = calibrate(CHAIN, ACTIVE, epsilon=[0.5, 1.0], credibility=0.9)
     assert [each.epsilon for each in several] == [0.5, 1.0]
@@ -351,6 +354,7 @@ def test_several_promises_and_what_was_spent_before() -> None:
     assert after.uncertainty.share >= 0.9
 
 
+@pytest.mark.slow
 def test_any_of_with_one_estimated_member() -> None:
     other = ArbitraryGroups(3)
     both = AnyOf(CHAIN, other)

@@ -205,6 +205,7 @@ def test_statsmodels_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert diagnose_groups(sample(draw(0, 3000)), COVARIANCE).verdict == "fine"
 
 
+@pytest.mark.slow
 def test_the_tests_are_those_of_statsmodels() -> None:
     diagnostic = pytest.importorskip("statsmodels.stats.diagnostic")
     multitest = pytest.importorskip("statsmodels.stats.multitest")
