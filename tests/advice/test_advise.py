@@ -99,6 +99,7 @@ def test_the_rungs_go_from_the_strongest_assumption_to_the_weakest_and_noise_lea
     assert two.epsilon == pytest.approx(bdp.leakage(memory.model, ON, tau=chain.calibration.tau).epsilon)
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_rung_is_what_calibrate_says() -> None:
     frame = simulated("chain", 2000)
     advice = bdp.advise(frame, ON, order_by="t", epsilon=2.0, beta=0.1, credibility=0.9)
@@ -111,6 +112,7 @@ def test_the_cost_of_a_rung_is_what_calibrate_says() -> None:
     assert rungs(advice)["chain"].alpha == credible.accuracy(0.1)
 
 
+@pytest.mark.slow
 def test_whole_entities_are_the_last_rung_if_they_are_named() -> None:
     frames = [
         simulated("chain", 320, seed).tail(300).with_columns(polars.lit(f"m{seed}").alias("meter"))

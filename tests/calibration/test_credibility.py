@@ -314,6 +314,7 @@ def test_more_credibility_costs_more(model: Model, query: Any) -> None:
 
 
 @each_estimated
+@pytest.mark.slow
 def test_the_accuracy_fixed_the_promise_grows(model: Model, query: Any) -> None:
     alpha = calibrate(model, query, epsilon=1.0).accuracy()
     plain = calibrate(model, query, alpha=alpha)
@@ -374,6 +375,7 @@ def test_any_of_with_one_estimated_member() -> None:
 
 
 @pytest.mark.parametrize("credibility", [0.8, *(pytest.param(each, marks=pytest.mark.slow) for each in (0.5, 0.95))])
+@pytest.mark.slow
 def test_the_claim_holds_for_fresh_draws(credibility: float) -> None:
     """A share of the posterior is claimed; two thousand other draws estimate it."""
     chain = MarkovChain.from_counts([[25, 5], [6, 14]], length=12)

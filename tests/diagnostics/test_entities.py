@@ -57,6 +57,7 @@ def named(diagnosis: Diagnosis, name: str) -> Finding:
     return next(finding for finding in diagnosis.findings if finding.name == name)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_stated() -> None:
     """In 100 diagnoses of right models about one finding of a hundred is doubtful, none violated, none untested."""
     verdicts: dict[str, list[str]] = {}
@@ -87,6 +88,7 @@ def test_weather_is_not_seen_in_a_few_days() -> None:
     assert "times would be needed" in found.meaning
 
 
+@pytest.mark.slow
 def test_the_chance_to_see_that_entities_move_together_is_as_stated() -> None:
     """Of 20 entities two are copies of others: the variance is 1.2 times that of independent ones."""
     seen, powers = [], []

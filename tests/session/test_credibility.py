@@ -41,6 +41,7 @@ def believed(model: Model, spend: Spend, credibility: float) -> float:
 
 
 @pytest.mark.parametrize(("model", "query"), [(PAIRS, WIDE), (CHAIN, Count("s", equals="a"))], ids=["pairs", "chain"])
+@pytest.mark.slow
 def test_a_first_release_has_the_noise_that_calibrate_chooses(tmp_path: Path, model: Model, query: Any) -> None:
     with opened(tmp_path, model, epsilon=2.0, credibility=0.9) as session:
         answer = session.release(query, epsilon=1.0)
@@ -154,6 +155,7 @@ def test_answer_and_statement_say_so(tmp_path: Path) -> None:
         Answer.from_dict({**answer.to_dict(), "credibility": 2})
 
 
+@pytest.mark.slow
 def test_a_column_is_randomized_with_it(tmp_path: Path) -> None:
     with opened(tmp_path, CHAIN, epsilon=2.0, credibility=0.9) as session:
         asked = (Count("s", equals="b"),)

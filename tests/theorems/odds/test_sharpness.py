@@ -74,6 +74,7 @@ def attained(theorem: Theorem, laws: st.SearchStrategy[Law], examples: int) -> l
 
 
 @pytest.mark.parametrize("name", ["trees", "networks"])
+@pytest.mark.slow
 def test_some_attack_nearly_attains_it(name: str) -> None:
     theorem, laws, least = STUDIES[name]
     ratios = np.array(attained(theorem, laws, examples=10))
