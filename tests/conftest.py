@@ -35,7 +35,7 @@ settings.register_profile(
     phases=set(Phase) - {Phase.explain},  # it takes seconds, also where a test wants a property to fail
     suppress_health_check=_SLOW_IS_FINE,
 )
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=500)
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=200)
 settings.register_profile(
     "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
 )
