@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from bayesdp._support import validation
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
@@ -58,6 +59,16 @@ class Cost:
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "epsilon", float_above(Fraction(self.after) - Fraction(self.before)))
         object.__setattr__(self, "left", remaining(self.budget, total))
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """What the ledger keeps of the cost of a charge."""
+        return {
+            "epsilon": self.epsilon,
+            "epsilon_total": self.total,
+            "epsilon_remaining": self.left,
+            "theorem": self.leakage.theorem,
+        }
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:

@@ -171,13 +171,7 @@ class Plan:
         """
         if self.cost is None:
             return ()
-        shared = {
-            "epsilon": self.cost.epsilon,
-            "epsilon_total": self.cost.total,
-            "epsilon_remaining": self.cost.left,
-            "theorem": self.cost.leakage.theorem,
-            **{name: value for name, value in terms.items() if value is not None},
-        }
+        shared = {**self.cost.entries, **{name: value for name, value in terms.items() if value is not None}}
         return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
 
 

@@ -135,19 +135,17 @@ def record(
         )
         return replace(cost, budget=state.budget)
 
-    cost = cost_in(account.state())
+    planned_for = account.state()
+    cost = cost_in(planned_for)
     made: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal cost
-        cost = cost_in(state)
+        cost = cost if planned_for.head == state.head else cost_in(state)
         standing = query.standing().to_dict()
         details = {
             "recorded": made,
-            "epsilon": cost.epsilon,
-            "epsilon_total": cost.total,
-            "epsilon_remaining": cost.left,
-            "theorem": cost.leakage.theorem,
+            **cost.entries,
             "query": query.to_dict(),
             **{name: value for name, value in terms.items() if value is not None},
         }
@@ -157,10 +155,7 @@ def record(
     entered = Recorded(
         **made,
         tau=charged,
-        epsilon=cost.epsilon,
-        epsilon_total=cost.total,
-        epsilon_remaining=cost.left,
-        theorem=cost.leakage.theorem,
+        **cost.entries,
         entry=receipt.entry,
         head=receipt.head,
     )

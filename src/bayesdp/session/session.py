@@ -339,12 +339,13 @@ class Session:
             reached = extents.get(question.question)
             return {"asked": request(question)} | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
-        promise: Promise | None = None
+        promise = self._promise(planned, terms)
 
         def decide(state: State) -> tuple[Charge, ...]:
             nonlocal planned, promise
-            planned = planned if planned.state.head == state.head else planned_in(state)
-            promise = self._promise(planned, terms) if planned.fresh else None
+            if planned.state.head != state.head:
+                planned = planned_in(state)
+                promise = self._promise(planned, terms)
             return planned.charges(details, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
@@ -524,9 +525,10 @@ class Session:
             "notes": tuple(dict.fromkeys(notes)),
         }
 
-    def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise:
-        """Return what is proven about the answers that are released together."""
-        assert planned.cost is not None
+    def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise | None:
+        """Return what is proven about the answers that are released together; None if nothing is fresh."""
+        if planned.cost is None:
+            return None
         leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
         together = max(sum(each.meets(query) for each in fresh) for query in fresh)
         shared = [f"This ε is for {together} answers released together."] if together > 1 else []
