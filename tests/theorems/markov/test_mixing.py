@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -199,6 +199,7 @@ def linear_program_on(p: NDArray[np.float64], q: NDArray[np.float64], gains: NDA
 
 
 @given(st.integers(2, 12), st.integers(0, 10**6), st.floats(0.001, 40))
+@example(2, 294, 24.0)
 def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, spread: float) -> None:
     generator = np.random.default_rng(seed)
     p, q = generator.dirichlet(np.full(size, 0.5), 2)
@@ -210,6 +211,21 @@ def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, sprea
     for guess in (1e-3, 1.0, largest, 1e3):
         assert largest_quotient(p, q, low, high, np.array(guess)) == pytest.approx(largest, rel=1e-12)
         assert largest_quotient(p, q, low, high, np.array(guess), rounds=0) >= largest * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", [6900, 14027, 16769, 17057, 27725, 31845, 43885, 53867])
+def test_an_entry_at_the_quotient_hides_nothing(seed: int) -> None:
+    """Rounding held an entry at its upper end, and the quotient up to 13 % too low."""
+    generator = np.random.default_rng(seed)
+    size, spread = generator.integers(2, 9), generator.uniform(0, 40)
+    p, q = generator.dirichlet(np.full(size, 0.5), 2)
+    low = np.exp(generator.uniform(-spread, 0, size))
+    high = low * np.exp(generator.uniform(0, spread, size))
+    order = np.argsort(-p / q)
+    corners = [np.where(np.isin(np.arange(size), order[:k]), high, low) for k in range(size + 1)]
+    largest = max((p @ h) / (q @ h) for h in corners)
+    for guess in (1.0, 1e3):
+        assert largest <= largest_quotient(p, q, low, high, np.array(guess)) <= largest * (1 + 1e-11)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])

@@ -28,6 +28,9 @@ _MOST_REFERENCES = 64
 """In chains of more states only the two values compared serve as references."""
 
 _ROUNDS = 40
+_RAISED, _RISEN = 1 + 2.0**-40, 1 + 2.0**-41
+"""The share between them exceeds the rounding of sums of a thousand states many times."""
+
 _NUMBERS_AT_ONCE = 2**17
 
 
@@ -39,23 +42,30 @@ def largest_quotient(
     guess: NDArray[np.float64],
     rounds: int = _ROUNDS,
 ) -> NDArray[np.float64]:
-    """Return max Σp·h/Σq·h over 0 < low ≤ h ≤ high, Σ over the last axis; an upper bound if the rounds run out.
+    """Return max Σp·h/Σq·h over 0 < low ≤ h ≤ high, Σ over the last axis, rounded up; a bound if the rounds run out.
 
     h is `high` where p/q exceeds the maximum and `low` elsewhere. `guess` may be any positive numbers: it is replaced
-    by the quotient at its own corner until that corner stays the same.
+    by the quotient at its own corner until that corner stays the same or the quotient no longer rises. Corners are
+    taken at a number raised a little, and that number is returned: where p/q of an entry is nearly the quotient itself,
+    rounding could otherwise hold it at `high`, hide what the others reach, or turn it over for ever.
     """
-    raised = p > guess[..., None] * q
+    limit = guess * _RAISED
+    raised = p > limit[..., None] * q
     corner = np.where(raised, high, low)
     above, below = np.vecdot(p, corner), np.vecdot(q, corner)
     if not rounds:
-        excess = above - guess * below + (low.shape[-1] + 8) * UNIT * (above + guess * below)
-        return np.asarray(guess + excess / np.where(excess > 0, np.vecdot(q, low), np.vecdot(q, high)))
+        excess = above - limit * below + (low.shape[-1] + 8) * UNIT * (above + limit * below)
+        return np.asarray(limit + excess / np.where(excess > 0, np.vecdot(q, low), np.vecdot(q, high)))
     reached = np.asarray(above / below)
-    moved = ((p > reached[..., None] * q) != raised).any(axis=-1)
+    moved = ((p > (reached * _RAISED)[..., None] * q) != raised).any(axis=-1)
+    if rounds < _ROUNDS:  # the guess is a quotient that was reached
+        moved &= reached > guess * _RISEN
+        reached = np.maximum(reached, guess)
+    bound = np.asarray(reached * _RAISED)
     if moved.any():
         p, q, low, high = (np.broadcast_to(each, raised.shape)[moved] for each in (p, q, low, high))
-        reached[moved] = largest_quotient(p, q, low, high, reached[moved], rounds - 1)
-    return reached
+        bound[moved] = largest_quotient(p, q, low, high, reached[moved], rounds - 1)
+    return bound
 
 
 class Boxes:
