@@ -14,9 +14,8 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tools.docs import navigation, reference
-
 import bayesdp
+from tools.docs import navigation, reference
 
 project = "bayesdp"
 author = "The bayesdp maintainers"
