@@ -276,11 +276,17 @@ def calibrate(
 
 
 def options(
-    model: Model, query: Query, epsilons: Sequence[float], *, beta: float = BETA, spent: Spend = ()
+    model: Model,
+    query: Query,
+    epsilons: Sequence[float],
+    *,
+    beta: float = BETA,
+    spent: Spend = (),
+    composing: bool = False,
 ) -> list[list[list[Option]]]:
-    """Return for each ε, for each model that may hold, what every theorem allows."""
+    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `Panel.about`."""
     check_queries(model, (*spent, Release(query, 1.0)))
-    panel = Panel.about(model, (*queries_of(spent), query))
+    panel = Panel.about(model, (*queries_of(spent), query), composing=composing)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]

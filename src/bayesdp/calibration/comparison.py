@@ -112,8 +112,12 @@ class Comparison(Document):
         }
 
 
-def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA) -> Comparison:
+def compare(
+    model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA, composing: bool = False
+) -> Comparison:
     """Show for each ε what every theorem allows, and what others published.
+
+    composing: only theorems that cover any number of releases together, as a ledger must; the slow ones are not.
 
     Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
 
@@ -125,7 +129,8 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
-    rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))
+    every = options(model, query, targets, beta=beta, composing=composing)
+    rows = tuple(row for choices in every for row in combined(choices))
     distinct = list(dict.fromkeys(targets))
     published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]
     in_order = tuple(result for epsilon in targets for result in published if result.epsilon == epsilon)
