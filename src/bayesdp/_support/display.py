@@ -81,7 +81,8 @@ class Table:
 
     def _style(self, column: int) -> str:
         side = "left" if column in (0, len(self.header) - 1) else "right"
-        return f"text-align:{side};vertical-align:top;padding:.15em .7em"
+        wrapping = "normal" if column == len(self.header) - 1 else "nowrap"
+        return f"text-align:{side};vertical-align:top;padding:.15em .7em;white-space:{wrapping}"
 
 
 @dataclass(frozen=True)
