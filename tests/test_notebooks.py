@@ -14,7 +14,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp._support.display import Code, Section, Table, Words, as_html, as_text, lines
-from bayesdp.advice.consequences import consequences
+from bayesdp.advice.consequences import Consequence
 from bayesdp.advice.rung import Rung
 from bayesdp.advice.way_on import WayOn
 from bayesdp.models import ChainLayout
@@ -22,7 +22,6 @@ from bayesdp.models.diagnosis import Diagnosis, Finding
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
 from bayesdp.theorems.registry import theorems
-from bayesdp.theorems.spend import as_spend
 
 EVIL = "<script>alert(1)</script>"
 """A column, a state, a part and a data set may be called so."""
@@ -129,7 +128,7 @@ def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(prin
 
 
 def test_an_advice_shows_its_ladder_and_its_code() -> None:
-    leaks = consequences(CHAIN, as_spend(ON, 1.0), 2.0)
+    leaks = (Consequence(EVIL, 1.0, 2.0), Consequence(EVIL, 1.0, None))
     rungs = [
         Rung(EVIL, EVIL, EVIL, "violated", EVIL, reason=EVIL),
         Rung("bounded odds", "x", EVIL, "fine", EVIL, CHAIN, "", bdp.calibrate(CHAIN, ON, epsilon=1.0), leaks),
