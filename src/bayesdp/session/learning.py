@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesdp._support import documents, validation
-from bayesdp._support.documents import Document, fingerprint
+from bayesdp._support import validation
+from bayesdp._support.display import Section, lines, warned
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, RecordsError
 from bayesdp.frames.clocks import SHOWN
@@ -29,12 +30,11 @@ from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.attempts import Attempt
+from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan
 from bayesdp.session.prepare import Inquiry
 
 __all__ = ["QUESTION", "Fit", "Lesson", "Within", "first_fit", "learn"]
-
-KIND, SCHEMA = "fit", 1
 
 QUESTION = fingerprint({"fit": "transition counts"})
 """One question for every fit of an account: there is one model, and so one fit that counts."""
@@ -46,7 +46,7 @@ Within = str | Sequence[str] | Mapping[str, Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
-class Fit(Document):
+class Fit(Kept):
     """A model that was learnt by a release, and what that cost. The session goes on with this model.
 
     model:   what was learnt; all spends of the data set are converted with it from now on.
@@ -67,20 +67,25 @@ class Fit(Document):
     by: str | None = None
     reused: bool = field(default=False, compare=False)
 
+    kind: ClassVar[str] = "fit"
+    passing: ClassVar[frozenset[str]] = frozenset({"reused"})
+
     @classmethod
-    def stored(cls, body: object) -> Fit | None:
-        """Read what a ledger stored of a fit; None if that is not what it is, LedgerError if it is damaged."""
-        if not isinstance(body, Mapping) or body.get("kind") != KIND:
-            return None
-        try:
-            read = documents.checked(body, KIND, SCHEMA)
-            model = Model.from_dict(read["model"])
-            if not isinstance(model, OddsChain) or model.learnt is None:
-                raise ModelError("its model was not learnt")
-            known = {item.name for item in fields(cls)} - {"model", "reused"}
-            return cls(model=model, **{name: read[name] for name in known})
-        except (InvalidInputError, LookupError, TypeError) as error:
-            raise LedgerError(f"the ledger is damaged, or newer: a fit cannot be read ({error}); verify it") from None
+    def _read(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        model = Model.from_dict(entries["model"])
+        if not isinstance(model, OddsChain) or model.learnt is None:
+            raise ModelError("its model was not learnt")
+        return {**entries, "model": model}
+
+    @property
+    def about(self) -> str:
+        """What was released."""
+        return f"the transitions of {self.model.subject}, to learn their odds ratio"
+
+    @property
+    def outcome(self) -> str:
+        """What was learnt."""
+        return f"at most {shown_above(self.model.odds)}"
 
     @property
     def learnt(self) -> Learnt:
@@ -90,25 +95,21 @@ class Fit(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp fit --private-tau --json` prints, which the ledger keeps."""
-        entries = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "reused"}
-        return {"kind": KIND, "schema": SCHEMA, **entries, "model": self.model.identity}
+        return {**super().to_dict(), "model": self.model.identity}
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         learnt = self.learnt
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         cost = "Learnt before; repeating it costs nothing" if self.reused else f"It cost tau = {shown_below(self.tau)}"
-        lines = [
+        said = [
             f"The odds ratio is at most {shown_above(self.model.odds)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
             f"{cost}; with this odds ratio {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
             f"({shown_odds(self.epsilon_total)}); remaining: {left}.",
             learnt.origin,
         ]
-        if self.model.odds >= learnt.ceiling:
-            lines.append(
-                "Warning: the noise hides the odds ratio, and the ceiling stands; a larger tau would show more."
-            )
-        return "\n".join(lines)
+        hidden = "the noise hides the odds ratio, and the ceiling stands; a larger tau would show more."
+        return [[*lines(*said), *warned([hidden] if self.model.odds >= learnt.ceiling else [])]]
 
 
 @dataclass(frozen=True)

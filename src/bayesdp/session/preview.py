@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from bayesdp._support.display import Displayed, Section, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp.models import Model
 from bayesdp.queries import Query
@@ -20,7 +22,7 @@ __all__ = ["Preview", "preview_of"]
 
 
 @dataclass(frozen=True)
-class Preview(Document):
+class Preview(Displayed, Document):
     """What a release would cost and how accurate it would be; nothing has been charged or drawn.
 
     alpha:    the answer would be off by α or more with probability at most β; for a quantile, whose accuracy depends on
@@ -56,11 +58,12 @@ class Preview(Document):
         derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
         return {**vars(self), **derived}
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         if self.stored:
-            return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+            kept = f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+            return [lines(kept)]
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
-        lines = [
+        said = [
             f"A preview of {self.query.description}. Nothing was charged.",
             f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
             f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
@@ -68,7 +71,7 @@ class Preview(Document):
             f"{shown_above(self.epsilon_total)}, and leave {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        return [[*lines(*said), *warned(self.warnings)]]
 
 
 def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:

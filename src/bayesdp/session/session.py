@@ -16,14 +16,17 @@ from typing import Any, Self
 
 from bayesdp import __version__
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model, OddsChain
 from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_remaining
 from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.answers import Answers
@@ -35,6 +38,7 @@ from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
+from bayesdp.session.releases import Release, Releases, release_stored
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
@@ -43,7 +47,7 @@ OUTSIDE = "the records are not what the model or the question needs"
 """What the ledger keeps of a refusal: the same for all, since more would tell about records."""
 
 
-class Session:
+class Session(Displayed):
     """Releases answers about one table under one model, within one budget.
 
     frame:   a dataframe of any supported engine, or the path of files (Parquet, CSV and others: docs/frames.md).
@@ -232,8 +236,27 @@ class Session:
         state = self._account.state()
         return remaining(state.budget, self._leaked(state))
 
+    def __repr__(self) -> str:
+        return f"<Session on {self._dataset!r}, model of type {self._model.kind!r}>"
+
+    def _printed(self) -> Sequence[Section]:
+        """Return the account, as the ledger has it: nothing that was read from the table."""
+        known = [("data set", self._dataset), ("model", self._model.kind), ("protected", self._model.protects)]
+        try:
+            state = self._account.state()
+            total = self._leaked(state)
+            known += [
+                ("ε leaked", shown_above(total)),
+                ("ε remaining", shown_remaining(remaining(state.budget, total), state.budget)),
+                ("budget", f"{state.budget:g}"),
+                ("charged so far", counted(state.charges, "release")),
+            ]
+        except LedgerError as error:
+            known.append(("account", str(error)))
+        return [[Table(["session", ""], [*known, ("ledger", self._place)])]]
+
     @property
-    def history(self) -> tuple[Answer | Fit | Randomized | Recorded, ...]:
+    def history(self) -> Releases[Release]:
         """What the ledger says was released of this data set, oldest first.
 
         Of randomized columns, and of what was made elsewhere, it knows what they cost.
@@ -241,10 +264,7 @@ class Session:
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(
-            Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)
-            for body in bodies
-        )
+        return Releases(map(release_stored, bodies))
 
     def release(
         self,
@@ -300,7 +320,7 @@ class Session:
         alpha: float | None = None,
         beta: float = BETA,
         accept: str | None = None,
-    ) -> tuple[Answer, ...]:
+    ) -> Releases[Answer]:
         """Answer several questions in one scan and one charge, all or nothing.
 
         `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
@@ -309,7 +329,7 @@ class Session:
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
         with self._discreet():
-            return persistently(lambda attempt: self._release(wanted, target, terms, attempt))
+            return Releases(persistently(lambda attempt: self._release(wanted, target, terms, attempt)))
 
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt

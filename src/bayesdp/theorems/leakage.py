@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bayesdp._support.display import Displayed, Section, Table, Words, warned
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -54,7 +54,7 @@ class Assessment:
 
 
 @dataclass(frozen=True)
-class Leakage(Document):
+class Leakage(Displayed, Document):
     """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
 
     Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
@@ -108,18 +108,25 @@ class Leakage(Document):
             f"({names}), so nothing is proven for them.",
         )
 
-    def __str__(self) -> str:
-        return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
+    def _printed(self) -> Sequence[Section]:
+        return [promised(self, f"Releasing {_described(self.spend)}", self.epsilon)]
+
+    def _shown(self) -> Sequence[Section]:
+        return [*self._printed(), [self._table]]
 
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
+        return self._table.text()
+
+    @property
+    def _table(self) -> Table:
         rows = [
             [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
             if assessment.epsilon is not None
             else [assessment.theorem, "–", assessment.reason or ""]
             for assessment in self.assessments
         ]
-        return table(["theorem", "ε", ""], rows)
+        return Table(["theorem", "ε", ""], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp leakage --json` prints."""
@@ -304,8 +311,8 @@ def check_queries(model: object, spend: Spend) -> None:
     model.check_queries(queries_of(spend))
 
 
-def promised(leakage: Leakage, release: str, epsilon: float) -> str:
-    """Return what a release leaks at most, with everything that rests on, as sentences."""
+def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Section:
+    """Return what a release leaks at most, with everything that rests on, and more sentences about it."""
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
@@ -316,8 +323,8 @@ def promised(leakage: Leakage, release: str, epsilon: float) -> str:
     if leakage.worst_case is not None:
         sentences.append(f"The worst case: {leakage.worst_case}")
     warnings = [warning for warning in (*leakage.denial, hardly_a_promise(epsilon)) if warning is not None]
-    paragraph = " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
-    return "\n".join([paragraph, *(f"Warning: {warning}" for warning in warnings)])
+    paragraph = " ".join([*(f"{sentence}." for sentence in sentences), *leakage.notes, *more])
+    return [Words(paragraph), *warned(warnings)]
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:
