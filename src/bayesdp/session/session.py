@@ -343,7 +343,7 @@ class Session:
 
         def decide(state: State) -> tuple[Charge, ...]:
             nonlocal planned, promise
-            if planned.state.head != state.head:
+            if not planned.state.same_account(state):
                 planned = planned_in(state)
                 promise = self._promise(planned, terms)
             return planned.charges(details, terms)
