@@ -16,7 +16,7 @@ from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
-from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.learning import Fit, first_fit
 
@@ -81,7 +81,7 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
-    total = leaked(model, spend_of(state.totals), credibility)
+    total = Accountant(model, credibility).leaked(spend_of(state.totals))
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}

@@ -27,7 +27,7 @@ from bayesdp.models.layout import column_names
 from bayesdp.models.learnt import MOST_CELLS, Learnt, sensitivity
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import cost_of, leaked, remaining, spend_of
+from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.plan import Plan
 from bayesdp.session.prepare import Inquiry
@@ -162,6 +162,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     if known is not None:
         return _given_again(known, lesson, account)
     model = _learnable(inquiry.model)
+    accountant = Accountant(model)
     exact = _exact(inquiry, model, lesson)
     mechanism = DiscreteLaplaceMechanism(sensitivity(model.memory), lesson.tau, exact.size)
     require_private(mechanism)
@@ -170,7 +171,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     asked = replace(asked, question=QUESTION, sensitivity=mechanism.sensitivity)
 
     def planned_in(state: State) -> Plan:
-        cost = cost_of(model, (asked.query,), tau=lesson.tau, spent=spend_of(state.totals), budget=state.budget)
+        cost = accountant.cost_of((asked.query,), tau=lesson.tau, spent=spend_of(state.totals), budget=state.budget)
         return attempt.unhurried(Plan(state, lesson.tau, (asked,), {}, cost))
 
     plan = planned_in(account.state(QUESTION))
@@ -189,7 +190,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
         noisy = np.array(mechanism.release(exact.ravel().tolist())).reshape(exact.shape)
         learnt = Learnt(model.odds, lesson.tau, lesson.credibility, noisy.tolist(), lesson.within, lesson.strata)
         chain, state = model.learning(learnt), receipts[0].state
-        total = leaked(chain, spend_of(state.totals))
+        total = Accountant(chain).leaked(spend_of(state.totals))
         fit = Fit(
             model=chain,
             dataset=account.dataset,
@@ -218,7 +219,7 @@ def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:
             "would leave a choice between the two; go on with what was learnt"
         )
     state = account.state()
-    total = leaked(fit.model, spend_of(state.totals))
+    total = Accountant(fit.model).leaked(spend_of(state.totals))
     return replace(fit, epsilon_total=total, epsilon_remaining=remaining(state.budget, total), reused=True)
 
 

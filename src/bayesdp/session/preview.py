@@ -7,14 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from bayesdp._support.documents import Document
-from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.asked import Asked
 from bayesdp.session.measurement import warnings_about
-from bayesdp.session.plan import Asked, Plan, Target
+from bayesdp.session.plan import Plan, Target
 
 __all__ = ["Preview", "preview_of"]
 
@@ -71,22 +71,16 @@ class Preview(Document):
         return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
 
 
-def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
+def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
     if plan.cost is None or asked.question in plan.stored:
-        return _stored(plan.stored[asked.question], plan, target, model, credibility)
+        return _stored(plan.stored[asked.question], plan, target, accountant)
     mechanism = asked.mechanism(plan.tau)
-    worth = asked.worth(asked.records)
-    if isinstance(mechanism, NoisyMaxMechanism):
-        low, high = asked.query.possible(asked.records)
-        off_by = half = float_above(high - low)
-    else:
-        units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
-        off_by, half = float_above(Fraction(units) * worth + slack), float_above((Fraction(units) - 1) * worth + slack)
+    off_by, half = asked.foreseen(mechanism, target.beta)
     return Preview(
         query=asked.query,
         tau=plan.tau,
-        scale=float_above(Fraction(mechanism.scale) * worth),
+        scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)),
         alpha=off_by,
         beta=target.beta,
         interval=(-half, half),
@@ -95,12 +89,12 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibili
         epsilon_remaining=plan.cost.left,
         theorem=plan.cost.leakage.theorem,
         records=asked.records,
-        denied=_denied(model),
+        denied=_denied(accountant.model),
     )
 
 
-def _stored(answer: Answer, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
-    total = leaked(model, spend_of(plan.state.totals), credibility)
+def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) -> Preview:
+    total = accountant.leaked(spend_of(plan.state.totals))
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,
@@ -115,7 +109,7 @@ def _stored(answer: Answer, plan: Plan, target: Target, model: Model, credibilit
         theorem=answer.theorem,
         records=answer.records,
         stored=True,
-        denied=_denied(model),
+        denied=_denied(accountant.model),
     )
 
 

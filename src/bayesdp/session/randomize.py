@@ -14,7 +14,7 @@ from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
-from bayesdp.session.accounting import affordable, spend_of
+from bayesdp.session.accounting import Accountant, spend_of
 from bayesdp.session.plan import Plan, Target
 from bayesdp.session.prepare import Inquiry
 
@@ -65,10 +65,10 @@ class Randomized(Document):
 def randomize(
     frame: object,
     inquiry: Inquiry,
+    accountant: Accountant,
     account: Account,
     target: Target,
     terms: Mapping[str, Any],
-    credibility: float | None,
 ) -> Randomized:
     """Release the column of a chain of two states: prepare, plan, charge, draw, answer.
 
@@ -87,9 +87,7 @@ def randomize(
 
     def planned_in(state: State) -> Plan:
         spent, epsilon = spend_of(state.totals), target.epsilon or 0.0
-        cost = affordable(
-            model, (asked.query,), epsilon=epsilon, spent=spent, budget=state.budget, credibility=credibility
-        )
+        cost = accountant.affordable((asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
         return Plan(state, cost.tau, (asked,), {}, cost)
 

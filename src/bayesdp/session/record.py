@@ -13,10 +13,9 @@ from bayesdp._support.documents import Document, fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, State
-from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Cost, cost_of, spend_of
+from bayesdp.session.accounting import Accountant, Cost, spend_of
 
 __all__ = ["Neighbours", "Recorded", "record"]
 
@@ -99,7 +98,7 @@ def pure_tau(tau: object, definition: str) -> float:
 
 
 def record(
-    model: Model,
+    accountant: Accountant,
     account: Account,
     terms: Mapping[str, Any],
     *,
@@ -109,7 +108,6 @@ def record(
     definition: str,
     column: str | None,
     published: bool,
-    credibility: float | None = None,
 ) -> Recorded:
     """Charge a release made elsewhere: plan, charge, and store what was recorded.
 
@@ -123,16 +121,14 @@ def record(
         )
     if not isinstance(published, bool):
         raise InvalidInputError(f"published must be True or False, not {brief(published)}")
-    query = AnyMechanism(column or model.subject, what=validation.text("what", what))
+    query = AnyMechanism(column or accountant.model.subject, what=validation.text("what", what))
     charged = _CHANGES[neighbours] * stated
     if not isfinite(charged):
         raise InvalidInputError(f"tau = {stated:g} is too large to be charged")
 
     def cost_in(state: State) -> Cost:
         limit = _NO_LIMIT if published else state.budget
-        cost = cost_of(
-            model, (query,), tau=charged, spent=spend_of(state.totals), budget=limit, credibility=credibility
-        )
+        cost = accountant.cost_of((query,), tau=charged, spent=spend_of(state.totals), budget=limit)
         return replace(cost, budget=state.budget)
 
     planned_for = account.state()

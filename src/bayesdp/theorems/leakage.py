@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bayesdp._support.documents import Document
@@ -19,7 +19,7 @@ from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Assessment", "Leakage", "check_queries", "leakage", "notes_about", "promised", "proven", "report"]
+__all__ = ["Assessment", "Composition", "Leakage", "check_queries", "leakage", "notes_about", "promised", "report"]
 
 BETA = 0.05
 """The failure probability accuracy is stated at unless another is asked for."""
@@ -188,7 +188,7 @@ def leakage(
 def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary: Adversary | None = None) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
-    panel:     the theorems to ask, if they were asked already whether they cover these queries; by default all.
+    panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
     Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
@@ -196,7 +196,8 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     """
     if panel is not None and adversary is not None:
         raise InvalidInputError("what is released must be safe from every adversary, not from one")
-    check_queries(model, spend)
+    if panel is None:
+        check_queries(model, spend)
     if adversary is None:
         panel = Panel.about(model, queries_of(spend)) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
@@ -218,15 +219,40 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     )
 
 
-def proven(panel: Panel, spend: Spend) -> float:
-    """Return the smallest ε that theorems prove for `spend` under every model that may hold: that of `report`, alone.
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What any number of releases leak together under a model, by the theorems that cover them all.
+
+    Which theorems cover which questions is remembered: an account asks about the same ones again and again.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> spend = as_spend(Count("ill", equals=True), 1.0)
-    >>> proven(Panel.about(ArbitraryGroups(3), queries_of(spend), composing=True), spend)
+    >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
     3.0
     """
-    return max(_best(replies)[1] for replies in _replies(panel, spend))
+
+    model: Model
+    _panels: dict[tuple[Query, ...], Panel] = field(default_factory=dict, compare=False, repr=False)
+
+    def panel(self, spend: Spend) -> Panel:
+        """Return the theorems to ask about a spend."""
+        queries = queries_of(spend)
+        if queries not in self._panels:
+            if len(self._panels) >= _REMEMBERED:
+                self._panels.clear()
+            self.model.check_queries(queries)
+            self._panels[queries] = Panel.about(self.model, queries, composing=True)
+        return self._panels[queries]
+
+    def proven(self, spend: Spend) -> float:
+        """Return the smallest ε that is proven under every model that may hold, as `report` does; 0 for nothing."""
+        return max(_best(replies)[1] for replies in _replies(self.panel(spend), spend)) if spend else 0.0
+
+    def report(self, spend: Spend) -> Leakage:
+        """Return the proven leakage, with the theorem that proves it."""
+        return report(self.model, spend, panel=self.panel(spend))
 
 
 def _replies(panel: Panel, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
