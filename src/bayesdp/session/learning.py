@@ -181,7 +181,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
         nonlocal plan
         if state.answers(QUESTION):
             return ()
-        plan = plan if plan.state.head == state.head else planned_in(state)
+        plan = plan if plan.state.same_account(state) else planned_in(state)
         request = {"asked": {"tau": lesson.tau, "credibility": lesson.credibility}}
         return plan.charges(lambda _: request, {**terms, "fit": model.subject, "memory": model.memory})
 

@@ -81,7 +81,7 @@ class Target:
 class Plan:
     """What will be charged in one state of the account: the fresh questions at `tau`, and the answers stored already.
 
-    state: what the plan was made for; it holds as long as the ledger has that state's head.
+    state: what the plan was made for; it holds as long as nothing is written about the account.
     cost:  None if nothing is fresh.
     mechanisms: the noise of each fresh question, by its fingerprint.
     """

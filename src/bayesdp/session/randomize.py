@@ -107,7 +107,7 @@ def randomize(
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal plan
-        plan = plan if plan.state.head == state.head else planned_in(state)
+        plan = plan if plan.state.same_account(state) else planned_in(state)
         return plan.charges(lambda _: {"asked": target.to_dict()}, {**terms, "randomized": model.subject})
 
     (receipt,) = account.charge((), decide)

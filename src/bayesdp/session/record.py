@@ -132,7 +132,7 @@ def record(
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal cost
-        cost = cost if planned_for.head == state.head else cost_in(state)
+        cost = cost if planned_for.same_account(state) else cost_in(state)
         standing = query.standing().to_dict()
         details = {
             "recorded": made,

@@ -354,7 +354,7 @@ class Session(Displayed):
 
         def decide(state: State) -> tuple[Charge, ...]:
             nonlocal planned, promise
-            if planned.state.head != state.head:
+            if not planned.state.same_account(state):
                 planned = planned_in(state)
                 promise = self._promise(planned, terms)
             return planned.charges(details, terms)
