@@ -37,6 +37,15 @@ def test_odds_change_by_the_factor_that_leaks(epsilon: float, prior: float) -> N
         assert math.log(after / (1 - after)) - math.log(prior / (1 - prior)) == pytest.approx(epsilon, abs=1e-6)
 
 
+def test_what_is_attained_is_asked_for() -> None:
+    told = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0, attained=True)
+    for release in (told.plain, told.calibrated):
+        assert release.attained is not None
+        assert release.attained == pytest.approx(release.posterior, abs=1e-6)
+        assert release.to_dict()["attained"] == release.attained <= release.posterior
+    assert "attained" not in bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0).plain.to_dict()
+
+
 def test_it_is_a_document() -> None:
     told = bdp.audit.belief(bdp.ArbitraryGroups(2), COUNT, epsilon=1.0, prior=0.2)
     document = told.to_dict()
@@ -46,8 +55,13 @@ def test_it_is_a_document() -> None:
 
 
 def test_refusals() -> None:
-    for wrong in ({}, {"tau": 1.0, "epsilon": 1.0}, {"tau": -1.0}, {"epsilon": 1.0, "prior": 1.0}):
-        with pytest.raises(InvalidInputError):
-            bdp.audit.belief(ACTIVITY, COUNT, **wrong)
+    with pytest.raises(InvalidInputError, match="either tau= "):
+        bdp.audit.belief(ACTIVITY, COUNT)
+    with pytest.raises(InvalidInputError, match="either tau= "):
+        bdp.audit.belief(ACTIVITY, COUNT, tau=1.0, epsilon=1.0)
+    with pytest.raises(InvalidInputError, match="tau must be"):
+        bdp.audit.belief(ACTIVITY, COUNT, tau=-1.0)
+    with pytest.raises(InvalidInputError, match="prior must lie"):
+        bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0, prior=1.0)
     with pytest.raises(NoTheoremAppliesError):
         bdp.audit.belief(bdp.MarkovChain([[0, 1], [1, 0]]), COUNT, epsilon=1.0)

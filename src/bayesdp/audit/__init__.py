@@ -8,10 +8,17 @@ from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
     from bayesdp.audit.beliefs import Belief, Beliefs, belief
+    from bayesdp.audit.worst_cases import WorstCase, worst_case
 
-__all__ = ["Belief", "Beliefs", "belief"]
+__all__ = ["Belief", "Beliefs", "WorstCase", "belief", "worst_case"]
 
-_HOMES = {"Belief": "beliefs", "Beliefs": "beliefs", "belief": "beliefs"}
+_HOMES = {
+    "Belief": "beliefs",
+    "Beliefs": "beliefs",
+    "WorstCase": "worst_cases",
+    "belief": "beliefs",
+    "worst_case": "worst_cases",
+}
 
 __getattr__ = lazily(__name__, _HOMES, globals())
 

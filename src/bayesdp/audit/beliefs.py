@@ -8,6 +8,7 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
+from bayesdp.audit.worst_cases import SCHEMA, worst_case
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
@@ -15,10 +16,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below, up
 from bayesdp.theorems.leakage import leakage
 
-__all__ = ["SCHEMA", "Belief", "Beliefs", "belief", "posterior", "promise_of"]
-
-SCHEMA = 1
-"""The version of the JSON documents of an audit."""
+__all__ = ["Belief", "Beliefs", "belief", "posterior", "promise_of"]
 
 _ULPS = 4
 """What the exponential and the quotient of a posterior may be off, rounded up."""
@@ -31,13 +29,15 @@ class Belief(Document):
     tau:       the ordinary differential privacy of the release.
     epsilon:   what it leaks at most, as proven.
     prior:     the probability the attacker gave to the value before.
-    posterior: the largest probability he can give to it afterwards, if it is true; rounded up.
+    posterior: the largest probability he can give to it afterwards; rounded up.
+    attained:  the probability that an attacker who is known does give to it afterwards, if that was asked for.
     """
 
     tau: float
     epsilon: float
     prior: float
     posterior: float
+    attained: float | None = None
 
     @property
     def odds(self) -> tuple[float, float]:
@@ -51,8 +51,9 @@ class Belief(Document):
         return f"{before} : {rest[0]} becomes at most {after} : {rest[1]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return τ, ε and both probabilities as a JSON object."""
-        return {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
+        """Return τ, ε and the probabilities as a JSON object."""
+        told = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
+        return told if self.attained is None else told | {"attained": self.attained}
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,19 @@ class Beliefs(Document):
 
 
 def belief(
-    model: Model, query: Query, *, tau: float | None = None, epsilon: float | None = None, prior: float = 0.5
+    model: Model,
+    query: Query,
+    *,
+    tau: float | None = None,
+    epsilon: float | None = None,
+    prior: float = 0.5,
+    attained: bool = False,
 ) -> Beliefs:
     """Return how sure an attacker can become of a record: after plain DP, and after noise that keeps the promise.
 
     tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise (τ = ε), so both mean the same here.
     prior:        the probability that the attacker gave to the true value, of the two that he compares.
+    attained:     whether to look, too, for an attacker who attains it (`worst_case`), which takes longer.
 
     No data are needed. Raises as `leakage` and `calibrate` do.
 
@@ -106,8 +114,16 @@ def belief(
     chosen = calibrate(model, query, epsilon=promise)
     return Beliefs(
         promise,
-        Belief(promise, leaked.epsilon, prior, posterior(leaked.epsilon, prior)),
-        Belief(chosen.tau, chosen.leakage.epsilon, prior, posterior(chosen.leakage.epsilon, prior)),
+        *(
+            Belief(
+                tau,
+                leaks,
+                prior,
+                posterior(leaks, prior),
+                posterior(worst_case(model, query, tau=tau).realised, prior) if attained else None,
+            )
+            for tau, leaks in ((promise, leaked.epsilon), (chosen.tau, chosen.leakage.epsilon))
+        ),
     )
 
 
