@@ -23,10 +23,11 @@ from bayesdp import (
     calibrate,
     leakage,
 )
-from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.calibrate import largest_tau, largest_taus
 from bayesdp.calibration.search import LARGEST_TAU
 from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
-from bayesdp.theorems.spend import Spend, total_tau
+from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.spend import Release, Spend, total_tau
 
 wrongly: Any = calibrate
 """For calls that a type checker would refuse."""
@@ -236,3 +237,17 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
 def test_mistakes_are_refused_with_a_message_that_helps(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_theorems_the_one_that_allows_most_counts_in_any_order(epsilon: float, order: int) -> None:
+    spent = (Release(COUNT, 0.001),)
+    panel = Panel.about(CHAIN, (COUNT, COUNT), composing=True)
+    (row,) = panel.rows
+    largest = [
+        largest_taus(theorem, CHAIN, COUNT, [epsilon], spent)[0] or 0.0 for theorem, reason in row if reason is None
+    ]
+    assert len(largest) > 3
+    turned = Panel(panel.queries, panel.members, (row[::order],))
+    assert largest_tau(turned, (COUNT,), epsilon, spent) == max(largest)

@@ -13,8 +13,9 @@ from bayesdp.session.plan import Plan, TooFineError
 
 def planned(charged: timedelta | None) -> Plan:
     """Return a plan to charge for a question that was charged so long ago and has no answer."""
-    pending = {} if charged is None else {"q": (datetime.now(UTC) - charged).isoformat()}
-    state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending)
+    now = datetime(2012, 10, 1, tzinfo=UTC)  # by the ledger's clock, which need not be ours
+    pending = {} if charged is None else {"q": (now - charged).isoformat()}
+    state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending, moment=now.isoformat())
     return Plan(state, 0.5, (Asked(Count("s", equals=1), "q", None, 1, 9),), {}, None)
 
 

@@ -379,13 +379,23 @@ def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent:
     Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if
     nothing is proven under one of them.
     """
-    rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, queries, [epsilon], spent))
-    return min(_largest(replies) for replies in rows)
+    reached: dict[int, float] = {}
+
+    def larger(theorem: Theorem, member: Model) -> float:
+        """Return the largest τ of a theorem; 0 if it exceeds ε at the τ that another one allows: its own is smaller."""
+        least = reached.get(id(member), 0.0)
+        if least > 0 and theorem.epsilon(member, (*spent, *(Release(query, least) for query in queries))) > epsilon:
+            return 0.0
+        (tau,) = _largest_taus(theorem, member, queries, [epsilon], spent)
+        reached[id(member)] = max(least, tau or 0.0)
+        return tau or 0.0
+
+    return min(_largest(replies) for replies in panel.ask(larger))
 
 
-def _largest(replies: Sequence[Reply[list[float | None]]]) -> float:
+def _largest(replies: Sequence[Reply[float]]) -> float:
     """Return the largest τ any theorem allows under one model; 0 if none does."""
-    allowed = [reply.value[0] or 0.0 for reply in replies if reply.value is not None]
+    allowed = [reply.value for reply in replies if reply.value is not None]
     if not allowed:
         raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
     return max(allowed)

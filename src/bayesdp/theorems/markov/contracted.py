@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.sides import side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,8 +36,8 @@ def contracted(taus: NDArray[np.float64], odds: NDArray[np.float64], records: in
 
 
 def contracted_forever(taus: NDArray[np.float64], odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a bound on ln V of every side, however long, at each τ: d itself, improved step by step."""
-    oscillation = np.broadcast_to(odds, taus.shape).astype(np.float64)
+    """Return a bound on ln V of every side, however long, at each τ: d or the fixed point, improved step by step."""
+    oscillation = np.minimum(np.broadcast_to(odds, taus.shape).astype(np.float64), side(taus, odds, None))
     for _ in range(_MOST_ROUNDS):
         oscillation, previous = np.minimum(oscillation, contraction(taus + oscillation, odds)), oscillation
         if np.all(oscillation >= previous * (1 - _SETTLED)):

@@ -28,7 +28,7 @@ _TINY = 1e-290
 """A smaller τ is taken for this one, so that nothing below underflows to zero."""
 
 
-def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float) -> NDArray[np.float64]:
+def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 4·asinh(√θ·sinh(τ/4)) for each τ, rounded up: the leakage of one record of a chain of any length.
 
     >>> leakage_of_any_length(np.array([1.0]), np.log(9.0)).round(6).tolist()
@@ -51,8 +51,10 @@ def tau_of_any_length(epsilon: float, log_odds: float) -> float:
     return float(4 * logarithm)
 
 
-def side(tau: NDArray[np.float64], log_odds: float, records: int | None) -> NDArray[np.float64]:
+def side(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64], records: int | None) -> NDArray[np.float64]:
     """Return what `records` neighbours on one side add to the leakage, for each τ, rounded up; None: any number.
+
+    The odds may be those of each τ.
 
     >>> side(np.array([1.0]), np.log(9.0), 1).round(6).tolist()
     [0.492308]
@@ -62,7 +64,7 @@ def side(tau: NDArray[np.float64], log_odds: float, records: int | None) -> NDAr
         return np.nextafter(unlimited, np.inf)
     loose, quick = np.exp(-log_odds / 2), np.exp(-tau / 2)
     tied, steep = -np.expm1(-log_odds / 2), -np.expm1(-tau / 2)
-    tied, loose = np.full_like(tau, tied), np.full_like(tau, loose)
+    tied, loose = np.broadcast_to(tied, tau.shape), np.broadcast_to(loose, tau.shape)
     power = _power((tied, tied * steep, loose, loose + quick), records)
     with np.errstate(divide="ignore", over="ignore"):
         ratio = power[1] / power[3]
