@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from bayesdp.plotting.palette import PLAIN, colour_of
 
-__all__ = ["Chart", "Line", "Panel", "Points", "Style", "coinciding", "line"]
+__all__ = ["Chart", "Line", "Panel", "Points", "Style", "coinciding", "line", "steps", "told_apart"]
 
 Points = tuple[tuple[float, float], ...]
 Style = Literal["-", "--", "-.", ":", "o", "ring", "area"]
@@ -24,6 +25,8 @@ class Line:
     """One line, or the markers on it. An empty label is not written; `name` is what the CSV calls it.
 
     A line of a single point is drawn as a marker.
+
+    turns: which of how many lines that lie on one another it is; they are drawn in turns, each for a short stretch.
     """
 
     name: str
@@ -31,6 +34,7 @@ class Line:
     colour: str
     style: Style = "-"
     label: str = ""
+    turns: tuple[int, int] = (0, 1)
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ class Chart:
     columns: how many panels stand side by side.
     log:     which axes are logarithmic: "x", "y" or "xy".
     limits:  the vertical range. span: the horizontal one. ticks: on the horizontal axis.
+    whole:   only whole numbers are marked on the horizontal axis, which each panel has of its own, as the vertical one.
+    names:   what stands at the heights 0, 1, …, from the top down, in place of numbers.
     """
 
     name: str
@@ -66,6 +72,8 @@ class Chart:
     limits: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
+    whole: bool = False
 
     def csv(self) -> str:
         """Return every number drawn, one point a line, floats so that they read back as the same float."""
@@ -107,7 +115,60 @@ def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
     return groups
 
 
+def told_apart(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """Return lines so that each can be seen where it lies on others, and says so if it does all the way.
+
+    A line is cut where it joins others or leaves them. On a stretch that several share they are drawn in turns; one
+    that coincides with an earlier one all the way is "same as" it.
+
+    >>> first, second = told_apart([line("general", ((1, 3), (2, 6)), "a"), line("yang-2015", ((1, 3), (2, 6)), "b")])
+    >>> second.label, second.turns
+    ('b\\n(same as a)', (1, 2))
+    """
+    return tuple(piece for each in lines for piece in _pieces(each, lines))
+
+
+def _pieces(whole: Line, lines: Sequence[Line]) -> list[Line]:
+    same = next(other for other in lines if other is whole or _alike(whole.points, other.points))
+    label = whole.label if same is whole or not whole.label else f"{whole.label}\n(same as {_name_of(same)})"
+    if len(whole.points) < 2:
+        return [replace(whole, label=label)]
+    sharing = [
+        [other for other in lines if other is whole or _has_stretch(other.points, stretch)]
+        for stretch in pairwise(whole.points)
+    ]
+    turns = [(next(place for place, other in enumerate(met) if other is whole), len(met)) for met in sharing]
+    cuts = [0, *(place for place in range(1, len(turns)) if turns[place] != turns[place - 1]), len(turns)]
+    pieces = [
+        replace(whole, points=whole.points[begin : end + 1], label="", turns=turns[begin])
+        for begin, end in pairwise(cuts)
+    ]
+    return [*pieces[:-1], replace(pieces[-1], label=label)]
+
+
+def steps(points: Points) -> Points:
+    """Return points as stairs: each height holds until the next point.
+
+    >>> steps(((0, 0.0), (1, 0.5)))
+    ((0, 0.0), (1, 0.0), (1, 0.5))
+    """
+    corners = [corner for (_, before), (x, y) in pairwise(points) for corner in ((x, before), (x, y))]
+    return (*points[:1], *corners)
+
+
+def _has_stretch(points: Points, stretch: tuple[tuple[float, float], tuple[float, float]]) -> bool:
+    """Whether a line goes straight from one of two points to the other, as far as a picture shows."""
+    begin, end = stretch
+    return any(_near(begin, one) and _near(end, other) for one, other in pairwise(points))
+
+
+def _near(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return all(abs(one - other) <= _SAME * abs(one) for one, other in zip(first, second, strict=True))
+
+
+def _name_of(named: Line) -> str:
+    return named.label.partition("\n")[0].partition(",")[0].partition(":")[0]
+
+
 def _alike(first: Points, second: Points) -> bool:
-    return [x for x, _ in first] == [x for x, _ in second] and all(
-        abs(one - other) <= _SAME * abs(one) for (_, one), (_, other) in zip(first, second, strict=True)
-    )
+    return len(first) == len(second) and all(map(_near, first, second))
