@@ -30,7 +30,7 @@ def on_in(*districts: str) -> bdp.Count:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("budget") / "budget.db"
     with Session(table(), CHAIN, dataset="meters", epsilon=2.0, ledger=where) as opened:
         opened.release(ON, epsilon=0.1)
@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             ledger.lower("meters", 1.5)
         opened.release(on_in("E"), epsilon=0.3)
         opened.release(bdp.Count("on", equals=0), epsilon=0.1)
-    yield where
+    return where
 
 
 def drawn(shown: Overview) -> Chart:
@@ -118,6 +118,12 @@ def test_an_empty_ledger_has_nothing_to_draw() -> None:
         budget_chart([], {})
 
 
+def test_a_session_draws_its_own_data_set(place: Path, tmp_path: Path) -> None:
+    with Session(table(), CHAIN, dataset="meters", ledger=place) as opened:
+        assert opened.plot(tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.slow
 def test_after_a_fit_the_line_falls_to_what_leaked_with_what_was_learnt(tmp_path: Path) -> None:
     chain = bdp.OddsChain(50, states=(0, 1), column="on", layout=ChainLayout("hour", "meter", 1))
     with Session(table(), chain, dataset="meters", epsilon=40.0, ledger=tmp_path / "budget.db") as opened:
@@ -125,4 +131,3 @@ def test_after_a_fit_the_line_falls_to_what_leaked_with_what_was_learnt(tmp_path
         opened.fit(tau=4.0)
         shown = overview(tmp_path / "budget.db", None)
         assert heights(drawn(shown), "in all")[2.5] == shown.datasets[0]["epsilon_total"] == opened.leaked
-        assert opened.plot(tmp_path / "a.svg").read_bytes().startswith(b"<?xml")
