@@ -242,7 +242,7 @@ def diagnose(
     """
     from bayesdp._support.documents import write
 
-    options.picture(plot, [model, *options.files(data)])
+    options.picture(plot, [model, *options.files(data), *([] if output is None else [output])])
     assumed, place = options.model(model), model if output is None else output
     refuse_overwriting(place, options.files(data))
     if output is not None:
@@ -482,8 +482,9 @@ def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = Non
     """What was released, what it leaked, what remains, and how the budget was changed."""
     from bayesdp.cli.overview import overview
 
-    options.picture(plot, [])
-    shown = overview(options.ledger(ledger), dataset)
+    place = options.ledger(ledger)
+    options.picture(plot, [str(place).removeprefix("sqlite:///")])
+    shown = overview(place, dataset)
     if plot is not None:
         shown.plot(plot)
     print(_text(shown, as_json))
