@@ -30,7 +30,7 @@ _NAMES = 1.95
 _APART = 0.155
 """Inches between the middles of two names of one row of text."""
 
-_LONGEST_NAME = 26
+_LONGEST_NAME = 25
 """Characters of a name that fit into one row at the right."""
 
 _WORDS_WIDE, _SOURCE_WIDE, _MOST_ROWS = 88, 112, 3

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diagnosis_chart", "plot_diagnosis"]
 
-_SMALLEST, _LARGEST = 1e-16, 1.0
+_SMALLEST, _LARGEST = 1e-8, 1.0
 """Where p-values end in the picture: smaller ones are drawn at the left end."""
 
 _P = "p_value"
@@ -46,15 +46,15 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
     return Chart(
         "diagnosis",
         f"{titled(diagnosis.table_name, diagnosis.records)}: {_verdict(diagnosis)}",
-        f"p-value; below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation matters (dashed)",
+        "p-value; at the left end 10⁻⁸ or less",
         "",
         (Panel((*guides, *drawn)),),
-        source=f"assumed: {diagnosis.assumption}. Looked at: {diagnosis.basis}"
-        + (f", {diagnosis.date}" if diagnosis.date else "")
-        + ". A ring: no test, or none that could tell",
+        source=f"Dashed: below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation matters. Ring: no "
+        f"test, or none that could tell. Looked at: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
+        f"Assumed: {diagnosis.assumption}",
         log="x",
         span=(_SMALLEST / 3, 3 * _LARGEST),
-        ticks=(1e-16, 1e-12, 1e-8, 1e-4, 1e-2, 1.0),
+        ticks=(_SMALLEST, 1e-6, VIOLATED, DOUBTFUL, 0.1, _LARGEST),
         names=tuple(finding.name for finding in diagnosis.findings),
     )
 
