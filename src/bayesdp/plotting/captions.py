@@ -9,7 +9,10 @@ from bayesdp._support.validation import escaped
 if TYPE_CHECKING:
     from bayesdp.models import Model
 
-__all__ = ["caption", "titled"]
+__all__ = ["NOT_PRIVATE", "caption", "titled"]
+
+NOT_PRIVATE = "Computed from the data without noise: not to be published."
+"""What stands in a picture that no guarantee covers."""
 
 
 def caption(model: Model) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,7 +18,10 @@ Points = tuple[tuple[float, float], ...]
 Style = Literal["-", "--", "-.", ":", "o", "ring", "area"]
 
 _SAME = 1e-3
-"""Lines that differ by less than this share of their height cannot be told apart in a picture."""
+"""Lines that differ by less than this share of their height are the same."""
+
+_ON_LINE = 0.006
+"""Of the height of a picture: about the width of a line."""
 
 
 @dataclass(frozen=True)
@@ -115,30 +119,43 @@ def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
     return groups
 
 
-def told_apart(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """Return lines so that each can be seen where it lies on others, and says so if it does all the way.
+def told_apart(lines: Sequence[Line], log: str = "") -> tuple[Line, ...]:
+    """Return lines so that each can be seen where it lies on others, and says so if it is the same all the way.
 
-    A line is cut where it joins others or leaves them. On a stretch that several share they are drawn in turns; one
-    that coincides with an earlier one all the way is "same as" it.
+    A line is cut where it joins others or leaves them. On a stretch where several are closer than a line is wide, they
+    are drawn in turns. log: as of the `Chart` they are for.
 
     >>> first, second = told_apart([line("general", ((1, 3), (2, 6)), "a"), line("yang-2015", ((1, 3), (2, 6)), "b")])
     >>> second.label, second.turns
     ('b\\n(same as a)', (1, 2))
     """
-    return tuple(piece for each in lines for piece in _pieces(each, lines))
+    placed = _placed(lines, log)
+    return tuple(piece for place in range(len(lines)) for piece in _pieces(place, lines, placed))
 
 
-def _pieces(whole: Line, lines: Sequence[Line]) -> list[Line]:
+def _placed(lines: Sequence[Line], log: str) -> list[Points]:
+    """Return the points of each line where they lie in the picture, from 0 to 1 both ways."""
+    columns = []
+    for axis, name in enumerate("xy"):
+        on_axis = [[math.log10(point[axis]) if name in log else point[axis] for point in each.points] for each in lines]
+        every = [value for of_line in on_axis for value in of_line]
+        low, extent = min(every, default=0.0), (max(every, default=0.0) - min(every, default=0.0)) or 1.0
+        columns.append([[(value - low) / extent for value in of_line] for of_line in on_axis])
+    return [tuple(zip(xs, ys, strict=True)) for xs, ys in zip(*columns, strict=True)]
+
+
+def _pieces(place: int, lines: Sequence[Line], placed: Sequence[Points]) -> list[Line]:
+    whole = lines[place]
     same = next(other for other in lines if other is whole or _alike(whole.points, other.points))
     label = whole.label if same is whole or not whole.label else f"{whole.label}\n(same as {_name_of(same)})"
     if len(whole.points) < 2:
         return [replace(whole, label=label)]
-    sharing = [
-        [other for other in lines if other is whole or _has_stretch(other.points, stretch)]
-        for stretch in pairwise(whole.points)
-    ]
-    turns = [(next(place for place, other in enumerate(met) if other is whole), len(met)) for met in sharing]
-    cuts = [0, *(place for place in range(1, len(turns)) if turns[place] != turns[place - 1]), len(turns)]
+    near = [[other == place or _near(point, points) for other, points in enumerate(placed)] for point in placed[place]]
+    turns = []
+    for begin, end in pairwise(near):
+        sharing = [other for other in range(len(lines)) if begin[other] and end[other]]
+        turns.append((sharing.index(place), len(sharing)))
+    cuts = [0, *(cut for cut in range(1, len(turns)) if turns[cut] != turns[cut - 1]), len(turns)]
     pieces = [
         replace(whole, points=whole.points[begin : end + 1], label="", turns=turns[begin])
         for begin, end in pairwise(cuts)
@@ -156,14 +173,17 @@ def steps(points: Points) -> Points:
     return (*points[:1], *corners)
 
 
-def _has_stretch(points: Points, stretch: tuple[tuple[float, float], tuple[float, float]]) -> bool:
-    """Whether a line goes straight from one of two points to the other, as far as a picture shows."""
-    begin, end = stretch
-    return any(_near(begin, one) and _near(end, other) for one, other in pairwise(points))
-
-
-def _near(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    return all(abs(one - other) <= _SAME * abs(one) for one, other in zip(first, second, strict=True))
+def _near(point: tuple[float, float], points: Points) -> bool:
+    """Whether a point of the picture lies on a line, as far as can be seen."""
+    x, y = point
+    for (left, low), (right, high) in pairwise(points):
+        left, low, right, high = (left, low, right, high) if left <= right else (right, high, left, low)
+        if left - _ON_LINE <= x <= right + _ON_LINE:
+            share = min(max((x - left) / (right - left), 0.0), 1.0) if right > left else None
+            heights = (low, high) if share is None else (low + share * (high - low),)
+            if any(abs(y - height) <= _ON_LINE for height in heights):
+                return True
+    return False
 
 
 def _name_of(named: Line) -> str:
@@ -171,4 +191,8 @@ def _name_of(named: Line) -> str:
 
 
 def _alike(first: Points, second: Points) -> bool:
-    return len(first) == len(second) and all(map(_near, first, second))
+    return len(first) == len(second) and all(
+        abs(one - other) <= _SAME * abs(one)
+        for pair in zip(first, second, strict=True)
+        for one, other in zip(*pair, strict=True)
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayesdp._support.words import listed
 from bayesdp.diagnostics.report import DOUBTFUL, VIOLATED
-from bayesdp.plotting.captions import titled
+from bayesdp.plotting.captions import NOT_PRIVATE, titled
 from bayesdp.plotting.charts import Chart, Line, Panel, Style
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import verdict_colour
@@ -49,8 +49,9 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
         "p-value; at the left end 10⁻⁸ or less",
         "",
         (Panel((*guides, *drawn)),),
-        source=f"Dashed: below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation matters. Ring: no "
-        f"test, or none that could tell. Looked at: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
+        source=f"{NOT_PRIVATE} Dashed: below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation "
+        f"matters. Ring: no test, or none that could tell. "
+        f"Looked at: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
         f"Assumed: {diagnosis.assumption}",
         log="x",
         span=(_SMALLEST / 3, 3 * _LARGEST),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.captions import titled
+from bayesdp.plotting.captions import NOT_PRIVATE, titled
 from bayesdp.plotting.charts import Chart, Line, Panel, line, told_apart
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
@@ -36,7 +36,7 @@ def advice_chart(advice: Advice) -> Chart:
     """
     rungs = [rung for rung in advice.ladder if rung.alpha is not None]
     drawn = [_drawn(advice, rung, place) for place, rung in enumerate(rungs)]
-    lines = [*told_apart([span for span, _ in drawn]), *(end for _, end in drawn)]
+    lines = [*told_apart([span for span, _ in drawn], "xy"), *(end for _, end in drawn)]
     errors = [rung.alpha for rung in rungs if rung.alpha is not None]
     if errors:
         ends = (min(errors) / _MARGIN, max(errors) * _MARGIN)
@@ -48,7 +48,7 @@ def advice_chart(advice: Advice) -> Chart:
         f"error α, reached in {100 * advice.beta:g} % of cases",
         "ε if what the table shows is true",
         (Panel(tuple(lines)),),
-        source=f"{advice.query.description}; a ring: the table denies it. "
+        source=f"{NOT_PRIVATE} Asked: {advice.query.description}. Ring: the table denies it. "
         f"Recommended: {'none' if advice.recommended is None else advice.recommended.name}",
         log="xy",
     )

@@ -101,7 +101,7 @@ def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
         )
         for name, points in drawn.items()
     ]
-    lines = [part for curve in told_apart(curves_drawn) for part in _with_markers(curve)]
+    lines = [part for curve in told_apart(curves_drawn, "xy") for part in _with_markers(curve)]
     model = comparison.model
     return Chart(
         "comparison",
@@ -169,7 +169,7 @@ def calibration_chart(calibration: Calibration) -> Chart:
         (
             Panel(
                 (
-                    *told_apart([each for each in drawn if each.points]),
+                    *told_apart([each for each in drawn if each.points], "xy"),
                     line(PLAIN, plain, "plain DP,\nunprotected"),
                     Line("chosen", ((calibration.epsilon, alpha),), _CHOSEN, "ring"),
                 )
@@ -232,7 +232,7 @@ def theorems_chart(asked: Leakage) -> Chart:
         (
             Panel(
                 (
-                    *told_apart([*drawn, line(PLAIN, taus, "plain DP promises this,\nunprotected")]),
+                    *told_apart([*drawn, line(PLAIN, taus, "plain DP promises this,\nunprotected")], "xy"),
                     Line("asked", ring, _CHOSEN, "ring"),
                 )
             ),
