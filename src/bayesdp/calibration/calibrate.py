@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import Document
+from bayesdp._support.lazy import upstairs
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
@@ -144,6 +146,11 @@ class Calibration(Displayed, Document):
             chosen = Option(credibility, self.epsilon, self.tau, self._accuracy)
             rows.append([*row_of(chosen), "chosen"])
         return Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""
+        drawn: Path = upstairs("bayesdp.plotting.results").plot_calibration(self, path)
+        return drawn
 
     @property
     def _best(self) -> Option:

@@ -85,7 +85,7 @@ class Comparison(Displayed, Document):
         return tuple(dict.fromkeys(row.theorem for row in self.rows if row.covered))
 
     def plot(self, path: str | Path) -> Path:
-        """Draw α over ε, a line a theorem, and write the picture (SVG or PNG, by the name's ending)."""
+        """Draw α over ε, a line a theorem, and write the picture (.png, .svg or .pdf)."""
         drawn: Path = upstairs("bayesdp.plotting.results").plot_comparison(self, path)
         return drawn
 

@@ -64,6 +64,7 @@ Credibility = Annotated[
     str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf.")]
 
 budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
 app.add_typer(budget_app, name="budget")
@@ -87,15 +88,20 @@ def leakage(
         str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
     ] = None,
     known: Annotated[str | None, typer.Option(metavar="J,K", help="The records that adversary knows exactly.")] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """What does a τ-DP release leak?"""
     from bayesdp import leakage as leak
 
+    options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
     one = options.adversary(target, known)
-    _print(leak(assumed, asked, tau=options.number("--tau", tau), **one), as_json)
+    leaked = leak(assumed, asked, tau=options.number("--tau", tau), **one)
+    if plot is not None:
+        leaked.plot(plot)
+    _print(leaked, as_json)
 
 
 @app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
@@ -108,17 +114,22 @@ def calibrate(
     beta: Beta = "0.05",
     credibility: Credibility = None,
     draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """How much noise keeps a promise of ε, or what does an accuracy cost?"""
     from bayesdp.calibration.calibrate import calibrate as choose
 
+    options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
-    _print(choose(assumed, asked, **target, beta=options.number("--beta", beta)), as_json)
+    chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
+    if plot is not None:
+        chosen.plot(plot)
+    _print(chosen, as_json)
 
 
 @app.command()
@@ -128,14 +139,13 @@ def compare(
     question: Question,
     epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises to compare at; comma-separated.")],
     beta: Beta = "0.05",
-    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Every theorem side by side."""
     from bayesdp.calibration.comparison import compare as all_theorems
 
-    if plot is not None:
-        refuse_overwriting(plot, [model])
+    options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
@@ -222,6 +232,7 @@ def diagnose(
         str | None,
         typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
     ] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
@@ -231,12 +242,15 @@ def diagnose(
     """
     from bayesdp._support.documents import write
 
+    options.picture(plot, [model, *options.files(data), *([] if output is None else [output])])
     assumed, place = options.model(model), model if output is None else output
     refuse_overwriting(place, options.files(data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
     diagnosis = fitting.diagnosis(assumed, data, missing, chosen)
     write(place, assumed.with_diagnosis(diagnosis))
+    if plot is not None:
+        diagnosis.plot(plot)
     print(
         _text(diagnosis, True)
         if as_json
@@ -273,14 +287,13 @@ def advise(
     credibility: Annotated[
         str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
     ] = "0.95",
-    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """Which models of correlation does a table not deny, what does each cost, and what if one is wrong?"""
     from bayesdp.cli import advising
 
-    if plot is not None:
-        refuse_overwriting(plot, options.files(data))
+    options.picture(plot, options.files(data))
     columns = {
         "order_by": options.columns("--order-by", order_by),
         "entity": options.columns("--entity", entity),
@@ -465,11 +478,16 @@ def record_release(
 
 
 @budget_app.command(short_help="What was released, and what remains.")
-def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, as_json: AsJson = False) -> None:
+def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
     """What was released, what it leaked, what remains, and how the budget was changed."""
     from bayesdp.cli.overview import overview
 
-    print(_text(overview(options.ledger(ledger), dataset), as_json))
+    place = options.ledger(ledger)
+    options.picture(plot, [str(place).removeprefix("sqlite:///")])
+    shown = overview(place, dataset)
+    if plot is not None:
+        shown.plot(plot)
+    print(_text(shown, as_json))
 
 
 @budget_app.command()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.validation import brief
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
@@ -29,6 +30,7 @@ __all__ = [
     "number",
     "numbers",
     "one_of",
+    "picture",
     "positive",
     "split",
     "whole",
@@ -62,6 +64,15 @@ def files(data: str) -> list[str]:
         return matching(data) if inside is None else [inside]
     except (OSError, ValueError):
         return []
+
+
+def picture(path: str | None, inputs: Sequence[str]) -> None:
+    """Refuse a picture that cannot be drawn, or would stand in the place of an input, before anything is computed."""
+    if path is not None:
+        from bayesdp.plotting.drawing import check_place
+
+        refuse_overwriting(path, inputs)
+        check_place(path)
 
 
 def number(option: str, text: str) -> float:

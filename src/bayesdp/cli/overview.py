@@ -3,56 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
+from bayesdp.plotting.budget import plot_budget
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.learning import first_fit
 from bayesdp.session.releases import release_stored
 
-__all__ = ["Overview", "overview"]
+__all__ = ["Overview", "overview", "overview_of"]
 
 _CHANGES = {"open": "opened with", "lower": "lowered to", "raise": "raised to"}
 
 
 @dataclass(frozen=True)
-class Overview(Document):
-    """What `bayesdp budget show` prints."""
+class Overview(Displayed, Document):
+    """What `bayesdp budget show` prints.
+
+    datasets:    what is said of each.
+    accountants: who converts the releases of a data set into leakage.
+    """
 
     datasets: Sequence[dict[str, Any]]
+    accountants: Mapping[str, Accountant] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `--json` prints."""
         return {"kind": "budget-overview", "schema": 1, "datasets": list(self.datasets)}
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         if not self.datasets:
-            return "The ledger is empty: no data set has been opened in it."
-        return "\n\n".join(map(_page, self.datasets))
+            return [lines("The ledger is empty: no data set has been opened in it.")]
+        return [section for account in self.datasets for section in _page(account)]
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw what was leaked release after release, below the budget, and write the picture."""
+        return plot_budget(self.datasets, self.accountants, path)
 
 
 def overview(url: str | Path, dataset: str | None) -> Overview:
     """Return what every data set (or one) has leaked, with its releases, refusals and changes of its budget."""
     with Ledger(url, create=False) as ledger:
-        entries = ledger.entries(dataset)
-        if dataset is not None and not entries:
-            ledger.state(dataset)  # says that there is none
-        accounts = ledger.datasets()
-        of_each = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
-        return Overview([_summary(ledger, name, [*lines], opened=name in accounts) for name, lines in of_each])
+        return overview_of(ledger, dataset)
 
 
-def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: bool) -> dict[str, Any]:
+def overview_of(ledger: Ledger, dataset: str | None) -> Overview:
+    """Return the same of a ledger that is open."""
+    entries = ledger.entries(dataset)
+    if dataset is not None and not entries:
+        ledger.state(dataset)  # says that there is none
+    accounts = ledger.datasets()
+    of_each = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
+    accountants: dict[str, Accountant] = {}
+    summaries = [_summary(ledger, name, [*own], accountants, opened=name in accounts) for name, own in of_each]
+    return Overview(summaries, accountants)
+
+
+def _summary(
+    ledger: Ledger, dataset: str, entries: Sequence[Entry], accountants: dict[str, Accountant], *, opened: bool
+) -> dict[str, Any]:
     refusals = [entry for entry in entries if entry.kind == "refusal"]
     refused = {
         "refusals": [
@@ -66,6 +85,8 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
             "epsilon_total": 0.0,
             "epsilon_remaining": None,
             "credibility": None,
+            "model": None,
+            "records": None,
         }
         return {"dataset": dataset, **account, "releases": [], "changes": [], **refused}
     state = ledger.state(dataset)
@@ -73,7 +94,8 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
     try:
         changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
         opening = next(entry.content() for entry in entries if entry.kind == "open")
-        model, credibility = Model.from_dict(opening["model"]), opening["description"].get("credibility")
+        model, described = Model.from_dict(opening["model"]), opening["description"]
+        credibility, records = described.get("credibility"), described.get("records")
         fit = first_fit(entry.content() for entry in reversed(entries) if entry.kind == "answer")
         model = model if fit is None else fit.model
         releases = [_release(entry.to_dict(), answers.get(entry.number)) for entry in entries if entry.kind == "charge"]
@@ -81,9 +103,11 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
-    total = Accountant(model, credibility).leaked(spend_of(state.totals))
+    accountants[dataset] = Accountant(model, credibility)
+    total = accountants[dataset].leaked(spend_of(state.totals))
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
+    account |= {"model": model.kind, "records": records}
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
 
 
@@ -130,7 +154,7 @@ def _answered(answer: Mapping[str, Any] | None) -> str:
     return "none stored" if answer is None else release_stored(answer).outcome
 
 
-def _page(account: Mapping[str, Any]) -> str:
+def _page(account: Mapping[str, Any]) -> list[Section]:
     """Return one data set in words."""
     name, refusals = account["dataset"], account["refusals"]
     name = name if name.isprintable() else ascii(name)
@@ -138,7 +162,7 @@ def _page(account: Mapping[str, Any]) -> str:
     if refusals:
         refused += f", the last on {_moment(refusals[-1])}: {refusals[-1]['reason']}"
     if account["budget"] is None:
-        return f"{name}: no account; {refused}"
+        return [lines(f"{name}: no account; {refused}")]
     head = (
         f"{name}: ε = {shown_above(account['epsilon_total'])} of {account['budget']:g} leaked, "
         f"{shown_remaining(account['epsilon_remaining'], account['budget'])} remaining; "
@@ -146,9 +170,9 @@ def _page(account: Mapping[str, Any]) -> str:
     )
     if account["credibility"] is not None:
         head += f"; for {shown_below(100 * account['credibility'])} % of the models that the data leave possible"
-    changes = "\n".join(["The budget:", *map(_changed, account["changes"])])
+    changes = lines("The budget:", *map(_changed, account["changes"]))
     if not account["releases"]:
-        return f"{head}\n\n{changes}"
+        return [lines(head), changes]
     rows = [
         [
             *(str(release["entry"]), _moment(release), shown_above(release["epsilon"]), shown_below(release["tau"])),
@@ -156,9 +180,9 @@ def _page(account: Mapping[str, Any]) -> str:
         ]
         for release in account["releases"]
     ]
-    releases = table(["entry", "time", "ε", "τ", "answer", "question"], rows)
-    notes = "".join(f"\n{note}" for note in map(_note, account["releases"]) if note)
-    return f"{head}\n\n{releases}{notes}\n\n{changes}"
+    releases = Table(["entry", "time", "ε", "τ", "answer", "question"], rows)
+    notes = lines(*filter(None, map(_note, account["releases"])))
+    return [lines(head), [releases, *notes], changes]
 
 
 def _changed(change: Mapping[str, Any]) -> str:

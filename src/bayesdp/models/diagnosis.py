@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal, Self, get_args
 
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document, checked
+from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
@@ -218,6 +219,11 @@ class Diagnosis(Displayed, Document):
             for finding in self.findings
         ]
         return Table(["assumption", "verdict", "figure"], rows)
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw the p-value of every finding, and write the picture (.png, .svg or .pdf)."""
+        drawn: Path = upstairs("bayesdp.plotting.findings").plot_diagnosis(self, path)
+        return drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp diagnose --json` prints."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import textwrap
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.plotting.charts import Chart, Line, Panel
 
-__all__ = ["draw", "save"]
+__all__ = ["check_place", "draw", "save"]
 
 _UNDATED: dict[str, dict[str, None]] = {
     "svg": {"Date": None},
@@ -28,7 +30,7 @@ _NAMES = 1.95
 _APART = 0.155
 """Inches between the middles of two names of one row of text."""
 
-_LONGEST_NAME = 26
+_LONGEST_NAME = 25
 """Characters of a name that fit into one row at the right."""
 
 _WORDS_WIDE, _SOURCE_WIDE, _MOST_ROWS = 88, 112, 3
@@ -37,6 +39,12 @@ _WORDS_WIDE, _SOURCE_WIDE, _MOST_ROWS = 88, 112, 3
 _ONE_DECADE, _FEW_DECADES, _MOST_TICKS = 0.8, 3.2, 12
 """Powers of ten: a logarithmic axis shorter than the first is marked as if it were linear, one shorter than the second
 at 1, 2 and 5 times the powers of ten."""
+
+_STRETCH = 4.0
+"""Widths of a line: how long each of several lines that lie on one another is seen before the next."""
+
+_LETTER, _LONGEST_LEFT = 0.073, 34
+"""Inches that a character of a name at the left takes, and how many there may be."""
 
 _SMALL = 8.5
 """Points: the size of names."""
@@ -57,18 +65,42 @@ def save(chart: Chart, path: str | Path) -> Path:
     Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
     that cannot be written to.
     """
-    if not isinstance(path, str | Path):
-        raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
-    target = Path(path)
-    ending = target.suffix.lower().removeprefix(".")
-    if ending not in _UNDATED:
-        raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
-    (picture,) = draw(chart, ending)
+    target = check_place(path)
+    (picture,) = draw(chart, target.suffix.lower().removeprefix("."))
     try:
         target.write_bytes(picture)
     except OSError as error:
         raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
     return target
+
+
+def check_place(path: str | Path) -> Path:
+    """Return the path of a picture that can be drawn there, as far as that can be seen before it is.
+
+    Raises as `save` does. Whoever computes for long before drawing asks this first.
+    """
+    if not isinstance(path, str | Path):
+        raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
+    target = Path(path)
+    if target.suffix.lower().removeprefix(".") not in _UNDATED:
+        raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
+    try:
+        target.parent.stat()
+        if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
+            raise InvalidInputError(f"cannot write {target}: {'it is a folder' if target.is_dir() else 'not allowed'}")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from None
+    if find_spec("matplotlib") is None:
+        raise _lacking()
+    return target
+
+
+def _lacking() -> MissingDependencyError:
+    return MissingDependencyError(
+        'pictures need Matplotlib, which is not installed; install it with: pip install "bayesdp[plot]"'
+    )
 
 
 def draw(chart: Chart, *formats: str) -> tuple[bytes, ...]:
@@ -79,9 +111,7 @@ def draw(chart: Chart, *formats: str) -> tuple[bytes, ...]:
     try:
         from matplotlib import style
     except ImportError:
-        raise MissingDependencyError(
-            'pictures need Matplotlib, which is not installed; install it with: pip install "bayesdp[plot]"'
-        ) from None
+        raise _lacking() from None
     with style.context(["default", _SETTINGS]):
         figure = _figure(chart)
         pictures = []
@@ -102,26 +132,38 @@ def _figure(chart: Chart) -> Any:
     raised = any(panel.labels == "above" for panel in chart.panels)
     under_title = 0.36 + 0.19 * title.count("\n")
     top = under_title + 0.26 + 0.14 * source.count("\n") + (0.22 if raised else 0)
-    height = top + 0.5 + rows * (3.1 if rows == 1 else 2.35)
+    height = top + 0.5 + rows * max(3.1 if rows == 1 else 2.35, *map(_needed, chart.panels))
     figure = Figure(figsize=(_WIDTH, height))
     FigureCanvasAgg(figure)
     right = _NAMES if any(panel.labels == "right" for panel in chart.panels) else 0.2
+    left = max(0.85, 0.2 + _LETTER * max(map(len, _left_names(chart)), default=0))
     figure.subplots_adjust(
-        left=0.85 / _WIDTH,
+        left=left / _WIDTH,
         right=1 - right / _WIDTH,
         bottom=0.5 / height,
         top=1 - (top + (0.2 if chart.panels[0].title else 0)) / height,
         wspace=0.12,
         hspace=0.32,
     )
-    grid = figure.subplots(rows, chart.columns, sharey=True, squeeze=False)
+    grid = figure.subplots(rows, chart.columns, sharey=not chart.whole, squeeze=False)
     figure.text(0.1 / _WIDTH, 1 - 0.1 / height, title, va="top", fontsize=10, fontweight="bold")
     figure.text(0.1 / _WIDTH, 1 - under_title / height, source, va="top", fontsize=8, color="#555555")
-    figure.supxlabel(chart.x, fontsize=9, y=0.08 / height, x=(0.85 + _WIDTH - right) / 2 / _WIDTH)
+    figure.supxlabel(chart.x, fontsize=9, y=0.08 / height, x=(left + _WIDTH - right) / 2 / _WIDTH)
     figure.supylabel(chart.y, fontsize=9, x=0.08 / _WIDTH, y=(0.5 + height - top) / 2 / height)
     for index, panel in enumerate(chart.panels):
         _panel(grid[index // chart.columns][index % chart.columns], chart, panel)
     return figure
+
+
+def _left_names(chart: Chart) -> list[str]:
+    return [textwrap.shorten(name, _LONGEST_LEFT, placeholder=" …") for name in chart.names]
+
+
+def _needed(panel: Panel) -> float:
+    """Return how many inches the names at the right of a panel take."""
+    if panel.labels != "right":
+        return 0.0
+    return _APART * (sum(_narrow(line.label).count("\n") + 1 for line in panel.lines if line.label) + 1)
 
 
 def _rows(text: str, width: int) -> str:
@@ -130,8 +172,6 @@ def _rows(text: str, width: int) -> str:
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, NullLocator
-
     for scale in chart.log:
         (axes.set_xscale if scale == "x" else axes.set_yscale)("log")
     axes.set_title(panel.title, fontsize=9, loc="left", pad=4 if panel.labels != "above" else 26)
@@ -143,18 +183,32 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
         _line(axes, line)
     if chart.limits:
         axes.set_ylim(chart.limits)
+    _ticks(axes, chart)
+    if panel.labels == "right":
+        _name_right(axes, panel)
+    elif panel.labels == "above":
+        _name_above(axes, panel)
+
+
+def _ticks(axes: Any, chart: Chart) -> None:
+    """Mark the axes: with numbers that are asked for or that suit their range, or with names."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
     if chart.ticks:
         axes.set_xticks(chart.ticks)
+    if chart.whole:
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, steps=[1, 2, 5, 10]))
+    if chart.names:
+        axes.set_yticks(range(len(chart.names)), _left_names(chart))
+        axes.set_ylim(len(chart.names) - 0.5, -0.5)
     for axis, scale in ((axes.xaxis, "x"), (axes.yaxis, "y")):
         if scale in chart.log or (scale == "x" and chart.ticks):
             axis.set_minor_locator(NullLocator())
             if not (scale == "x" and chart.ticks):
                 _mark(axis)
             axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-    if panel.labels == "right":
-        _name_right(axes, panel)
-    elif panel.labels == "above":
-        _name_above(axes, panel)
 
 
 def _mark(axis: Any) -> None:
@@ -190,7 +244,10 @@ def _line(axes: Any, line: Line) -> None:
     elif line.style == "ring":
         axes.plot(xs, ys, "o", markersize=5, markerfacecolor="none", markeredgewidth=0.9, color=line.colour)
     else:
-        style = "-" if line.style == "area" else line.style
+        style: Any = "-" if line.style == "area" else line.style
+        turn, turns = line.turns
+        if turn:
+            style = (-turn * _STRETCH, (_STRETCH, (turns - 1) * _STRETCH))
         axes.plot(
             xs,
             ys,
@@ -199,7 +256,7 @@ def _line(axes: Any, line: Line) -> None:
             marker="o" if len(xs) == 1 else None,
             markersize=3.2,
             color=line.colour,
-            zorder=1.9 if style == "--" else 2,
+            zorder=1.9 if style == "--" else 2 + turn / 100,
         )
     if line.style == "area":
         right = axes.get_xlim()[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.charts import Chart, Line, Panel, line
+from bayesdp.plotting.captions import NOT_PRIVATE, titled
+from bayesdp.plotting.charts import Chart, Line, Panel, line, told_apart
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
 
@@ -34,24 +35,32 @@ def advice_chart(advice: Advice) -> Chart:
     The end of a line that the table does not deny is filled, that of one that it denies is a ring.
     """
     rungs = [rung for rung in advice.ladder if rung.alpha is not None]
-    lines = [part for place, rung in enumerate(rungs) for part in _drawn(advice, rung, place)]
+    drawn = [_drawn(advice, rung, place) for place, rung in enumerate(rungs)]
+    lines = [*told_apart([span for span, _ in drawn], "xy"), *(end for _, end in drawn)]
     errors = [rung.alpha for rung in rungs if rung.alpha is not None]
     if errors:
         ends = (min(errors) / _MARGIN, max(errors) * _MARGIN)
         lines.append(line(PLAIN, tuple((end, advice.epsilon) for end in ends), style="--"))
     return Chart(
         "advice",
-        "Each assumption has its price, and leaks more than was promised (dashed) if it is wrong",
+        f"{titled(advice.table_name, _records(advice))}: each assumption has its price, and leaks more than was "
+        "promised (dashed) if it is wrong",
         f"error α, reached in {100 * advice.beta:g} % of cases",
         "ε if what the table shows is true",
         (Panel(tuple(lines)),),
-        source=f"{advice.query.description}, {advice.table_name}; a ring: the table denies it. "
+        source=f"{NOT_PRIVATE} Asked: {advice.query.description}. Ring: the table denies it. "
         f"Recommended: {'none' if advice.recommended is None else advice.recommended.name}",
         log="xy",
     )
 
 
-def _drawn(advice: Advice, rung: Rung, place: int) -> tuple[Line, ...]:
+def _records(advice: Advice) -> int | None:
+    """Return how many records the table has, as the models that were diagnosed on it know."""
+    models = (rung.model for rung in advice.ladder if rung.model is not None)
+    return next((model.diagnosis.records for model in models if model.diagnosis is not None), None)
+
+
+def _drawn(advice: Advice, rung: Rung, place: int) -> tuple[Line, Line]:
     assert rung.alpha is not None
     leaks = [each.epsilon for each in rung.consequences if each.counts and each.epsilon is not None]
     worst, colour = max([advice.epsilon, *leaks]), PALETTE[place % len(PALETTE)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of"]
+__all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of", "verdict_colour"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 _BLACK, _GREY, _BROWN = "#000000", "#767676", "#7F4F24"
@@ -34,8 +34,20 @@ COLOURS: Mapping[str, str] = {
     "any-of": _ORANGE,
     "chakrabarti-2022": _ORANGE,
     "randomized-response": _SKY,
-    "yang-2015": _BLACK,
+    "yang-2015": _BROWN,
 }
+
+
+_VERDICTS = {"fine": _GREEN, "not tested": _GREY, "doubtful": _ORANGE, "violated": _VERMILLION}
+
+
+def verdict_colour(verdict: str) -> str:
+    """Return the colour of a verdict.
+
+    >>> verdict_colour("fine")
+    '#009E73'
+    """
+    return _VERDICTS[verdict]
 
 
 def colour_of(name: str) -> str:

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, coinciding, line
-from bayesdp.plotting.drawing import save
+from bayesdp._support.progress import tracked
+from bayesdp.errors import DoesNotApplyError, NoTheoremAppliesError, QueryError, TooLargeError
+from bayesdp.plotting.captions import caption
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, line, told_apart
+from bayesdp.plotting.drawing import check_place, save
 from bayesdp.plotting.palette import COLOURS, PALETTE, PLAIN
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.leakage import ANY_OF, leakage, report
+from bayesdp.theorems.registry import theorem_named
+from bayesdp.theorems.spend import Release, Spend, total_tau
 
 if TYPE_CHECKING:
+    from bayesdp.calibration.calibrate import Calibration
     from bayesdp.calibration.comparison import Comparison
     from bayesdp.models import Model
     from bayesdp.queries import Query
+    from bayesdp.theorems.leakage import Leakage
 
-__all__ = ["EPSILONS", "comparison_chart", "leakage_chart", "plot_comparison", "plot_tradeoff"]
+__all__ = [
+    "EPSILONS",
+    "calibration_chart",
+    "comparison_chart",
+    "leakage_chart",
+    "plot_calibration",
+    "plot_comparison",
+    "plot_leakage",
+    "plot_tradeoff",
+    "theorems_chart",
+]
 
 EPSILONS = (0.1, 0.25, 0.5, *range(1, 21))
 """The promises of the paper's experiments, and some stricter ones."""
 
 _PROMISE = "promised leakage ε"
+_PLAIN_TAU = "ordinary differential privacy τ of the release"
+
+_AROUND = tuple(10 ** (power / 6) for power in range(-6, 7))
+"""By which factors a picture goes below and above what was asked."""
+
+_CHOSEN = "#000000"
 
 
 def plot_tradeoff(
@@ -53,7 +79,7 @@ def plot_comparison(comparison: Comparison, path: str | Path, title: str | None 
 def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
     """Return α over ε for every theorem of a comparison, and for what others do, dotted if it is no guarantee.
 
-    Lines that coincide are drawn once, with all their names. An error of 0 has no place on the axis and is left out.
+    Lines that coincide are drawn in turns. An error of 0 has no place on the axis and is left out.
     """
     curves: dict[str, list[tuple[float, float]]] = {name: [] for name in comparison.applying}
     for row in comparison.rows:
@@ -66,14 +92,20 @@ def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
         if result.alpha:
             points.append((result.epsilon, result.alpha))
     drawn: dict[str, Points] = {name: tuple(sorted(set(points))) for name, points in curves.items() if points}
-    lines: list[Line] = []
-    for names in coinciding(drawn):
-        label = "\n= ".join(_named(name, theorem=name in comparison.applying, proven=proven[name]) for name in names)
-        lines += _with_markers(names[0], drawn[names[0]], label, _style(names[0], proven[names[0]]))
+    curves_drawn = [
+        line(
+            name,
+            points,
+            _named(name, theorem=name in comparison.applying, proven=proven[name]),
+            _style(name, proven[name]),
+        )
+        for name, points in drawn.items()
+    ]
+    lines = [part for curve in told_apart(curves_drawn, "xy") for part in _with_markers(curve)]
     model = comparison.model
     return Chart(
         "comparison",
-        title or f"Error of {comparison.query.description}",
+        title or f"Error of {comparison.query.description}: {caption(model)}",
         _PROMISE,
         f"error α, reached in {100 * comparison.beta:g} % of cases",
         (Panel(tuple(lines)),),
@@ -94,10 +126,121 @@ def _style(name: str, proven: bool) -> Style:
     return ":" if not proven else "-" if name in COLOURS else "-."
 
 
-def _with_markers(name: str, points: Points, label: str, style: Style) -> tuple[Line, ...]:
-    """Return a line, and unless it is plain DP's the points that were computed on it."""
-    curve = line(name, points, label, style)
-    return (curve,) if name == PLAIN else (curve, line(name, points, style="o"))
+def _with_markers(curve: Line) -> tuple[Line, ...]:
+    """Return a line, and the points that were computed on it; not if it is plain DP's, or another hides it."""
+    return (curve,) if curve.name == PLAIN or curve.turns[0] else (curve, line(curve.name, curve.points, style="o"))
+
+
+def plot_calibration(calibration: Calibration, path: str | Path) -> Path:
+    """Draw what was chosen among what every theorem allows around it, and return the path written.
+
+    Raises as `plot_comparison` does, and QueryError for a question whose accuracy nobody knows beforehand.
+    """
+    check_place(path)
+    return save(calibration_chart(calibration), path)
+
+
+def calibration_chart(calibration: Calibration) -> Chart:
+    """Return α over ε for every theorem that keeps the promise, beside plain DP, with a ring at what was chosen.
+
+    Each line is that of a theorem's own noise, from ten times what it allows for the promise to a tenth. Raises
+    QueryError for a question whose accuracy nobody knows beforehand.
+    """
+    query, model = calibration.query, calibration.leakage.model
+    if query.unforeseen:
+        raise QueryError(f"how far off {query.description} is, nobody knows beforehand: there is nothing to draw")
+    spent = calibration.leakage.spend[:-1]
+    allowed = {option.theorem: option.tau for option in calibration.options if option.tau is not None}
+    drawn = []
+    for name, tau in tracked(allowed.items(), len(allowed), "asking every theorem"):
+        taus = [tau * factor for factor in _AROUND]
+        epsilons = [_proven(model, name, (*spent, Release(query, each))) for each in taus]
+        points = tuple(
+            (epsilon, _off_by(calibration, each)) for each, epsilon in zip(taus, epsilons, strict=True) if epsilon
+        )
+        drawn.append(line(name, points, name))
+    plain = tuple((each, _off_by(calibration, each)) for each in (calibration.epsilon * factor for factor in _AROUND))
+    alpha = calibration.accuracy(calibration.beta)
+    return Chart(
+        "calibration",
+        f"Error of {query.description}: {caption(model)}",
+        _PROMISE,
+        f"error α, reached in {100 * calibration.beta:g} % of cases",
+        (
+            Panel(
+                (
+                    *told_apart([each for each in drawn if each.points], "xy"),
+                    line(PLAIN, plain, "plain DP,\nunprotected"),
+                    Line("chosen", ((calibration.epsilon, alpha),), _CHOSEN, "ring"),
+                )
+            ),
+        ),
+        source=f"Ring: ε = {shown_above(calibration.epsilon, 4)} needs tau = {shown_below(calibration.tau, 4)} and is "
+        f"off by {shown_above(alpha, 4)} ({calibration.theorem}). Assumed: {model.assumption}",
+        log="xy",
+    )
+
+
+def _off_by(calibration: Calibration, tau: float) -> float:
+    return replace(calibration, tau=tau).accuracy(calibration.beta)
+
+
+def _proven(model: Model, name: str, spend: Spend) -> float | None:
+    """Return what one theorem proves for a spend under every model that may hold; None if it does not apply."""
+    try:
+        if name == ANY_OF:
+            return report(model, spend).epsilon
+        return max(theorem_named(name).epsilon(member, spend) for member in model.members)
+    except (DoesNotApplyError, NoTheoremAppliesError, TooLargeError):
+        return None
+
+
+def plot_leakage(found: Leakage, path: str | Path) -> Path:
+    """Draw ε over τ for every theorem, around the τ that was asked about, and return the path written.
+
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
+    that cannot be written to.
+    """
+    check_place(path)
+    return save(theorems_chart(found), path)
+
+
+def theorems_chart(asked: Leakage) -> Chart:
+    """Return ε over τ for every theorem that applies, beside what plain DP promises, with a ring at what was asked.
+
+    Of several releases all τ's are made smaller and larger by the same factors.
+    """
+    spends = [tuple(Release(query, tau * factor) for query, tau in asked.spend) for factor in _AROUND]
+    curves: dict[str, list[tuple[float, float]]] = {row.theorem: [] for row in asked.assessments if row.applies}
+    for spend in tracked(spends, len(spends), "asking every theorem"):
+        try:
+            replies = report(asked.model, spend, adversary=asked.adversary).assessments
+        except (NoTheoremAppliesError, TooLargeError):
+            continue
+        for reply in replies:
+            if reply.theorem in curves and reply.epsilon:
+                curves[reply.theorem].append((total_tau(spend), reply.epsilon))
+    drawn = [line(name, tuple(points), name) for name, points in curves.items() if points]
+    taus = tuple((total_tau(spend), total_tau(spend)) for spend in spends)
+    ring = ((asked.tau, asked.epsilon),) if asked.epsilon else ()
+    queries = "; ".join(query.description for query, _ in asked.spend)
+    return Chart(
+        "leakage",
+        f"What a τ-DP release of {queries} leaks: {caption(asked.model)}",
+        _PLAIN_TAU,
+        "proven leakage ε",
+        (
+            Panel(
+                (
+                    *told_apart([*drawn, line(PLAIN, taus, "plain DP promises this,\nunprotected")], "xy"),
+                    Line("asked", ring, _CHOSEN, "ring"),
+                )
+            ),
+        ),
+        source=f"Ring: tau = {shown_below(asked.tau, 4)} leaks at most ε = {shown_above(asked.epsilon, 4)} "
+        f"({asked.theorem}). Assumed: {asked.assumption}",
+        log="xy",
+    )
 
 
 def leakage_chart(
@@ -121,8 +264,6 @@ def leakage_chart(
     >>> chart.panels[0].lines[0].points
     ((0.5, 1.0), (1.0, 2.0))
     """
-    from bayesdp.theorems.leakage import leakage
-
     lines = [
         Line(label, tuple((tau, leakage(model, query, tau=tau).epsilon) for tau in taus), _colour(index), label=label)
         for index, (label, model) in enumerate(models.items())
@@ -131,7 +272,7 @@ def leakage_chart(
     return Chart(
         name,
         says,
-        "ordinary differential privacy τ of the release",
+        _PLAIN_TAU,
         "proven leakage ε",
         (Panel(tuple(lines)),),
         source=f"{query.description}; theory only, no data",

@@ -18,6 +18,7 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
@@ -254,6 +255,11 @@ class Session(Displayed):
         except LedgerError as error:
             known.append(("account", str(error)))
         return [[Table(["session", ""], [*known, ("ledger", self._place)])]]
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw what the data set leaked release after release, below its budget, and write the picture."""
+        drawn: Path = upstairs("bayesdp.cli.overview").overview_of(self._ledger, self._dataset).plot(path)
+        return drawn
 
     @property
     def history(self) -> Releases[Release]:

@@ -1,0 +1,173 @@
+"""Accounts as a picture: what leaked release after release, below the budget; by parts, if some were about parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayesdp._support.progress import tracked
+from bayesdp._support.validation import escaped
+from bayesdp._support.words import counted
+from bayesdp.errors import InvalidInputError
+from bayesdp.plotting.captions import titled
+from bayesdp.plotting.charts import Chart, Line, Panel, steps, told_apart
+from bayesdp.plotting.drawing import check_place, save
+from bayesdp.plotting.palette import PALETTE
+from bayesdp.queries import query_from_dict
+from bayesdp.rounding import shown_above, shown_remaining
+from bayesdp.session.parts import merged
+from bayesdp.theorems.spend import Release, Spend
+
+if TYPE_CHECKING:
+    from bayesdp.session.accounting import Accountant
+
+__all__ = ["budget_chart", "plot_budget"]
+
+Account = Mapping[str, Any]
+"""What `bayesdp budget show --json` says of one data set."""
+
+Made = Mapping[str, Any]
+"""One of its releases there."""
+
+_MOST_DATASETS, _MOST_KINDS, _MOST_NAMED, _LONGEST_PART = 6, 4, 3, 20
+
+_BUDGET = "#000000"
+
+_END = 0.5
+"""How far lines go on after the last release, so that its step can be seen."""
+
+_NOTHING: Spend = ()
+
+
+def plot_budget(accounts: Sequence[Account], accountants: Mapping[str, Accountant], path: str | Path) -> Path:
+    """Draw accounts and return the path written.
+
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's, a place that
+    cannot be written to, and a ledger without an account.
+    """
+    check_place(path)
+    return save(budget_chart(accounts, accountants), path)
+
+
+def budget_chart(accounts: Sequence[Account], accountants: Mapping[str, Accountant]) -> Chart:
+    """Return a panel for each data set, those that have least left first: what was leaked, over its releases.
+
+    accountants: who converts the releases of a data set, to say what each part has leaked.
+    """
+    opened = sorted((account for account in accounts if account["budget"] is not None), key=_left)
+    if not opened:
+        raise InvalidInputError("there is nothing to draw: the ledger has no account")
+    shown = opened[:_MOST_DATASETS]
+    panels = tuple(
+        _panel(account, accountants.get(account["dataset"]), titled_panel=len(opened) > 1) for account in shown
+    )
+    more = len(opened) - len(shown)
+    return Chart(
+        "budget",
+        _leaked_of(opened[0]) if len(opened) == 1 else f"What {counted(len(opened), 'data set')} leaked, and may leak",
+        "releases, in the order of the ledger; what was charged together is one step",
+        "leaked in all, ε",
+        panels,
+        source=_source(opened[0])
+        if len(opened) == 1
+        else "the data sets with the least left are first" + (f"; {more} more are not shown" if more else ""),
+        whole=True,
+    )
+
+
+def _left(account: Account) -> float:
+    share: float = account["epsilon_remaining"] / account["budget"]
+    return share
+
+
+def _leaked_of(account: Account) -> str:
+    left = shown_remaining(account["epsilon_remaining"], account["budget"])
+    leaked = f"ε = {shown_above(account['epsilon_total'], 4)} of {account['budget']:g} leaked, {left} remaining"
+    return f"{titled(account['dataset'], account['records'], 'model ' + account['model'])}: {leaked}"
+
+
+def _source(account: Account) -> str:
+    taken = f"{counted(len(account['releases']), 'release')}, {counted(len(account['refusals']), 'refusal')}"
+    if account["credibility"] is None:
+        return taken
+    return f"{taken}; for {100 * account['credibility']:g} % of the models that the data leave possible"
+
+
+def _panel(account: Account, accountant: Accountant | None, *, titled_panel: bool) -> Panel:
+    releases = _together(account["releases"])
+    totals = [(float(place), made[0]["epsilon_total"]) for place, made in enumerate(releases, start=1)]
+    now = [(float(len(releases)), account["epsilon_total"])]  # a fit converts all releases anew
+    said = f"in all: {shown_above(account['epsilon_total'], 3)}"
+    curves = [Line("in all", ((0.0, 0.0), *totals, *(now if now != totals[-1:] else ())), PALETTE[0], "-", said)]
+    curves += [] if accountant is None else _parts(releases, accountant)
+    held = [replace(curve, points=(*curve.points, (len(releases) + _END, curve.points[-1][1]))) for curve in curves]
+    stairs = [replace(curve, points=steps(curve.points)) for curve in told_apart(held)]
+    return Panel((*stairs, _budget(account, releases)), _leaked_of(account) if titled_panel else "")
+
+
+def _together(releases: Sequence[Made]) -> list[list[Made]]:
+    """Return the releases, those that were charged at once together: their entries follow one another."""
+    groups: list[list[Made]] = []
+    for release in releases:
+        last = groups[-1][-1] if groups else None
+        if last is not None and (last["entry"] + 1, last["epsilon_total"]) == (
+            release["entry"],
+            release["epsilon_total"],
+        ):
+            groups[-1].append(release)
+        else:
+            groups.append([release])
+    return groups
+
+
+def _budget(account: Account, releases: Sequence[Sequence[Made]]) -> Line:
+    """Return the budget in force after each number of releases."""
+    points = [
+        (float(sum(made[0]["entry"] < change["entry"] for made in releases)), change["budget"])
+        for change in account["changes"]
+    ]
+    last = (len(releases) + _END, account["budget"])
+    return Line("budget", steps((*points, last)), _BUDGET, "--", f"budget: {account['budget']:g}")
+
+
+def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[Line]:
+    """Return what parts leaked, each with what was released about the whole table.
+
+    Parts that were charged alike have one line; of more kinds than there are colours, those that were charged most.
+    """
+    spends = [[Release(query_from_dict(made["query"]).standing(), made["tau"]) for made in group] for group in releases]
+    every = {(query.by, part) for group in spends for query, _ in group if query.by is not None for part in query.parts}
+    alike: dict[tuple[Spend, ...], list[tuple[str, str]]] = {}
+    for by, part in sorted(every, key=str):
+        alike.setdefault(tuple(_met(group, by, part) for group in spends), []).append((by, part))
+    most = sorted(alike, key=lambda met: -sum(tau for group in met for _, tau in group))[:_MOST_KINDS]
+    lines = []
+    for place, met in enumerate(tracked(most, len(most), "adding up what parts leaked")):
+        sums = accumulate(met, lambda before, new: merged((*before, *new)), initial=_NOTHING)
+        points = tuple((float(number), accountant.leaked(spent)) for number, spent in enumerate(sums))
+        name = _parts_named(alike[met])
+        lines.append(Line(name, points, PALETTE[1 + place], "-", f"{name}: {shown_above(points[-1][1], 3)}"))
+    return lines
+
+
+def _met(group: Sequence[Release], by: str, part: str) -> Spend:
+    """Return what of one charge the records of a part have met, as if it had been asked about the whole table."""
+    return tuple(
+        Release(query.everywhere(), tau)
+        for query, tau in group
+        if query.by is None or (query.by == by and part in query.parts)
+    )
+
+
+def _parts_named(parts: Sequence[tuple[str, str]]) -> str:
+    """Return the names of parts, the first few of many.
+
+    >>> _parts_named([("district", "A"), ("district", "B")]), _parts_named([("a", str(part)) for part in range(9)])
+    ('district A, B', 'a 0, 1, 2 and 6 more')
+    """
+    by, shown = parts[0][0], [escaped(part)[:_LONGEST_PART] for _, part in parts[:_MOST_NAMED]]
+    more = len(parts) - len(shown)
+    return f"{by} {', '.join(shown)}" + (f" and {more} more" if more else "")

@@ -1,0 +1,84 @@
+"""A diagnosis as a picture: how surprising the table would be if each assumption were true."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayesdp._support.words import listed
+from bayesdp.diagnostics.report import DOUBTFUL, VIOLATED
+from bayesdp.plotting.captions import NOT_PRIVATE, titled
+from bayesdp.plotting.charts import Chart, Line, Panel, Style
+from bayesdp.plotting.drawing import save
+from bayesdp.plotting.palette import verdict_colour
+
+if TYPE_CHECKING:
+    from bayesdp.models.diagnosis import Diagnosis, Finding
+
+__all__ = ["diagnosis_chart", "plot_diagnosis"]
+
+_SMALLEST, _LARGEST = 1e-8, 1.0
+"""Where p-values end in the picture: smaller ones are drawn at the left end."""
+
+_P = "p_value"
+
+
+def plot_diagnosis(diagnosis: Diagnosis, path: str | Path) -> Path:
+    """Draw the findings and return the path written.
+
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
+    that cannot be written to.
+    """
+    return save(diagnosis_chart(diagnosis), path)
+
+
+def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
+    """Return a row for each finding, with its p-value; a ring at the right for what has none.
+
+    The smaller the p-value, the less the table looks like the assumption. Several tests of one finding are small dots.
+    """
+    height = len(diagnosis.findings)
+    guides = [
+        Line(name, ((limit, -0.5), (limit, height - 0.5)), verdict_colour(name), "--")
+        for name, limit in (("doubtful", DOUBTFUL), ("violated", VIOLATED))
+    ]
+    drawn = [part for row, finding in enumerate(diagnosis.findings) for part in _drawn(finding, row)]
+    return Chart(
+        "diagnosis",
+        f"{titled(diagnosis.table_name, diagnosis.records)}: {_verdict(diagnosis)}",
+        "p-value; at the left end 10⁻⁸ or less",
+        "",
+        (Panel((*guides, *drawn)),),
+        source=f"{NOT_PRIVATE} Dashed: below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation "
+        f"matters. Ring: no test, or none that could tell. "
+        f"Looked at: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
+        f"Assumed: {diagnosis.assumption}",
+        log="x",
+        span=(_SMALLEST / 3, 3 * _LARGEST),
+        ticks=(_SMALLEST, 1e-6, VIOLATED, DOUBTFUL, 0.1, _LARGEST),
+        names=tuple(finding.name for finding in diagnosis.findings),
+    )
+
+
+def _verdict(diagnosis: Diagnosis) -> str:
+    """Return the verdict in words, with the findings that make it."""
+    named = [finding.name for finding in diagnosis.findings if finding.verdict == diagnosis.verdict]
+    if not named or diagnosis.verdict == "fine":
+        return "nothing speaks against the model" if named else "nothing was tested"
+    words = {"violated": "denied", "doubtful": "doubtful", "not tested": "nothing is denied, but not tested"}
+    return f"{words[diagnosis.verdict]}: {listed(named)}"
+
+
+def _drawn(finding: Finding, row: int) -> list[Line]:
+    """Return the p-values of a finding; its verdict is written at the right of the row."""
+    colour = verdict_colour(finding.verdict)
+    cases = sorted({_place(value) for name, value in finding.values.items() if name.endswith(f": {_P}")})
+    tested = _P in finding.values
+    worst = _place(finding.values[_P]) if tested else _LARGEST
+    lines = [Line(finding.name, tuple((place, float(row)) for place in cases), colour, "ring")] if cases else []
+    style: Style = "o" if tested and finding.verdict != "not tested" else "ring"
+    return [*lines, Line(finding.name, ((worst, float(row)),), colour, style, finding.shown)]
+
+
+def _place(p_value: float) -> float:
+    return min(max(p_value, _SMALLEST), _LARGEST)
