@@ -20,6 +20,7 @@ __all__ = [
     "ModelError",
     "NoColumnError",
     "NoTheoremAppliesError",
+    "PromiseBrokenError",
     "QueryError",
     "RecordsError",
     "RefusedError",
@@ -127,6 +128,26 @@ class CalibrationError(BayesDPError):
 
 class TheoremError(BayesDPError):
     """A theorem broke its contract: it returned something that is not a leakage."""
+
+
+class PromiseBrokenError(BayesDPError):
+    """A mechanism leaks more than is claimed for it, with the confidence that was asked.
+
+    claimed: the ε that was claimed. lower_bound: what it leaks at least. evidence: the audit's `LowerBound`.
+
+    >>> print(PromiseBrokenError(claimed=1.0, lower_bound=2.5, confidence=0.95))
+    the promise is broken: ε = 1 is claimed, but at least 2.5 leaks (with a confidence of 95 %)
+    """
+
+    def __init__(self, claimed: float, lower_bound: float, confidence: float, evidence: object = None) -> None:
+        self.claimed = claimed
+        self.lower_bound = lower_bound
+        self.confidence = confidence
+        self.evidence = evidence
+        super().__init__(
+            f"the promise is broken: ε = {claimed:g} is claimed, but at least {lower_bound:.4g} leaks (with a "
+            f"confidence of {100 * confidence:.6g} %)"
+        )
 
 
 class BudgetError(BayesDPError):

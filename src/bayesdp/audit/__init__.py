@@ -7,16 +7,34 @@ from typing import TYPE_CHECKING
 from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
+    from bayesdp.audit.attacks import AttackReport, Outcome, attack
     from bayesdp.audit.beliefs import Belief, Beliefs, belief
+    from bayesdp.audit.lower_bounds import LowerBound, lower_bound
     from bayesdp.audit.worst_cases import WorstCase, worst_case
 
-__all__ = ["Belief", "Beliefs", "WorstCase", "belief", "worst_case"]
+__all__ = [
+    "AttackReport",
+    "Belief",
+    "Beliefs",
+    "LowerBound",
+    "Outcome",
+    "WorstCase",
+    "attack",
+    "belief",
+    "lower_bound",
+    "worst_case",
+]
 
 _HOMES = {
+    "AttackReport": "attacks",
     "Belief": "beliefs",
     "Beliefs": "beliefs",
+    "LowerBound": "lower_bounds",
+    "Outcome": "attacks",
     "WorstCase": "worst_cases",
+    "attack": "attacks",
     "belief": "beliefs",
+    "lower_bound": "lower_bounds",
     "worst_case": "worst_cases",
 }
 

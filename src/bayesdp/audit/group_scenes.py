@@ -17,7 +17,7 @@ from bayesdp.audit.scenes import Scene
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GroupScene", "group_scene"]
+__all__ = ["GroupScene", "conditional", "group_scene"]
 
 _LARGEST_DEVIATION = 8.0
 _GRID = {1: 4001, 2: 281}
@@ -57,15 +57,12 @@ def group_scene(
     known_values: those of the known records; by default their means. What they add is certain, and left out.
     """
     low, high = bounds
-    given = [*known, target]
-    unknown = tuple(record for record in range(len(covariance)) if record not in given)
+    unknown, slopes, left = conditional(covariance, target, known)
     beyond = np.zeros(len(known)) if known_values is None else np.asarray(known_values) - mean[list(known)]
-    slopes = covariance[np.ix_(unknown, given)] @ np.linalg.pinv(covariance[np.ix_(given, given)], hermitian=True)
-    left = covariance[np.ix_(unknown, unknown)] - slopes @ covariance[np.ix_(given, unknown)]
     points, weights = _normal_points(spread**2 * left)
     rows, answers = [], []
     for value in values:
-        centre = mean[list(unknown)] + slopes @ np.append(beyond, value - mean[target])
+        centre = mean[unknown] + slopes @ np.append(beyond, value - mean[target])
         added = np.clip(points + centre, low, high) - low
         answers.append(added.sum(axis=1) + np.clip(value, low, high) - low)
         rows.append(weights)
@@ -74,7 +71,20 @@ def group_scene(
     every = np.concatenate(answers)
     order = np.argsort(every, kind="stable")
     scene = Scene((float(values[0]), float(values[1])), np.full(2, 0.5), every[order], laws[:, order], high - low)
-    return GroupScene(scene, unknown, tuple(float(slope) for slope in slopes[:, -1]))
+    return GroupScene(scene, tuple(unknown), tuple(float(slope) for slope in slopes[:, -1]))
+
+
+def conditional(
+    covariance: NDArray[np.float64], target: int, known: Sequence[int]
+) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
+    """Return who is unknown, how their means move with the known records and the target, and their covariance then.
+
+    The last column of the slopes is the target's.
+    """
+    given = [*known, target]
+    unknown = [record for record in range(len(covariance)) if record not in given]
+    slopes = covariance[np.ix_(unknown, given)] @ np.linalg.pinv(covariance[np.ix_(given, given)], hermitian=True)
+    return unknown, slopes, covariance[np.ix_(unknown, unknown)] - slopes @ covariance[np.ix_(given, unknown)]
 
 
 def _normal_points(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

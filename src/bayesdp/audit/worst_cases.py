@@ -7,6 +7,7 @@ be loose, or the worst attacker may be another.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -45,7 +46,7 @@ from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Setting", "WorstCase", "settings", "worst_case"]
+__all__ = ["SCHEMA", "Setting", "WorstCase", "matrices", "settings", "usual_suspects", "worst_case"]
 
 SCHEMA = 1
 """The version of the JSON documents of an audit."""
@@ -301,7 +302,7 @@ def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]
         worst
         for worst in named
         if isinstance(worst, WorstInChain) and (worst.before.boundary is not None or chain.is_irreducible)
-    ] or list(_usual_suspects(chain))
+    ] or list(usual_suspects(chain))
     for worst in attackers:
         added = adding(query, chain, worst.values)
         stretch = Stretch(worst.before, worst.after)
@@ -319,17 +320,18 @@ def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]
         )
 
 
-def _usual_suspects(chain: MarkovChain) -> Iterator[WorstInChain]:
-    """Yield adversaries between two known records in the same state, for every two values of the target."""
-    size = len(chain.states)
+def usual_suspects(chain: MarkovChain, states: int = 4) -> Iterator[WorstInChain]:
+    """Yield adversaries between two known records in the same state, for every two values of the target.
+
+    states: only so many states are looked at.
+    """
+    size = min(len(chain.states), states)
     for unknown in _STRETCHES:
         if chain.length is not None and 2 * (unknown + chain.memory) + chain.unit > chain.length:
             break
-        for end in range(min(size, 4)):
-            for more in range(min(size, 4)):
-                for less in range(min(size, 4)):
-                    if more != less:
-                        yield WorstInChain((more, less), Ending(unknown, end), Ending(unknown, end))
+        for end in range(size):
+            for more, less in itertools.permutations(range(size), 2):
+                yield WorstInChain((more, less), Ending(unknown, end), Ending(unknown, end))
 
 
 def _between(chain: MarkovChain, stretch: Stretch) -> str:
@@ -381,7 +383,7 @@ def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) 
     low, high = clipped.bounds
     centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
     values = (centre - reach, centre + reach)
-    for matrix, target, known, spread in _matrices(model, query, tau):
+    for matrix, target, known, spread in matrices(model, query, tau):
         mean = np.full(len(matrix), centre)
         group = group_scene(matrix, target, known, values, (low, high), mean=mean, spread=spread)
         knows = f"records {', '.join(map(str, known))} of it" if known else "no other record of it"
@@ -395,7 +397,7 @@ def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) 
         )
 
 
-def _matrices(
+def matrices(
     model: GaussianGroups | GaussianSeries, query: Query, tau: float
 ) -> Iterator[tuple[NDArray[np.float64], int, tuple[int, ...], float]]:
     """Yield covariances with a target, the records that are known, and how much of their spread matters."""

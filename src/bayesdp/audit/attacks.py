@@ -1,0 +1,338 @@
+"""The Bayes-optimal attacker, run: how often he guesses a record right, after plain DP and after a calibrated release.
+
+Nothing is trained. The attacker knows the model and some records; the likelihood of every output is known, and he
+guesses what is most probable. A run draws what he faces, the secret, the exact answer and the noise, each from its law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.validation import Scalar, brief
+from bayesdp.audit.beliefs import promise_of
+from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene
+from bayesdp.audit.real_records import RealRecord, real_record
+from bayesdp.audit.scenes import Scene
+from bayesdp.audit.testers import clopper_pearson
+from bayesdp.audit.worst_cases import SCHEMA, Setting, settings
+from bayesdp.calibration.calibrate import calibrate
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import MarkovChain, Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.markov.sides import Ending
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["AttackReport", "Outcome", "attack"]
+
+_QUANTILES = (0.5, 0.9, 0.99)
+_LONGEST = 2000
+"""So many unknown records around a target are followed."""
+
+HOLDER = "This report was computed from private records. It is for the holder of the data, and is not to be published."
+
+
+@dataclass(frozen=True)
+class Outcome(Document):
+    """What an attacker achieves against one release.
+
+    success:  how often his guess was right; interval: its Clopper–Pearson interval.
+    believed: the probability that he gave to the truth afterwards, on average.
+    moved:    ln of how far the odds between two values moved: its quantiles at 50, 90 and 99 %, and the largest.
+    """
+
+    tau: float
+    runs: int
+    success: float
+    interval: tuple[float, float]
+    believed: float
+    moved: tuple[float, float, float, float]
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"right in {100 * self.success:.2f} % of runs ({100 * low:.2f} to {100 * high:.2f}); the odds moved by a "
+            f"factor of e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outcome as a JSON object."""
+        median, ninety, ninety_nine, largest = self.moved
+        return {
+            "tau": self.tau,
+            "runs": self.runs,
+            "success": self.success,
+            "interval": list(self.interval),
+            "believed": self.believed,
+            "moved": {"50 %": median, "90 %": ninety, "99 %": ninety_nine, "largest": largest},
+        }
+
+
+@dataclass(frozen=True)
+class AttackReport(Document):
+    """The same attacker against plain DP and against the release that keeps the promise.
+
+    promise:    the ε that both say they keep.
+    prior:      how often he is right without any release: he guesses what is most probable.
+    believed:   the probability that he gives to the truth before any release, on average.
+    who:        what he knows.
+    holder:     whether real records were attacked. Then the report tells about them.
+    """
+
+    promise: float
+    release: str
+    who: str
+    prior: float
+    believed: float
+    plain: Outcome
+    calibrated: Outcome
+    confidence: float
+    holder: bool = False
+
+    def __str__(self) -> str:
+        told = (
+            f"Released: {self.release}. {self.who} Before, he is right in {100 * self.prior:.2f} % of cases. "
+            f"After plain DP (tau = {shown_below(self.plain.tau)}) he is {self.plain}. After noise that keeps "
+            f"ε = {shown_above(self.promise)} (tau = {shown_below(self.calibrated.tau)}) he is {self.calibrated}."
+        )
+        return f"{told} {HOLDER}" if self.holder else told
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as a JSON object."""
+        return {
+            "kind": "attack",
+            "schema": SCHEMA,
+            "promise": self.promise,
+            "release": self.release,
+            "who": self.who,
+            "prior": self.prior,
+            "believed": self.believed,
+            "plain": self.plain.to_dict(),
+            "calibrated": self.calibrated.to_dict(),
+            "confidence": self.confidence,
+            "for_the_holder_only": self.holder,
+        }
+
+
+def attack(
+    model: Model,
+    query: Query,
+    *,
+    tau: float | None = None,
+    epsilon: float | None = None,
+    runs: int = 10_000,
+    unknown: tuple[int, int] | str = "worst",
+    frame: object = None,
+    record: int | None = None,
+    entity: Scalar | Sequence[Scalar] | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> AttackReport:
+    """Attack one record as well as anybody could, after plain DP and after noise that keeps the promise.
+
+    tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise.
+    runs:         how often everything is drawn anew: secret, unknown records, noise.
+    unknown:      for chains: how many records before and after the target he does not know, as a pair; all others he
+                  knows. "worst": as many as the worst attacker; "all": he knows none, of a chain of `length` records.
+    frame:        attack a real record instead, of a table that follows the model. Only the noise is then drawn. What
+                  comes back tells about private records: it is for the holder of the data.
+    record:       which one: its position in the chain, from 0; entity: in whose chain, if there are several.
+    confidence:   of the intervals.
+
+    Returns an AttackReport. Raises as `calibrate` does, and InvalidInputError for a model that says too little to be
+    simulated or a query that is not one number.
+
+    >>> from bayesdp import Count, MarkovChain
+    >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=1000)
+    >>> report = attack(chain, Count(equals=1), epsilon=1.0)
+    >>> report.plain.moved[-1] > 2, report.calibrated.moved[-1] <= 1
+    (True, True)
+    """
+    promise = promise_of(tau, epsilon)
+    runs = validation.natural("runs", runs)
+    confidence = validation.probability("confidence", confidence)
+    chosen = calibrate(model, query, epsilon=promise).tau
+    if query.by_cell or query.thresholds or query.made_elsewhere:
+        raise InvalidInputError(f"an attack is run on one noisy number, not on {query.description}")
+    if frame is None and record is not None:
+        raise InvalidInputError("record= names a record of frame=, the table to attack; without one, leave it out")
+    faced = (
+        _drawn(model, query, promise, unknown)
+        if frame is None
+        else _real(model, query, promise, unknown, real_record(model, frame, record, entity))
+    )
+    generator = np.random.default_rng(validation.natural("seed", seed, least=0))
+    plain, calibrated = (_attacked(faced, release, runs, confidence, generator) for release in (promise, chosen))
+    return AttackReport(
+        promise,
+        query.description,
+        faced.who,
+        faced.prior,
+        faced.believed,
+        plain,
+        calibrated,
+        confidence,
+        holder=frame is not None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Faced:
+    """What the attacker may face, and how often; of a real record the secret and the answer are known to us."""
+
+    scenes: Sequence[Scene]
+    weights: NDArray[np.float64]
+    who: str
+    secret: int | None = None
+    answer: float | None = None
+
+    @property
+    def prior(self) -> float:
+        """How often the most probable value is the true one, before any release."""
+        if self.secret is not None:
+            return float(self.scenes[0].prior.argmax() == self.secret)
+        return float(sum(w * scene.prior.max() for w, scene in zip(self.weights, self.scenes, strict=True)))
+
+    @property
+    def believed(self) -> float:
+        """The probability of the truth before any release, on average."""
+        if self.secret is not None:
+            return float(self.scenes[0].prior[self.secret])
+        return float(sum(w * (scene.prior**2).sum() for w, scene in zip(self.weights, self.scenes, strict=True)))
+
+
+def _attacked(faced: _Faced, tau: float, runs: int, confidence: float, generator: np.random.Generator) -> Outcome:
+    """Run the attack against one release."""
+    right, believed, moved = 0, 0.0, []
+    for scene, times in zip(faced.scenes, generator.multinomial(runs, faced.weights), strict=True):
+        if not times:
+            continue
+        secrets, answers = _secrets(faced, scene, int(times), generator)
+        outputs, back = np.unique(answers + _noise(scene, tau, int(times), generator), return_inverse=True)
+        posterior, logs = scene.posterior(outputs, tau), scene.log_likelihood(outputs, tau)
+        possible = scene.prior > 0
+        guess = posterior.argmax(axis=0)[back]
+        right += int((guess == secrets).sum())
+        believed += float(posterior[secrets, back].sum())
+        moved.append((logs[possible].max(axis=0) - logs[possible].min(axis=0))[back])
+    shifts = np.concatenate(moved)
+    quantiles = [float(value) for value in np.quantile(shifts, _QUANTILES)]
+    return Outcome(
+        tau,
+        runs,
+        right / runs,
+        clopper_pearson(right, runs, confidence),
+        believed / runs,
+        (quantiles[0], quantiles[1], quantiles[2], float(shifts.max())),
+    )
+
+
+def _secrets(
+    faced: _Faced, scene: Scene, times: int, generator: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return secrets and exact answers."""
+    if faced.secret is not None and faced.answer is not None:
+        return np.full(times, faced.secret, dtype=np.intp), np.full(times, faced.answer)
+    secrets = generator.choice(len(scene.prior), size=times, p=scene.prior)
+    answers = np.empty(times)
+    for secret in np.unique(secrets):
+        here = secrets == secret
+        answers[here] = generator.choice(scene.answers, size=int(here.sum()), p=scene.laws[secret])
+    return secrets, answers
+
+
+def _noise(scene: Scene, tau: float, times: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return noise for simulations: discrete Laplace on whole numbers, as in a release, else continuous."""
+    rate = tau / scene.sensitivity
+    if (scene.answers == np.round(scene.answers)).all():
+        stop = -np.expm1(-rate)
+        first, second = generator.geometric(stop, size=(2, times))
+        return np.asarray(first - second, dtype=np.float64)
+    return generator.laplace(scale=1 / rate, size=times)
+
+
+def _drawn(model: Model, query: Query, tau: float, unknown: tuple[int, int] | str) -> _Faced:
+    """Return what is faced in data drawn from the model."""
+    if unknown != "worst":
+        if not isinstance(model, MarkovChain):
+            raise InvalidInputError("unknown= says how many records around the target of a Markov chain are unknown")
+        return _in_chain(model, query, _stretch(model, unknown), free=True)
+    member, setting = _worst(model, query, tau)
+    if isinstance(member, MarkovChain) and setting.stretch is not None:
+        return _in_chain(member, query, setting.stretch, free=True)
+    return _Faced([setting.scene], np.ones(1), setting.who)
+
+
+def _worst(model: Model, query: Query, tau: float) -> tuple[Model, Setting]:
+    """Return the worst attacker of plain DP, and under which of the models that may hold."""
+    every = [(member, setting) for member in model.members for setting in settings(member, query, tau)]
+    return max(every, key=lambda one: one[1].scene.betrayal(tau, one[1].values).epsilon)
+
+
+def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
+    """Return the unknown records that are asked for; what is known at their ends is not said yet."""
+    if unknown == "all":
+        if chain.length is None or chain.length > _LONGEST:
+            raise InvalidInputError(f'unknown="all" needs a chain with a length of at most {_LONGEST} records')
+        others = chain.length - chain.unit
+        return Stretch(Ending(others // 2, None), Ending(others - others // 2, None))
+    if isinstance(unknown, str) or len(unknown) != 2:
+        raise InvalidInputError(f'unknown must be "worst", "all" or a pair (before, after), not {brief(unknown)}')
+    before, after = (validation.natural("unknown", number, least=0) for number in unknown)
+    if before + after > _LONGEST:
+        raise InvalidInputError(f"at most {_LONGEST} unknown records are followed, not {before + after}")
+    return Stretch(Ending(before, 0), Ending(after, 0))
+
+
+def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool) -> _Faced:
+    """Return what is faced around a record of a chain.
+
+    free: whatever states are at the known ends, as often as they occur; else those of the stretch.
+    """
+    added = adding(query, chain)
+    ends = [
+        range(len(chain.states)) if free and ending.boundary is not None else [ending.boundary]
+        for ending in (stretch.before, stretch.after)
+    ]
+    scenes, weights = [], []
+    for left in ends[0]:
+        for right in ends[1]:
+            between = Stretch(Ending(stretch.before.unknown, left), Ending(stretch.after.unknown, right))
+            scene, likely = chain_scene(chain, added, between)
+            if likely > 0:
+                scenes.append(scene)
+                weights.append(likely * (1.0 if left is None or not free else _often(chain, left)))
+    around = f"the target, {stretch.before.unknown} before it and {stretch.after.unknown} after it"
+    knows = f"every record but {around}"
+    if stretch.before.boundary is None and stretch.after.boundary is None:
+        knows = f"no record of a chain of {stretch.records + chain.unit}"
+    return _Faced(scenes, np.array(weights) / sum(weights), f"The attacker knows {knows}.")
+
+
+def _often(chain: MarkovChain, state: int) -> float:
+    """Return how often a stationary chain is in a state; with memory, in that state as often as it is remembered."""
+    if chain.memory == 1:
+        return float(chain.stationary[state])
+    from bayesdp.models.memory import stationary_law
+
+    return float(stationary_law(chain.table)[(state,) * chain.memory])
+
+
+def _real(model: Model, query: Query, tau: float, unknown: tuple[int, int] | str, real: RealRecord) -> _Faced:
+    """Return what is faced around a real record, which stays where it is: only noise is drawn."""
+    chain = real.chain
+    wanted = _worst(model, query, tau)[1].stretch if unknown == "worst" else _stretch(chain, unknown)
+    before, after = (0, 0) if wanted is None else (wanted.before.unknown, wanted.after.unknown)
+    everything = len(real.states)
+    stretch = real.within(everything, everything) if unknown == "all" else real.within(before, after)
+    answer = float(real.answer(stretch, adding(query, chain).values))
+    faced = _in_chain(chain, query, stretch, free=False)
+    return replace(faced, who=f"{real.described} {faced.who}", secret=real.state, answer=answer)

@@ -1,0 +1,179 @@
+"""The whole audit of one release: the worst attacker, what he believes, how often he is right, and a lower bound.
+
+No data are read and nothing is released: everything is drawn from the model, with noise for simulations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp.audit.attacks import AttackReport, Outcome, attack
+from bayesdp.audit.beliefs import Beliefs, belief
+from bayesdp.audit.lower_bounds import LowerBound, lower_bound
+from bayesdp.audit.worst_cases import SCHEMA, WorstCase, worst_case
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Audit", "audited", "simulated_release"]
+
+
+@dataclass(frozen=True)
+class Audit(Document):
+    """What is proven of a release, and what attackers who are known achieve against it.
+
+    plain:       whether a plain τ-DP release was audited, or one that keeps a promise of ε.
+    epsilon:     what is proven of it.
+    attack:      how often the best guess is right; None for answers that are not one number.
+    lower_bound: what leaks at least, found by running the release; None where it cannot be simulated.
+    """
+
+    plain: bool
+    epsilon: float
+    assumption: str
+    worst_case: WorstCase
+    beliefs: Beliefs
+    confidence: float
+    attack: AttackReport | None = None
+    lower_bound: LowerBound | None = None
+
+    @property
+    def tau(self) -> float:
+        """The ordinary differential privacy of the release."""
+        return self.worst_case.tau
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the attacker achieved against the release that was audited."""
+        if self.attack is None:
+            return None
+        return self.attack.plain if self.plain else self.attack.calibrated
+
+    def __str__(self) -> str:
+        released = "A plain release" if self.plain else "A release that keeps the promise"
+        parts = [
+            f"{released} (tau = {shown_below(self.tau)}) leaks at most ε = {shown_above(self.epsilon)}, if "
+            f"{self.assumption}.",
+            f"The worst attacker. {self.worst_case}",
+            f"What anyone can come to believe. {self.beliefs}",
+        ]
+        if self.attack is not None:
+            parts.append(f"An attack, run {self.attack.plain.runs} times. {self.attack}")
+        if self.lower_bound is not None:
+            parts.append(f"From outputs alone. {self.lower_bound}")
+            if self.lower_bound.epsilon > self.epsilon:
+                parts.append(
+                    "Warning: that is more than is proven. It happens by chance, as often as the confidence allows; run "
+                    "it again with a higher one, and report it if it happens again."
+                )
+        return "\n\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp audit --json` prints."""
+        outcome, found = self.outcome, self.lower_bound
+        attacker = None
+        if self.attack is not None and outcome is not None:
+            attacker = {"prior": self.attack.prior, "success": outcome.success, "interval": list(outcome.interval)}
+        return {
+            "kind": "audit",
+            "schema": SCHEMA,
+            "plain": self.plain,
+            "tau": self.tau,
+            "epsilon": self.epsilon,
+            "realised": self.worst_case.realised,
+            "lower_bound": None if found is None else found.epsilon,
+            "confidence": self.confidence,
+            "attacker": attacker,
+            "worst_case": str(self.worst_case),
+            "worst_case_data": self.worst_case.to_dict(),
+            "beliefs": self.beliefs.to_dict(),
+            "attack": None if self.attack is None else self.attack.to_dict(),
+            "lower_bound_data": None if found is None else found.to_dict(),
+        }
+
+
+def audited(
+    model: Model,
+    query: Query,
+    *,
+    tau: float | None = None,
+    epsilon: float | None = None,
+    runs: int = 20_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Audit:
+    """Audit a release that is described by a model and a query: everything that `bayesdp audit` prints.
+
+    tau:        audit a plain τ-DP release.
+    epsilon:    or the release that keeps this promise, with the largest τ that is proven to.
+    runs:       how often the attack is run, and the release on each of two kinds of data sets.
+    confidence: of intervals and of the lower bound.
+
+    Raises as `leakage` and `calibrate` do. A lower bound above what is proven is chance, at most as often as the
+    confidence allows, or contradicts a proof; the audit then says so.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> audit = audited(ArbitraryGroups(3), Count(equals=1), tau=1.0, runs=2000)
+    >>> audit.epsilon, audit.worst_case.attained, 1 < audit.lower_bound.epsilon <= 3
+    (3.0, True, True)
+    """
+    beliefs = belief(model, query, tau=tau, epsilon=epsilon, attained=True)
+    plain = epsilon is None
+    release = beliefs.plain if plain else beliefs.calibrated
+    worst = worst_case(model, query, tau=release.tau)
+    one_number = not (query.by_cell or query.thresholds or query.made_elsewhere)
+    report = (
+        attack(model, query, epsilon=beliefs.promise, runs=runs, confidence=confidence, seed=seed)
+        if one_number
+        else None
+    )
+    mechanism = simulated_release(query, release.tau, np.random.default_rng([seed, 1]))
+    found = None
+    if mechanism is not None:
+        found = lower_bound(
+            mechanism,
+            model,
+            query,
+            runs=runs,
+            confidence=validation.probability("confidence", confidence),
+            vectorised=True,
+            seed=seed,
+        )
+    return Audit(plain, release.epsilon, model.assumption, worst, beliefs, confidence, report, found)
+
+
+def simulated_release(
+    query: Query, tau: float, generator: np.random.Generator
+) -> Callable[[NDArray[Any]], NDArray[np.float64]] | None:
+    """Return a function that answers a query for many data sets, a row each, with noise for simulations only.
+
+    Means and proportions are answered as the sums and counts that they are made of, which leak the same. None for a
+    query that is answered in another way.
+    """
+    clipped, cells = query.clipped, query.cells_asked()
+    if clipped is not None and clipped.bounds is not None and query.width is not None and clipped.power == 1:
+        low, high = clipped.bounds
+
+        def noisy_sum(data_sets: NDArray[Any]) -> NDArray[np.float64]:
+            exact = np.clip(np.asarray(data_sets, dtype=np.float64), low, high).sum(axis=1)
+            return np.asarray(exact + generator.laplace(scale=(high - low) / tau, size=len(exact)))
+
+        return noisy_sum
+    if not cells or query.made_elsewhere or query.thresholds:
+        return None
+    scale = float(query.parts_sensitivity) / tau
+
+    def noisy_counts(data_sets: NDArray[Any]) -> NDArray[np.float64]:
+        exact = np.stack([np.isin(data_sets, cell).sum(axis=1) for cell in cells], axis=1)
+        return np.asarray(exact + generator.laplace(scale=scale, size=exact.shape))
+
+    return noisy_counts

@@ -1,0 +1,204 @@
+"""A lower bound on what any mechanism leaks, from its outputs alone.
+
+Runs the mechanism on pairs of worlds (`worlds`), lets half of the outputs choose an event (`testers`) and counts it on
+the other half. What is proven nowhere enters: a release of ours, a pipeline and a stranger's library are all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp._support.progress import counted
+from bayesdp._support.validation import brief
+from bayesdp.audit.testers import Cells, as_rows, best_event, log_ratio_below
+from bayesdp.audit.worlds import Worlds, pairs_of_worlds
+from bayesdp.audit.worst_cases import SCHEMA
+from bayesdp.errors import InvalidInputError, PromiseBrokenError
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_below
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LowerBound", "lower_bound"]
+
+_PILOT, _LARGEST_PILOT = 50, 100_000
+"""A fiftieth of the runs, but no more than so many, looks for worlds that can be told apart; for each pair of them."""
+
+_MOST_CHOOSING = 2_000_000
+"""Half of the runs choose the event, but no more than so many; the others count it."""
+
+_LEAST_RUNS = 100
+_AT_ONCE = 250_000
+"""So many data sets are drawn at once."""
+
+
+@dataclass(frozen=True)
+class LowerBound(Document):
+    """What a mechanism leaks at least, with a confidence.
+
+    epsilon: the lower bound; 0 if no event told the worlds apart.
+    claimed: what was claimed for the mechanism, if anything was. It is not contradicted.
+    more, less: how often the event occurred in `runs` runs, in the world where it is more frequent and in the other.
+    worlds:  in which two worlds.
+    """
+
+    epsilon: float
+    confidence: float
+    runs: int
+    more: int
+    less: int
+    worlds: str
+    claimed: float | None = None
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether more leaks than is claimed."""
+        return self.claimed is not None and self.epsilon > self.claimed
+
+    def __str__(self) -> str:
+        claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
+        return (
+            f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
+            f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
+            f"the other. The worlds: {self.worlds}.{claim}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lower bound as a JSON object."""
+        return {
+            "kind": "lower-bound",
+            "schema": SCHEMA,
+            "epsilon": self.epsilon,
+            "confidence": self.confidence,
+            "runs": self.runs,
+            "more": self.more,
+            "less": self.less,
+            "worlds": self.worlds,
+            "claimed": self.claimed,
+            "contradicted": self.contradicted,
+        }
+
+
+def lower_bound(
+    mechanism: Callable[[Any], Any],
+    model: Model,
+    query: Query | None = None,
+    *,
+    claimed: float | None = None,
+    runs: int = 20_000,
+    confidence: float = 0.95,
+    vectorised: bool = False,
+    seed: int | None = None,
+) -> LowerBound:
+    """Find out what a mechanism leaks at least about one record of data that follow a model.
+
+    mechanism:  any function of a data set, a list of the records' values: your pipeline, a measurement of OpenDP, a
+                tool of diffprivlib. It returns a number, a text, or a list of numbers.
+    query:      what it answers, if that is known. Needed for sums of normal records, for their bounds.
+    claimed:    the ε that is claimed for it.
+    runs:       how often it is run on each of two kinds of data sets; a fiftieth as often on every pair that is tried.
+    confidence: that the bound holds.
+    vectorised: the mechanism takes a table with a row for each data set, and returns a row for each.
+    seed:       of the data sets; by default they are drawn anew each time. The mechanism draws its own noise.
+
+    Returns a LowerBound. Raises PromiseBrokenError if more leaks than is claimed: `evidence` then is the LowerBound.
+    A bound below the claim proves nothing about the mechanism: there may be worse worlds and better events.
+
+    >>> from bayesdp import ArbitraryGroups
+    >>> noise = np.random.default_rng(7)
+    >>> plain = lambda records: sum(records) + noise.laplace(scale=1.0)
+    >>> try:
+    ...     lower_bound(plain, ArbitraryGroups(3), claimed=1.0, seed=7)
+    ... except PromiseBrokenError as broken:
+    ...     print(broken.claimed, broken.lower_bound > 2)
+    1.0 True
+    """
+    if not callable(mechanism):
+        raise InvalidInputError(
+            f"a mechanism is called with a list of records, and {brief(mechanism)} cannot be called; wrap it: "
+            "lambda records: mechanism.randomise(sum(records))"
+        )
+    if not isinstance(model, Model):
+        raise InvalidInputError(f"expected a model such as MarkovChain(...), not {brief(model)}")
+    claim = None if claimed is None else validation.positive("claimed", claimed)
+    runs = validation.natural("runs", runs, least=_LEAST_RUNS)
+    confidence = validation.probability("confidence", confidence)
+    generator = np.random.default_rng(None if seed is None else validation.natural("seed", seed, least=0))
+    pairs = pairs_of_worlds(model, query, 1.0 if claim is None else claim)
+    pilot = min(max(runs // _PILOT, _LEAST_RUNS), _LARGEST_PILOT)
+    with counted(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
+        run = _Runs(mechanism, vectorised, generator, done)
+        chosen = max(pairs, key=lambda pair: run.promise(pair, pilot, confidence)) if len(pairs) > 1 else pairs[0]
+        found = run.bound(chosen, runs, confidence, claim)
+    if claim is not None and found.contradicted:
+        raise PromiseBrokenError(claim, found.epsilon, confidence, found)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Runs of one mechanism on data sets that are drawn."""
+
+    mechanism: Callable[[Any], Any]
+    vectorised: bool
+    generator: np.random.Generator
+    done: Callable[[int], None]
+
+    def outputs(self, data_sets: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return what the mechanism says of each data set, as rows of numbers."""
+        if self.vectorised:
+            rows = as_rows(np.asarray(self.mechanism(data_sets)))
+            if len(rows) != len(data_sets):
+                raise InvalidInputError(
+                    f"a vectorised mechanism must return a row for each data set, not {len(rows)} for {len(data_sets)}"
+                )
+            self.done(len(rows))
+            return rows
+        said = []
+        for records in data_sets.tolist():
+            said.append(self.mechanism(records))
+            self.done(1)
+        return as_rows(said)
+
+    def batches(self, worlds: Worlds, runs: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield outputs of both worlds, as many of each, `runs` in all."""
+        while runs > 0:
+            now = min(runs, _AT_ONCE)
+            yield (
+                self.outputs(worlds.first(now, self.generator)),
+                self.outputs(worlds.second(now, self.generator)),
+            )
+            runs -= now
+
+    def promise(self, worlds: Worlds, runs: int, confidence: float) -> float:
+        """Return how well two worlds might be told apart."""
+        ((one, other),) = self.batches(worlds, runs)
+        cells = Cells.between(one, other)
+        return best_event(cells.count(one), cells.count(other), confidence).promise
+
+    def bound(self, worlds: Worlds, runs: int, confidence: float, claimed: float | None) -> LowerBound:
+        """Choose an event on some of the runs, and count it on the others."""
+        cells: Cells | None = None
+        counts = np.zeros((2, 0), dtype=np.int64)
+        choosing = min(runs // 2, _MOST_CHOOSING)
+        for one, other in self.batches(worlds, choosing):
+            if cells is None:
+                cells = Cells.between(one, other)
+                counts = np.zeros((2, cells.number), dtype=np.int64)
+            counts += [cells.count(one), cells.count(other)]
+        assert cells is not None
+        event = best_event(counts[0], counts[1], confidence)
+        more, less, tested = 0, 0, runs - choosing
+        for one, other in self.batches(worlds, tested):
+            hits, misses = event.counted(cells.count(one), cells.count(other))
+            more, less = more + hits, less + misses
+        leaks = float(log_ratio_below(np.array([more]), np.array([less]), tested, confidence)[0])
+        return LowerBound(leaks, confidence, tested, more, less, worlds.who, claimed)

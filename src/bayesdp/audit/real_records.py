@@ -1,0 +1,100 @@
+"""A real record and its neighbours, for the holder of the data: what is read here is private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp._support import validation
+from bayesdp._support.validation import Scalar, brief
+from bayesdp.audit.chain_scenes import Stretch
+from bayesdp.errors import InvalidInputError, RecordsError
+from bayesdp.frames.source import reading
+from bayesdp.frames.transitions import Sequences
+from bayesdp.models import MarkovChain, Model
+from bayesdp.theorems.markov.sides import Ending
+
+__all__ = ["RealRecord", "real_record"]
+
+
+@dataclass(frozen=True, repr=False)
+class RealRecord:
+    """One record of a real chain: the chain's states, by their positions in the model's, and where it is among them."""
+
+    chain: MarkovChain
+    states: tuple[int, ...]
+    place: int
+
+    @property
+    def state(self) -> int:
+        """The state of the record."""
+        return self.states[self.place]
+
+    @property
+    def described(self) -> str:
+        """Which record it is, as a sentence."""
+        return f"Record {self.place} of a real chain of {len(self.states)} records is attacked."
+
+    def within(self, before: int, after: int) -> Stretch:
+        """Return a stretch of so many unknown records around it, or as many as there are, and what is at its ends."""
+        left, right = self.place - before - 1, self.place + after + 1
+        return Stretch(
+            Ending(min(before, self.place), self.states[left] if left >= 0 else None),
+            Ending(
+                min(after, len(self.states) - 1 - self.place),
+                self.states[right] if right < len(self.states) else None,
+            ),
+        )
+
+    def answer(self, stretch: Stretch, values: Sequence[int]) -> int:
+        """Return what the unknown records of a stretch add to the exact answer."""
+        first = self.place - stretch.before.unknown
+        return sum(values[state] for state in self.states[first : self.place + stretch.after.unknown + 1])
+
+
+def real_record(
+    model: Model, frame: object, record: int | None, entity: Scalar | Sequence[Scalar] | None
+) -> RealRecord:
+    """Return a record of a table that follows a Markov chain.
+
+    record: its position in the chain, from 0, among the records that have a state. entity: the chain it is in, by its
+    values in the entity columns, if there are several.
+
+    Raises InvalidInputError for a model without the columns of its order, FrameError for the table, and RecordsError
+    for a record that is not there or a state that the model does not know.
+    """
+    if not isinstance(model, MarkovChain) or model.memory > 1 or model.unit > 1:
+        raise InvalidInputError("real records are attacked in a Markov chain that remembers one record (MarkovChain)")
+    if model.layout is None or model.subject is None:
+        raise InvalidInputError(
+            "the model does not name the columns of its chain; fit it to the table, or give layout="
+        )
+    if record is None:
+        raise InvalidInputError("record= must name the record to attack: its position in the chain, from 0")
+    place = validation.natural("record", record, least=0)
+    sequences = Sequences.of(frame, model.subject, model.layout)
+    wanted = () if entity is None else tuple(entity) if isinstance(entity, list | tuple) else (entity,)
+    if len(wanted) != len(sequences.entities):
+        named = ", ".join(model.layout.entity) or "none"
+        raise InvalidInputError(f"entity= must give a value for each entity column of the model ({named})")
+    columns = [*sequences.orders, "s", *sequences.entities]
+
+    def chosen(rows: Any) -> Any:
+        for name, value in zip(sequences.entities, wanted, strict=True):
+            rows = rows.filter(nw.col(name) == sequences.table.value(name, value))
+        return rows.select(*columns)
+
+    with reading(sequences.table):
+        sequences.check(sequences.relations(), model.layout)
+        parts = sequences.table.parts(chosen)
+    places, width = sequences.places(model.states), len(sequences.orders)
+    rows = sorted((row[:width], row[width]) for part in parts for row in part if row[width] is not None)
+    strange = next((state for _, state in rows if state not in places), None)
+    if strange is not None:
+        raise RecordsError(f"the table has a state {brief(strange)} that the model does not know")
+    if place >= len(rows):
+        raise RecordsError(f"there is no record {place} in a chain of {len(rows)}; they are numbered from 0")
+    return RealRecord(model, tuple(places[state] for _, state in rows), place)

@@ -1,0 +1,250 @@
+"""Pairs of worlds: data sets in which one record is a, or b, and the others follow the model given that.
+
+A mechanism that keeps ε must not tell two such worlds apart by a factor of more than e^ε, whatever output is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.audit.chain_scenes import Stretch
+from bayesdp.audit.group_scenes import conditional
+from bayesdp.audit.tree_scenes import Tree, hidden_markov_tree, network_tree, odds_chain_tree, tree_scene
+from bayesdp.audit.worst_cases import matrices, settings, usual_suspects
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import (
+    GaussianGroups,
+    GaussianSeries,
+    HiddenMarkov,
+    MarkovChain,
+    Model,
+    Network,
+    OddsChain,
+)
+from bayesdp.queries import AnyMechanism, Query
+from bayesdp.theorems.gaussian.metric import covered_distance
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Worlds", "pairs_of_worlds"]
+
+_FEW = 6
+"""So many records on either side of a target are enough to tell worlds apart by counting outputs."""
+
+_MOST_STATES = 3
+"""Of so many states at the known ends, and so many values of the target, all are tried."""
+
+Draw = Callable[[int, np.random.Generator], "NDArray[np.generic]"]
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """Two worlds that differ in what one record is; each draws data sets, a row for each."""
+
+    first: Draw
+    second: Draw
+    who: str
+
+
+def pairs_of_worlds(model: Model, query: Query | None, tau: float) -> list[Worlds]:
+    """Return pairs of worlds that a release might tell apart, under a model or any of its members.
+
+    query: what is asked, if that is known; sums of normal records need its bounds.
+    tau:   for which worst attackers are looked at.
+    """
+    return [
+        pair for member in model.members for pair in _pairs(member, AnyMechanism() if query is None else query, tau)
+    ]
+
+
+def _pairs(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
+    if isinstance(model, MarkovChain):
+        yield from _of_chain(model, query, tau)
+    elif isinstance(model, OddsChain | HiddenMarkov | Network):
+        yield from _of_trees(model, query, tau)
+    elif isinstance(model, GaussianGroups | GaussianSeries) and not model.protects_several:
+        yield from _of_groups(model, query, tau)
+    else:
+        size = model.group_size
+        if size is None:
+            raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
+        low, high = _values(query)
+        yield Worlds(
+            _constant(low, size), _constant(high, size), f"{size} records that are all {low!r}, or all {high!r}"
+        )
+
+
+def _values(query: Query) -> tuple[object, object]:
+    """Return two values of a record that a query tells apart: the bounds of a sum, or one that counts and another."""
+    if query.clipped is not None and query.clipped.bounds is not None:
+        low, high = query.clipped.bounds
+        return low, high
+    if not query.values:
+        return 0, 1
+    counted = query.values[0]
+    others: tuple[object, ...] = (not counted,) if isinstance(counted, bool) else (0, 1, "another value")
+    return next(value for value in others if value not in query.values), counted
+
+
+def _constant(value: object, size: int) -> Draw:
+    row = np.array([value] * size)
+    return lambda runs, generator: np.broadcast_to(row, (runs, size))
+
+
+def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Worlds]:
+    """Yield worlds around a record of a chain: as the worst attackers see it, and with fewer unknown records."""
+    named = [setting for setting in settings(chain, query, tau) if setting.stretch is not None]
+    seen = set()
+    every = [(setting.stretch, setting.values) for setting in named]
+    every += [(Stretch(worst.before, worst.after), worst.values) for worst in usual_suspects(chain, _MOST_STATES)]
+    for stretch, values in every:
+        if stretch is None or values is None or (stretch, frozenset(values)) in seen:
+            continue
+        seen.add((stretch, frozenset(values)))
+        try:
+            first, second = (_bridge(chain, stretch, value) for value in values)
+        except InvalidInputError:
+            continue
+        names = [repr(chain.states[value]) for value in values]
+        ends = [
+            "nothing" if ending.boundary is None else f"a known {chain.states[ending.boundary]!r}"
+            for ending in (stretch.before, stretch.after)
+        ]
+        yield Worlds(
+            first,
+            second,
+            f"a record that is {names[0]} or {names[1]}, {ends[0]} and {stretch.before.unknown} unknown records before "
+            f"it, {stretch.after.unknown} unknown records and {ends[1]} after it",
+        )
+
+
+def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
+    """Return what draws a stretch of a chain with the target in one state, known ends included.
+
+    From the end backwards it is computed how likely what is known there is; then records are drawn one after another.
+    """
+    size, memory = len(chain.states), chain.memory
+    left, right = stretch.before.boundary, stretch.after.boundary
+    allowed = np.ones((stretch.records + chain.unit + (0 if right is None else memory), size))
+    allowed[stretch.before.unknown : stretch.before.unknown + chain.unit] = np.arange(size) == target
+    if right is not None:
+        allowed[-memory:] = np.arange(size) == right
+    if left is None and memory > 1:
+        raise InvalidInputError("a chain that remembers several records is drawn between known ones only")
+    ahead = [np.ones((size,) * memory)]
+    for mask in allowed[:0:-1]:
+        ahead.append((chain.table * mask * ahead[-1][None]).sum(axis=-1))
+    ahead.reverse()
+    known = [] if left is None else [left] * memory
+    begun = (chain.table[tuple(known)] if known else chain.stationary) * allowed[0] * ahead[0][tuple(known[1:])]
+    kernels = [begun, *(chain.table * mask * later[None] for mask, later in zip(allowed[1:], ahead[1:], strict=True))]
+    if not begun.sum() > 0:
+        raise InvalidInputError("what is known cannot occur together")
+    names, below = np.array(chain.states), [_cumulative(kernel) for kernel in kernels]
+
+    def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
+        columns = [np.full(runs, state) for state in known]
+        for place, shares in enumerate(below):
+            bounds = shares if place == 0 else shares[tuple(columns[-memory:])]
+            columns.append((generator.random((runs, 1)) >= bounds).sum(axis=1))
+        return np.asarray(names[np.stack(columns, axis=1)])
+
+    return draw
+
+
+def _cumulative(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each row of weights what share of it lies below each entry but the first: where a uniform falls."""
+    totals = kernel.sum(axis=-1, keepdims=True)
+    return np.asarray(np.cumsum(kernel / np.where(totals > 0, totals, 1.0), axis=-1)[..., :-1])
+
+
+def _of_trees(model: OddsChain | HiddenMarkov | Network, query: Query, tau: float) -> Iterator[Worlds]:
+    low, high = _values(query)
+    for others in (2, _FEW, 2 * _FEW):
+        tree = _pruned(model, tau, others)
+        yield Worlds(
+            _grown(tree, tau, 0, (low, high)),
+            _grown(tree, tau, 1, (low, high)),
+            f"a record that is {low!r} or {high!r}, and {tree.total - tree.records[0]} others in the worst law that "
+            "the odds ratios allow",
+        )
+
+
+def _pruned(model: OddsChain | HiddenMarkov | Network, tau: float, others: int) -> Tree:
+    """Return the worst tree of a model with at most so many vertices around the target."""
+    if isinstance(model, Network):
+        tree = network_tree(model, tau)
+    else:
+        length = others + model.unit if model.length is None else min(model.length, others + model.unit)
+        short = replace(model, length=length)
+        tree = odds_chain_tree(short) if isinstance(short, OddsChain) else hidden_markov_tree(short)
+    kept = slice(0, 2 * others + 1)
+    return Tree(tree.parents[kept], tree.log_odds[kept], tree.records[kept])
+
+
+def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -> Draw:
+    """Return what draws the records of a tree, with side information, given the target."""
+    _, evidence = tree_scene(tree, tau)
+    size, mass = len(tree.parents), np.ones((len(tree.parents), 2))
+    chances = np.zeros((size, 2))
+    for vertex in range(size - 1, 0, -1):
+        root = math.exp(tree.log_odds[vertex] / 2)
+        given = np.array([[root, 1.0], [1.0, root]]) * evidence[vertex] * mass[vertex]
+        chances[vertex] = given[:, 1] / given.sum(axis=1)
+        mass[tree.parents[vertex]] *= given.sum(axis=1) / given.sum(axis=1).max()
+    names = np.array(values)
+
+    def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
+        state = np.empty((runs, size), dtype=np.intp)
+        state[:, 0] = target
+        for vertex in range(1, size):
+            state[:, vertex] = generator.random(runs) < chances[vertex][state[:, tree.parents[vertex]]]
+        return np.asarray(names[np.repeat(state, tree.records, axis=1)])
+
+    return draw
+
+
+def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Worlds]:
+    if query.clipped is None or query.clipped.bounds is None or query.width is None:
+        raise InvalidInputError(
+            "worlds of normal records need the bounds of what is asked: query=Sum(..., bounds=(low, high)), unfiltered"
+        )
+    low, high = query.clipped.bounds
+    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
+    values = (centre - reach, centre + reach)
+    for matrix, target, known, spread in matrices(model, query, tau):
+        mean = np.full(len(matrix), centre)
+        first, second = (_normal(matrix, target, known, value, mean, spread) for value in values)
+        yield Worlds(
+            first,
+            second,
+            f"record {target} of {len(matrix)} normal records, at {values[0]:g} or {values[1]:g}, "
+            f"{len(known)} of the others known",
+        )
+
+
+def _normal(
+    covariance: NDArray[np.float64],
+    target: int,
+    known: tuple[int, ...],
+    value: float,
+    mean: NDArray[np.float64],
+    spread: float,
+) -> Draw:
+    unknown, slopes, left = conditional(covariance, target, known)
+    root = np.linalg.cholesky(left + 1e-12 * np.eye(len(left))) * spread if len(left) else left
+
+    def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
+        rows = np.tile(mean, (runs, 1))
+        rows[:, target] = value
+        shifts = slopes[:, -1] * (value - mean[target])
+        rows[:, unknown] += shifts + generator.standard_normal((runs, len(unknown))) @ root.T
+        return rows
+
+    return draw

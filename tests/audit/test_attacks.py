@@ -1,0 +1,151 @@
+import itertools
+import json
+
+import numpy as np
+import polars
+import pytest
+
+import bayesdp as bdp
+from bayesdp.audit import attack
+from bayesdp.errors import FrameError, InvalidInputError, RecordsError
+
+ACTIVITY = bdp.MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=15264)
+SHORT = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=5)
+COUNT = bdp.Count(equals=1)
+
+
+def _exact_success(chain: bdp.MarkovChain, records: int, target: int, tau: float) -> float:
+    """Return how often the best guess of a record is right, by enumeration of all chains and of many outputs."""
+    outputs = np.arange(-60, 60 + records)
+    noise = (1 - np.exp(-tau)) / (1 + np.exp(-tau))
+    joint = np.zeros((2, len(outputs)))
+    for states in itertools.product(range(2), repeat=records):
+        weight = chain.stationary[states[0]]
+        for before, after in itertools.pairwise(states):
+            weight *= chain.matrix[before, after]
+        joint[states[target]] += weight * noise * np.exp(-tau * np.abs(outputs - sum(states)))
+    return float(joint.max(axis=0).sum())
+
+
+def test_he_is_as_good_as_anybody_can_be() -> None:
+    """The exact success of the best guess, over all chains and outputs, lies in the interval."""
+    report = attack(SHORT, COUNT, epsilon=1.0, unknown="all", runs=40_000, confidence=0.9999)
+    for outcome in (report.plain, report.calibrated):
+        low, high = outcome.interval
+        assert low <= _exact_success(SHORT, 5, 2, outcome.tau) <= high
+    assert report.prior == pytest.approx(0.8)
+
+
+def test_plain_dp_helps_him_and_the_calibrated_release_hardly_does() -> None:
+    report = attack(ACTIVITY, COUNT, epsilon=1.0)
+    assert report.plain.interval[0] > report.prior
+    assert report.plain.interval[0] > report.calibrated.interval[1]
+    assert report.plain.moved[3] > 3 > 1 >= report.calibrated.moved[3]
+    assert list(report.plain.moved) == sorted(report.plain.moved)
+
+
+@pytest.mark.parametrize(
+    ("model", "query"),
+    [
+        (bdp.OddsChain(9.0), COUNT),
+        (bdp.ArbitraryGroups(3), COUNT),
+        (bdp.GaussianGroups(covariance=[[4, 2, 2], [2, 4, 0], [2, 0, 4]]), bdp.Sum(bounds=(0, 10))),
+        (bdp.AnyOf(bdp.Independent(), ACTIVITY), COUNT),
+        (bdp.MarkovChain([[[0.9, 0.1], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]]], memory=2), COUNT),
+        (bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=[0, 5], length=40), bdp.Sum(bounds=(0, 5))),
+    ],
+)
+def test_the_odds_never_move_farther_than_is_proven(model: bdp.Model, query: bdp.Query) -> None:
+    report = attack(model, query, epsilon=1.5, runs=3000)
+    assert report.calibrated.moved[3] <= 1.5 * (1 + 1e-9)
+    assert report.plain.moved[3] <= bdp.leakage(model, query, tau=1.5).epsilon * (1 + 1e-9)
+    assert report.prior - 0.05 <= report.calibrated.success <= report.plain.success + 0.05
+
+
+def test_several_hundred_unknown_records() -> None:
+    chain = bdp.MarkovChain(ACTIVITY.transition, length=400)
+    report = attack(chain, COUNT, tau=1.0, unknown="all", runs=10_000)
+    assert report.who == "The attacker knows no record of a chain of 400."
+    assert report.plain.runs == 10_000
+
+
+def _frame() -> tuple[polars.DataFrame, int]:
+    generator, states = np.random.default_rng(1), [0]
+    for _ in range(2000):
+        states.append(int(generator.random() < ACTIVITY.matrix[states[-1], 1]))
+    place = next(place for place in range(50, 1900) if sum(states[place - 6 : place + 7]) == 13)
+    shuffled = generator.permutation(len(states))
+    return polars.DataFrame({"t": shuffled, "s": [states[place] for place in shuffled], "who": "me"}), place
+
+
+def test_a_real_record_is_named_and_the_report_is_for_the_holder() -> None:
+    frame, place = _frame()
+    model = bdp.MarkovChain.fit(frame, state="s", order_by="t")
+    report = attack(model, bdp.Count("s", equals=1), epsilon=1.0, frame=frame, record=place)
+    assert report.holder
+    assert "for the holder of the data" in str(report)
+    assert report.to_dict()["for_the_holder_only"] is True
+    assert report.plain.success > 0.9 > 0.1 > report.calibrated.success
+    assert report.plain.believed > report.calibrated.believed > report.believed
+    first = attack(model, bdp.Count("s", equals=1), epsilon=1.0, frame=frame, record=0, unknown=(3, 4))
+    assert "0 before it and 4 after it" in first.who
+    some = frame.filter(polars.col("t") < 1000)
+    model = bdp.MarkovChain.fit(some, state="s", order_by="t")
+    everything = attack(model, bdp.Count("s", equals=1), epsilon=1.0, frame=some, record=500, unknown="all")
+    assert "no record of a chain of 1000" in everything.who
+
+
+def test_a_real_record_of_one_entity() -> None:
+    frame, _ = _frame()
+    both = polars.concat([frame, frame.with_columns(who=polars.lit("you"), s=1 - polars.col("s"))])
+    model = bdp.MarkovChain.fit(both, state="s", order_by="t", entity="who")
+    query = bdp.Count("s", equals=1)
+    mine, yours = (attack(model, query, epsilon=1.0, frame=both, record=7, entity=who) for who in ("me", "you"))
+    assert mine.believed != yours.believed
+    with pytest.raises(InvalidInputError, match="entity="):
+        attack(model, query, epsilon=1.0, frame=both, record=7)
+
+
+def test_it_is_a_document() -> None:
+    report = attack(SHORT, COUNT, tau=1.0, runs=200)
+    document = report.to_dict()
+    assert (document["kind"], document["schema"], document["plain"]["runs"]) == ("attack", 1, 200)
+    json.dumps(document, allow_nan=False)
+    assert str(report).startswith(
+        "Released: the number of records in state 1. The attacker knows no record of a chain of"
+    )
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    assert attack(SHORT, COUNT, tau=1.0, runs=500) == attack(SHORT, COUNT, tau=1.0, runs=500)
+    assert attack(SHORT, COUNT, tau=1.0, runs=500) != attack(SHORT, COUNT, tau=1.0, runs=500, seed=1)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InvalidInputError, match="one noisy number"):
+        attack(SHORT, bdp.Histogram(cells=[0, 1]), epsilon=1.0)
+    with pytest.raises(InvalidInputError, match="of a Markov chain"):
+        attack(bdp.Independent(), COUNT, epsilon=1.0, unknown=(1, 1))
+    with pytest.raises(InvalidInputError, match='"worst", "all" or a pair'):
+        attack(SHORT, COUNT, epsilon=1.0, unknown="some")
+    with pytest.raises(InvalidInputError, match="at most 2000"):
+        attack(ACTIVITY, COUNT, epsilon=1.0, unknown="all")
+    with pytest.raises(InvalidInputError, match="at most 2000"):
+        attack(ACTIVITY, COUNT, epsilon=1.0, unknown=(2000, 1))
+    with pytest.raises(InvalidInputError, match="record= names a record"):
+        attack(SHORT, COUNT, epsilon=1.0, record=3)
+    frame, _ = _frame()
+    model = bdp.MarkovChain.fit(frame, state="s", order_by="t")
+    query = bdp.Count("s", equals=1)
+    with pytest.raises(RecordsError, match="no record 5000"):
+        attack(model, query, epsilon=1.0, frame=frame, record=5000)
+    with pytest.raises(InvalidInputError, match="must name the record"):
+        attack(model, query, epsilon=1.0, frame=frame)
+    with pytest.raises(InvalidInputError, match="remembers one record"):
+        attack(bdp.Independent(), COUNT, epsilon=1.0, frame=frame, record=0)
+    with pytest.raises(InvalidInputError, match="does not name the columns"):
+        attack(SHORT, COUNT, epsilon=1.0, frame=frame, record=0)
+    with pytest.raises(FrameError):
+        attack(model, query, epsilon=1.0, frame=frame.drop("t"), record=0)
+    with pytest.raises(RecordsError, match="does not know"):
+        attack(model, query, epsilon=1.0, frame=frame.with_columns(s=polars.lit(2)), record=0)

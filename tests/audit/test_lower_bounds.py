@@ -1,0 +1,207 @@
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import bayesdp as bdp
+from bayesdp.audit import lower_bound
+from bayesdp.audit.testers import Cells, as_rows, best_event, clopper_pearson, log_ratio_below
+from bayesdp.audit.worlds import pairs_of_worlds
+from bayesdp.calibration.prior_art import chakrabarti_flip
+from bayesdp.errors import InvalidInputError, PromiseBrokenError
+from bayesdp.mechanisms import DiscreteLaplaceMechanism
+
+ACTIVITY = bdp.MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=15264)
+COUNT, SUM = bdp.Count(equals=1), bdp.Sum(bounds=(0, 10))
+NOISE = np.random.default_rng(20)
+
+
+def _released(tau: float) -> object:
+    """Return our own release of the number of ones, of many data sets at once."""
+
+    def release(data_sets: np.ndarray) -> tuple[int, ...]:
+        mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=tau, dimension=len(data_sets))
+        return mechanism.release((data_sets == 1).sum(axis=1).tolist())
+
+    return release
+
+
+def _noisy_count(tau: float) -> object:
+    return lambda data_sets: (data_sets == 1).sum(axis=1) + NOISE.laplace(scale=1 / tau, size=len(data_sets))
+
+
+def _noisy_sum(tau: float) -> object:
+    return lambda data_sets: np.clip(data_sets, 0, 10).sum(axis=1) + NOISE.laplace(scale=10 / tau, size=len(data_sets))
+
+
+def test_plain_dp_is_caught_on_the_activity_chain() -> None:
+    with pytest.raises(PromiseBrokenError) as caught:
+        lower_bound(_released(1.0), ACTIVITY, claimed=1.0, confidence=0.999, vectorised=True, seed=1)  # type: ignore[arg-type]
+    assert caught.value.lower_bound > caught.value.claimed == 1.0
+    evidence = caught.value.evidence
+    assert isinstance(evidence, bdp.audit.LowerBound)
+    assert evidence.contradicted
+    assert evidence.epsilon <= bdp.leakage(ACTIVITY, COUNT, tau=1.0).epsilon
+
+
+def test_a_function_of_one_data_set_is_a_mechanism() -> None:
+    with pytest.raises(PromiseBrokenError):
+        lower_bound(lambda records: sum(records) + NOISE.laplace(), ACTIVITY, claimed=1.0, runs=3000, seed=1)
+
+
+def _audits(number: int, runs: int) -> list[float]:
+    release = _released(bdp.calibrate(ACTIVITY, COUNT, epsilon=1.0).tau)
+    options = {"claimed": 1.0, "confidence": 0.999, "runs": runs, "vectorised": True}
+    return [lower_bound(release, ACTIVITY, COUNT, seed=audit, **options).epsilon for audit in range(number)]  # type: ignore[arg-type]
+
+
+def test_our_own_release_is_not_accused() -> None:
+    assert max(_audits(2, 4000)) <= 1
+
+
+@pytest.mark.slow
+def test_our_own_release_is_not_accused_in_two_hundred_audits() -> None:
+    assert 0.2 < max(_audits(200, 20_000)) <= 1
+
+
+@pytest.mark.slow
+def test_the_published_randomized_response_is_caught() -> None:
+    """Chakrabarti et al. at ε = 13: 1 in 4 against less than 1 in 10 million, for a record between two known ones."""
+    switch = 0.1
+    chain = bdp.MarkovChain([[1 - switch, switch], [switch, 1 - switch]], length=5)
+    flip = chakrabarti_flip(switch, 13.0)
+
+    def randomized_response(bits: np.ndarray) -> np.ndarray:
+        return bits ^ (NOISE.random(bits.shape) < flip)
+
+    with pytest.raises(PromiseBrokenError, match="ε = 13 is claimed"):
+        lower_bound(randomized_response, chain, claimed=13.0, vectorised=True, runs=12_000_000, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("model", "query", "release"),
+    [
+        (bdp.OddsChain(9.0), COUNT, _noisy_count),
+        (bdp.HiddenMarkov(transition_odds=81.0, emission_odds=9.0), COUNT, _noisy_count),
+        (bdp.Network(odds=1.5, degree=4), COUNT, _noisy_count),
+        (bdp.Network(records=4, edges=[(0, 1, 9.0), (1, 2, 9.0)]), COUNT, _noisy_count),
+        (bdp.ArbitraryGroups(3), COUNT, _noisy_count),
+        (bdp.Independent(), COUNT, _noisy_count),
+        (bdp.MarkovChain([[[0.9, 0.1], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]]], memory=2), COUNT, _noisy_count),
+        (bdp.MarkovChain(np.full((3, 3), 0.2) + 0.4 * np.eye(3)), COUNT, _noisy_count),
+        (bdp.GaussianGroups(correlation=0.275, size=3), SUM, _noisy_sum),
+        (bdp.GaussianGroups(covariance=[[4, 2, 2], [2, 4, 0], [2, 0, 4]]), SUM, _noisy_sum),
+        (bdp.GaussianSeries([0.5]), SUM, _noisy_sum),
+        (bdp.AnyOf(bdp.Independent(), bdp.ArbitraryGroups(2)), COUNT, _noisy_count),
+    ],
+)
+def test_the_bound_stays_below_what_is_proven(model: bdp.Model, query: bdp.Query, release: object) -> None:
+    found = lower_bound(release(1.0), model, query, runs=20_000, confidence=0.9999, vectorised=True, seed=3)  # type: ignore[operator]
+    assert 0.3 < found.epsilon <= bdp.leakage(model, query, tau=1.0).epsilon
+
+
+def test_worlds_of_a_chain_follow_the_chain() -> None:
+    """Unknown records occur as often as the conditional law says."""
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "busy"])
+    worlds = next(pair for pair in pairs_of_worlds(chain, None, 1.0) if "1 unknown records before" in pair.who)
+    drawn = worlds.first(200_000, np.random.default_rng(5))
+    assert drawn.shape == (200_000, 5)
+    position = {"idle": 0, "busy": 1}
+    states = np.vectorize(position.get)(drawn)
+    assert all(len(np.unique(states[:, place])) == 1 for place in (0, 2, 4))
+    left, target, right = states[0, [0, 2, 4]]
+    for before, place, after in ((left, 1, target), (target, 3, right)):
+        weights = chain.matrix[before] * chain.matrix[:, after]
+        assert states[:, place].mean() == pytest.approx(weights[1] / weights.sum(), abs=0.005)
+
+
+def test_lists_and_texts_are_outputs_too() -> None:
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]])
+
+    def reports(records: list[int]) -> list[int]:
+        return [record if NOISE.random() < 0.8 else 1 - record for record in records]
+
+    def word(records: list[int]) -> str:
+        return "many" if sum(reports(records)) > len(records) / 2 else "few"
+
+    for mechanism in (reports, word):
+        assert 0.2 < lower_bound(mechanism, chain, runs=3000, seed=2).epsilon <= 5.6
+
+
+def test_long_lists_are_scored() -> None:
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]], length=41)
+
+    def noisy(data_sets: np.ndarray) -> np.ndarray:
+        return data_sets + NOISE.laplace(scale=1.0, size=data_sets.shape)
+
+    assert lower_bound(noisy, chain, runs=20_000, vectorised=True, seed=2).epsilon > 1
+
+
+@pytest.mark.parametrize(("trials", "successes"), [(10, 0), (10, 3), (50, 50), (200, 17)])
+def test_clopper_pearson_is_exact(trials: int, successes: int) -> None:
+    low, high = clopper_pearson(successes, trials, 0.9)
+    if successes:
+        assert binom.sf(successes - 1, trials, low) == pytest.approx(0.05)
+    if successes < trials:
+        assert binom.cdf(successes, trials, high) == pytest.approx(0.05)
+
+
+def test_the_bound_errs_as_seldom_as_it_says() -> None:
+    """Two worlds with a known ratio, bounded a thousand times."""
+    generator, truth = np.random.default_rng(6), math.log(0.3 / 0.1)
+    more, less = generator.binomial(500, 0.3, 1000), generator.binomial(500, 0.1, 1000)
+    wrong = (log_ratio_below(more, less, 500, 0.9) > truth).mean()
+    assert wrong <= 0.1
+
+
+def test_the_best_event_is_that_of_exhaustive_search() -> None:
+    generator = np.random.default_rng(8)
+    one, other = generator.multinomial(300, [0.2] * 5), generator.multinomial(300, [0.1, 0.1, 0.2, 0.3, 0.3])
+    subsets = [list(chosen) for size in range(1, 6) for chosen in itertools.combinations(range(5), size)]
+    best = max(
+        float(log_ratio_below(np.array([a[chosen].sum()]), np.array([b[chosen].sum()]), 300, 0.95)[0])
+        for chosen in subsets
+        for a, b in ((one, other), (other, one))
+    )
+    assert best_event(one, other, 0.95).promise == pytest.approx(best)
+
+
+def test_cells_put_every_output_somewhere() -> None:
+    generator = np.random.default_rng(9)
+    for seen, fresh in (
+        (generator.normal(size=(4000, 1)), generator.normal(size=(50, 1)) * 9),
+        (generator.integers(0, 2, (400, 4)).astype(float), np.full((5, 4), 7.0)),
+    ):
+        cells = Cells.between(seen[::2], seen[1::2])
+        assert cells.count(seen).sum() == len(seen)
+        assert cells.count(fresh).sum() == len(fresh)
+
+
+def test_it_is_a_document() -> None:
+    found = lower_bound(sum, bdp.ArbitraryGroups(2), runs=200, claimed=90.0, seed=1)
+    document = found.to_dict()
+    assert (document["kind"], document["schema"], document["contradicted"]) == ("lower-bound", 1, False)
+    json.dumps(document, allow_nan=False)
+    assert "Claimed: ε = 90" in str(found)
+
+
+def test_refusals() -> None:
+    with pytest.raises(InvalidInputError, match="cannot be called; wrap it"):
+        lower_bound(object(), ACTIVITY)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="expected a model"):
+        lower_bound(sum, "chain")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="need the bounds"):
+        lower_bound(sum, bdp.GaussianGroups(correlation=0.2, size=2))
+    with pytest.raises(InvalidInputError, match="finite number"):
+        lower_bound(lambda records: None, ACTIVITY, runs=200)
+    with pytest.raises(InvalidInputError, match="finite number"):
+        lower_bound(lambda records: math.nan, ACTIVITY, runs=200)
+    with pytest.raises(InvalidInputError, match="a row for each data set"):
+        lower_bound(lambda data_sets: [1.0], ACTIVITY, runs=200, vectorised=True)
+    with pytest.raises(InvalidInputError, match="runs must be"):
+        lower_bound(sum, ACTIVITY, runs=10)
+    with pytest.raises(InvalidInputError, match="finite number"):
+        as_rows([[1.0], [1.0, 2.0]])
