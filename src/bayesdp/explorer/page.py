@@ -86,6 +86,7 @@ def _page(subject: Subject, choices: Choices) -> TagList:
                 _target(choices),
                 _assumption(subject, choices),
                 onsubmit="return false",
+                class_="long" if subject.kind == "table" else None,
                 aria_label="What is asked and assumed",
             ),
             tags.div(ui.output_ui("answer"), ui.output_ui("chart"), ui.output_ui("picture")),
@@ -112,6 +113,8 @@ def _question(subject: Subject, choices: Choices) -> Tag:
     elif len(columns) > 1:
         fields.append(_field(ui.input_select("column", "Column", list(columns), selected=choices.column)))
     hint = "Comma-separated. They must be public: the page knows only what you type."
+    if subject.kind == "table":
+        hint += " A condition needs none."
     fields += [
         _text("values", "Values to count", choices, hint=hint, kinds=counting),
         tags.div(
@@ -169,7 +172,7 @@ def _assumption(subject: Subject, choices: Choices) -> Tag:
     return tags.fieldset(
         tags.legend("What is assumed"),
         _field(ui.input_select("assumed", "Correlations", labels, selected=choices.assumed)),
-        *(tags.div(controls[field], data_assumed=" ".join(names)) for field, names in taken.items()),
+        *(tags.div(control, data_assumed=" ".join(taken[field])) for field, control in controls.items()),
         tags.p("More correlation leaks more: the same ε then takes more noise.", class_="hint"),
     )
 
@@ -269,6 +272,7 @@ def _answer(shown: Screen) -> TagChild:
         tags.p(shown.price),
         tags.p(shown.noise, class_="quiet"),
         *(tags.p(text, class_="hint") for text in shown.notes),
+        tags.div(f"{shown.bars[-1].words}, ± {shown.error}", class_="summary", aria_hidden="true"),
         aria_live="polite",
     )
 
@@ -312,10 +316,8 @@ def _chart(shown: Screen) -> TagChild:
     )
 
 
-def _pictures(shown: Screen) -> TagChild:
-    if not shown.pictures:
-        return None
-    return tags.section(tags.h2("What is assumed, as a picture"), *map(HTML, shown.pictures))
+def _pictures(pictures: tuple[str, ...]) -> TagChild:
+    return tags.section(tags.h2("What is assumed, as a picture"), *map(HTML, pictures)) if pictures else None
 
 
 def _code(shown: Screen) -> TagChild:
@@ -386,6 +388,7 @@ class _Conversation:
         self._newest: reactive.Value[Ladder | None] = reactive.Value(None)
         self._known: reactive.Value[tuple[Findings, ...]] = reactive.Value(())
         self._failed: set[Job] = set()
+        self.pictures: reactive.Value[tuple[str, ...]] = reactive.Value(())
         self.ladder = reactive.calc(lambda: self._ladders.get(self.choices().looked_at) or self._newest())
         self.wanted = reactive.calc(self._wanted)
         self.shown = reactive.calc(self._shown)
@@ -393,6 +396,7 @@ class _Conversation:
         self._look = reactive.extended_task(_looked)
         reactive.effect(self._compute_what_is_left)
         reactive.effect(self._keep_ladder)
+        reactive.effect(lambda: self.pictures.set(self.shown().pictures))  # the same ones are not sent again
         reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(subject, self.choices())))
 
     def _wanted(self) -> Wanted | None:
@@ -483,7 +487,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
 
     @render.ui
     def picture() -> TagChild:
-        return _pictures(shown())
+        return _pictures(conversation.pictures())
 
     @render.ui
     def code() -> TagChild:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from html import escape
 from itertools import count
 
@@ -36,6 +37,7 @@ _SHOWN_LAGS = 12
 _DASHES = {"--": "7 4", ":": "2 4", "-.": "8 3 2 3"}
 
 
+@lru_cache(maxsize=16)
 def pictures(model: Model) -> tuple[str, ...]:
     """Return a picture for each model that may hold; none where a sentence says it all."""
     return tuple(drawn for member in model.members for drawn in _pictures(member))

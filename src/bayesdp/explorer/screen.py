@@ -12,7 +12,7 @@ from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
 from bayesdp.explorer.ladder import Ladder
 from bayesdp.explorer.subject import Subject, hides
-from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, rows, sides
+from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
 
@@ -58,6 +58,7 @@ class Screen:
     question: str = ""
     assumption: str = ""
     bars: tuple[Bar, ...] = ()
+    error: str = ""
     interval: str = ""
     noise: str = ""
     price: str = ""
@@ -103,14 +104,13 @@ def screen(
     try:
         wanted = wanted_of(subject, choices, ladder)
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
-        settled = known.settled.get(wanted.target)
-        current = sides(wanted, settled=False) if settled is None else settled
+        current = known.sides(wanted)
     except BayesDPError as error:
         return Screen(problem=_capital(str(error)))
     leaked = current.ours.leakage
     chart = known.chart
     mark = (current.ours.belief.epsilon if wanted.target.epsilon is None else current.ours.claimed, current.ours.alpha)
-    here = f"at ε = {shown_above(mark[0], 3)} the smallest proven error is {shown_above(mark[1], 4)}."
+    here = f"at ε = {shown_above(mark[0], 3)} the smallest proven error is {figure(mark[1])}."
     by_error = wanted.target.alpha is not None
     cases = BETAS.get(choices.beta, f"{shown_below(100 * (1 - wanted.target.beta))} %")
     estimated = wanted.model.estimated
@@ -118,11 +118,12 @@ def screen(
         question=_capital(wanted.query.description),
         assumption=f"If {leaked.assumption}. Protected: {leaked.unit}.",
         bars=tuple(_bars(current, by_error=by_error)),
-        interval=f"{cases} interval: the answer ± {shown_above(current.ours.alpha, 4)}",
+        error=figure(current.ours.alpha),
+        interval=f"{cases} interval: the answer ± {figure(current.ours.alpha)}",
         noise=(
-            f"That is the error by noise alone: Laplace noise of scale {shown_above(current.ours.scale, 4)} (τ = "
+            f"That is the error by noise alone: Laplace noise of scale {figure(current.ours.scale)} (τ = "
             f"{shown_below(current.ours.belief.tau, 4)}), proven by {leaked.headline}."
-            + ("" if by_error else f" Plain DP would give ± {shown_above(current.plain.alpha, 4)}.")
+            + ("" if by_error else f" Plain DP would give ± {figure(current.plain.alpha)}.")
         ),
         price=current.price,
         heads=("ε at this error", "") if by_error else ("error α", "noise τ"),

@@ -25,7 +25,21 @@ from bayesdp.theorems.leakage import Leakage, report
 from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.spend import Release
 
-__all__ = ["GRID", "Findings", "Job", "Row", "Side", "Sides", "Wanted", "done", "next_job", "rows", "sides", "together"]
+__all__ = [
+    "GRID",
+    "Findings",
+    "Job",
+    "Row",
+    "Side",
+    "Sides",
+    "Wanted",
+    "done",
+    "figure",
+    "next_job",
+    "rows",
+    "sides",
+    "together",
+]
 
 GRID: tuple[float, ...] = tuple(map(float, EPSILONS))
 """The promises of the chart: the stops of the slider."""
@@ -91,8 +105,10 @@ class Sides:
         return f"Keeping the promise takes an error {shown_above(times, 3)} times as large as plain DP's."
 
 
-def sides(wanted: Wanted, *, settled: bool) -> Sides:
+def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> Sides:
     """Return what plain DP and the calibrated release leak; settled: ask every theorem, not only the quick ones.
+
+    known: what theorems allow, if that was computed already; then no τ is searched for.
 
     Raises as `calibrate` does: CalibrationError if no theorem asked reaches ε.
     """
@@ -103,13 +119,19 @@ def sides(wanted: Wanted, *, settled: bool) -> Sides:
         tau = plain_tau = tau_for_accuracy(query, target.alpha, target.beta)
     else:
         assert target.epsilon is not None
-        tau, plain_tau = largest_tau(panel, (query,), target.epsilon, ()), target.epsilon
+        tau, plain_tau = _allowed(known, target.epsilon), target.epsilon
+        tau = tau or largest_tau(panel, (query,), target.epsilon, ())
         if not tau:
             raise CalibrationError(f"no theorem reaches ε = {target.epsilon:g} here, however much noise is added")
     ours = report(wanted.model, (Release(query, tau),), panel=panel)
     plain = report(wanted.model, (Release(query, plain_tau),), panel=panel)
     claimed = target.epsilon if target.epsilon is not None else ours.epsilon
     return Sides(_side(plain_tau, plain, target.beta), _side(claimed, ours, target.beta), settled)
+
+
+def _allowed(known: Comparison | None, epsilon: float) -> float:
+    """Return the largest τ that is known to keep a promise; 0 if none is."""
+    return max((row.tau or 0.0 for row in known.rows if row.epsilon == epsilon), default=0.0) if known else 0.0
 
 
 def _side(claimed: float, leaked: Leakage, beta: float) -> Side:
@@ -140,6 +162,10 @@ class Findings:
     def concerns(self, wanted: Wanted) -> bool:
         """Whether these are about what is wanted."""
         return (self.model, self.query, self.beta) == (wanted.model, wanted.query, wanted.target.beta)
+
+    def sides(self, wanted: Wanted) -> Sides:
+        """Return both sides of what is wanted, as far as theorems were asked; raises as the function `sides`."""
+        return self.settled.get(wanted.target) or sides(wanted, settled=False, known=self.quick)
 
     @property
     def complete(self) -> bool:
@@ -262,15 +288,25 @@ def rows(current: Sides, findings: Findings, target: Target) -> tuple[Row, ...]:
     )
 
 
+def figure(value: float, digits: int = 4) -> str:
+    """Write an error or a leakage, never less than it is, large ones by their thousands.
+
+    >>> figure(45726.3), figure(104.88)
+    ('45,730', '104.9')
+    """
+    shown = shown_above(value, digits)
+    return f"{float(shown):,.0f}" if 1000 <= float(shown) < 1e9 else shown
+
+
 def _near(reason: str | None) -> bool:
     return reason is None or "it is about " not in reason
 
 
-def _row(theorem: str, figure: float | None, tau: float | None, reason: str | None, *, best: bool) -> Row:
+def _row(theorem: str, value: float | None, tau: float | None, reason: str | None, *, best: bool) -> Row:
     return Row(
         theorem,
-        "–" if figure is None else shown_above(figure, 4),
+        "–" if value is None else figure(value),
         "–" if tau is None else shown_below(tau, 4),
-        best and figure is not None,
+        best and value is not None,
         reason or "",
     )
