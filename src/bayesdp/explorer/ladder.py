@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayesdp._support.validation import brief
 from bayesdp.advice.advice import NOTE, Advice
 from bayesdp.advice.rung import Rung
 from bayesdp.cli.advising import advised
@@ -100,6 +101,10 @@ def look(subject: Subject, choices: Choices) -> Ladder:
     }
     if counts:
         names.pop("group", None)
+    used = [*([] if counts else [choices.column.strip()]), *(name for several in names.values() for name in several)]
+    unknown = [name for name in used if name not in subject.columns]
+    if unknown:
+        raise InvalidInputError(f"the table has no column {brief(unknown[0])}")
     told = {
         **names,
         "step": choices.step.strip() or None,

@@ -26,7 +26,7 @@ __all__ = ["application"]
 
 _ASSETS = Path(__file__).parent / "www"
 
-_PAUSE = 0.25
+_PAUSE = 0.5
 """Seconds without a change before the slower theorems are asked."""
 
 _MOST_KEPT = 16
@@ -396,7 +396,7 @@ class _Conversation:
         self._look = reactive.extended_task(_looked)
         reactive.effect(self._compute_what_is_left)
         reactive.effect(self._keep_ladder)
-        reactive.effect(lambda: self.pictures.set(self.shown().pictures))  # the same ones are not sent again
+        reactive.effect(self._keep_pictures)
         reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(subject, self.choices())))
 
     def _wanted(self) -> Wanted | None:
@@ -433,6 +433,9 @@ class _Conversation:
             known = self._known()
         others = [each for each in known if not each.concerns(job.wanted)]
         self._known.set((together(_about(known, job.wanted), fresh), *others)[:_MOST_KEPT])
+
+    def _keep_pictures(self) -> None:
+        self.pictures.set(self.shown().pictures)  # the same ones are not sent again
 
     def _keep_ladder(self) -> None:
         if self._look.status() != "success":

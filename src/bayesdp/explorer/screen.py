@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bayesdp.audit.beliefs import Belief, posterior
 from bayesdp.errors import BayesDPError, InvalidInputError
@@ -51,7 +51,7 @@ class Screen:
     """Everything the page shows beside the form. problem: what is wrong or lacking; then nothing else is shown.
 
     waiting: whether some theorem has not answered yet.
-    figures: the numbers behind it, if there are any.
+    figures: the numbers behind it, if there are any, with the model they are about; they are not shown.
     """
 
     problem: str = ""
@@ -71,7 +71,7 @@ class Screen:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     waiting: bool = False
-    figures: Sides | None = None
+    figures: Sides | None = field(default=None, repr=False)
 
 
 def wanted_of(subject: Subject, choices: Choices, ladder: Ladder | None) -> Wanted:

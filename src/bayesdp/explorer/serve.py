@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 )
+
+_TURN = 0.0005
+"""Seconds after which a slow theorem, asked in another thread, lets the page answer."""
 
 _REFUSED = b"This page is for the person who started bayesdp explore: open the address that it printed.\n"
 
@@ -127,6 +131,7 @@ def explore(path: str | Path | None = None, *, port: int = 0, announce: Callable
 
     announce: is called with the address, once requests are answered.
     """
+    sys.setswitchinterval(_TURN)
     subject = Subject.of(path)
     token = secrets.token_urlsafe(24)
     with listening(port) as opened:
