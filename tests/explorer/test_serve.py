@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -38,7 +39,13 @@ def asked(
     """Ask an application and return the status (of a refused web socket its code), the headers and the body."""
     sent: list[dict[str, Any]] = []
 
+    received = 0
+
     async def receive() -> dict[str, Any]:
+        nonlocal received
+        received += 1
+        if received > 1:
+            await asyncio.Event().wait()  # nothing more is said
         return {"type": "websocket.connect" if kind == "websocket" else "http.request", "body": b"", "more_body": False}
 
     async def send(message: dict[str, Any]) -> None:
@@ -119,8 +126,8 @@ def test_every_answer_forbids_what_comes_from_elsewhere() -> None:
 def test_only_this_machine_is_listened_to() -> None:
     with listening() as opened:
         assert opened.getsockname()[0] == HOST
+        opened.listen()
         with pytest.raises(InvalidInputError, match="cannot listen"):
-            opened.listen()
             listening(opened.getsockname()[1])
     with pytest.raises(InvalidInputError, match="cannot listen"):
         listening(70000)
@@ -160,14 +167,12 @@ def test_the_address_brings_the_choices_back(page: Guard) -> None:
     assert 'id="epsilon-value" class="value">2<' in text
 
 
-@pytest.mark.parametrize("typed", ['"><script>alert(1)</script>', "'; DROP", "</style>"])
-def test_what_is_typed_stays_text(page: Guard, typed: str) -> None:
-    from urllib.parse import urlencode
-
-    query = urlencode({"values": typed, "epsilon": typed, "kind": typed, "assumed": typed, "low": typed})
+def test_what_is_typed_stays_text(page: Guard) -> None:
+    typed = "\"'><img src=x onerror=alert(1)>"
+    query = urlencode(dict.fromkeys(("values", "epsilon", "kind", "assumed", "low", "rung"), typed))
     _, _, body = asked(page, f"/{TOKEN}/", host=HERE, query=query)
-    assert typed not in body.decode().replace("&#x27;", "'") or "<" not in typed
-    assert "<script>alert" not in body.decode()
+    assert b"<img" not in body
+    assert b"&lt;img" in body
 
 
 def test_the_form_of_a_fitted_model_shows_none_of_its_states() -> None:
