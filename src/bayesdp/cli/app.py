@@ -341,6 +341,28 @@ def advise(
     print(_text(advice, as_json))
 
 
+@app.command(short_help="A local page: choose a question and an assumption, see what an attacker may learn.")
+def explore(
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; else assumptions alone."),
+    ] = None,
+    port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0: a free one.")] = "0",
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
+) -> None:
+    """Serve a page on this machine only. It releases nothing, shows no value of a record, and sends nothing away."""
+    import webbrowser
+
+    from bayesdp.explorer.serve import explore as serve
+
+    def announce(address: str) -> None:
+        print(f"The explorer is at {address}\nPress Ctrl+C to stop it.", flush=True)
+        if browser:
+            webbrowser.open(address)
+
+    serve(source, port=options.natural("--port", port, least=0), announce=announce)
+
+
 @app.command()
 @Asking
 def release(

@@ -1,0 +1,150 @@
+"""What the reader chose: texts as they were typed, so that nothing is lost by going back and forth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import ClassVar, Self
+from urllib.parse import parse_qsl, urlencode
+
+from bayesdp._support import validation
+from bayesdp.errors import InvalidInputError
+
+__all__ = ["BETAS", "EPSILONS", "Choices", "Target", "between", "number", "positive", "whole"]
+
+EPSILONS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "7", "10", "15", "20")
+"""The stops of the slider, and where the chart is computed."""
+
+BETAS = {"0.1": "90 %", "0.05": "95 %", "0.01": "99 %"}
+"""How often the error may be larger, and how often it is not."""
+
+_LONGEST = 2000
+"""Characters: nobody types more into a field."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is wanted: a promise ε, or an error α that one can live with; the error is exceeded with probability β."""
+
+    epsilon: float | None
+    alpha: float | None
+    beta: float
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Every field of the page, by its name, as it was typed; those that do not matter now are kept, too.
+
+    kind, column, values, low, high, size: the question.
+    start, epsilon, alpha, beta:           the promise or the error to start from.
+    assumed, group_size, … memory:         a model without data.
+    order_by, … missing, rung:             where the records of a table are, and the rung of its ladder.
+    """
+
+    kind: str = "count"
+    column: str = ""
+    values: str = "true"
+    low: str = "0"
+    high: str = "100"
+    size: str = "1000"
+    start: str = "epsilon"
+    epsilon: str = "1"
+    alpha: str = "25"
+    beta: str = "0.05"
+    assumed: str = "chain"
+    group_size: str = "3"
+    correlation: str = "0.3"
+    stay_first: str = "0.9"
+    stay_second: str = "0.75"
+    length: str = "1000"
+    odds: str = "5"
+    order_by: str = ""
+    entity: str = ""
+    step: str = ""
+    group: str = ""
+    role: str = ""
+    missing: str = "error"
+    rung: str = ""
+
+    _LOOKED_AT: ClassVar[tuple[str, ...]] = (
+        "kind", "column", "values", "low", "high", "size", "order_by", "entity", "step", "group", "role", "missing",
+    )  # fmt: skip
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all fields."""
+        return tuple(item.name for item in fields(cls))
+
+    @classmethod
+    def read(cls, given: Mapping[str, object], otherwise: Self | None = None) -> Self:
+        """Return choices from a form; what it does not have, or has as anything but a text, is as `otherwise`."""
+        known = {
+            name: text[:_LONGEST]
+            for name, text in given.items()
+            if name in cls.names() and isinstance(text, str) and "\0" not in text
+        }
+        return replace(otherwise or cls(), **known)
+
+    @classmethod
+    def from_query(cls, query: str, otherwise: Self | None = None) -> Self:
+        """Return choices from the query string of an address.
+
+        >>> Choices.from_query("kind=sum&high=50&nonsense=1").high
+        '50'
+        """
+        return cls.read(dict(parse_qsl(query, keep_blank_values=True)), otherwise)
+
+    def to_query(self, otherwise: Choices | None = None) -> str:
+        """Return the query string that says what differs from `otherwise`.
+
+        >>> Choices(kind="sum").to_query()
+        'kind=sum'
+        """
+        usual = asdict(otherwise or Choices())
+        return urlencode({name: text for name, text in asdict(self).items() if text != usual[name]})
+
+    @property
+    def target(self) -> Target:
+        """The promise, or the error; InvalidInputError for what is neither."""
+        beta = validation.probability("the share of cases", _number("the share of cases", self.beta))
+        if self.start == "alpha":
+            return Target(None, positive("the error", self.alpha), beta)
+        return Target(positive("ε", self.epsilon), None, beta)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """What a ladder depends on, besides ε."""
+        return tuple(getattr(self, name) for name in self._LOOKED_AT)
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError(f"{name} must be a number") from None
+
+
+def positive(name: str, text: str) -> float:
+    """Return a number above zero; InvalidInputError, which names the field, for anything else."""
+    return validation.positive(name, _number(name, text))
+
+
+def between(name: str, text: str, low: float, high: float) -> float:
+    """Return a number from `low` to `high`; InvalidInputError for anything else."""
+    number = validation.number(name, _number(name, text))
+    if not low <= number <= high:
+        raise InvalidInputError(f"{name} must be from {low:g} to {high:g}, not {number:g}")
+    return number
+
+
+def number(name: str, text: str) -> float:
+    """Return a finite number; InvalidInputError for anything else."""
+    return validation.number(name, _number(name, text))
+
+
+def whole(name: str, text: str) -> int:
+    """Return a whole number above zero; InvalidInputError for anything else."""
+    try:
+        return validation.natural(name, int(text))
+    except ValueError:
+        raise InvalidInputError(f"{name} must be a whole number above zero") from None

@@ -1,0 +1,83 @@
+"""The Python and the commands that give the numbers of a screen."""
+
+from __future__ import annotations
+
+import shlex
+
+from bayesdp.advice.way_on import asked_in_python, asked_in_shell, built_in_python, built_in_shell
+from bayesdp.explorer.assumed import ASSUMPTIONS
+from bayesdp.explorer.choices import EPSILONS, Choices
+from bayesdp.explorer.ladder import Ladder
+from bayesdp.explorer.subject import Subject
+from bayesdp.models import Model
+from bayesdp.queries import Query
+
+__all__ = ["python", "shell"]
+
+_MODEL = "MODEL.json"
+
+
+def python(subject: Subject, choices: Choices, query: Query, ladder: Ladder | None = None) -> str:
+    """Return Python that computes what the screen shows."""
+    promise = f"{choices.start}={_given(choices)}, beta={choices.beta}"
+    lines = [
+        "import bayesdp as bdp",
+        "",
+        _model_in_python(subject, choices, ladder),
+        f"question = {asked_in_python(query)}",
+        f"ours = bdp.calibrate(model, question, {promise})",
+        f"plain = bdp.leakage(model, question, tau={_plain(choices)})",
+        f"every = bdp.compare(model, question, epsilons=[{', '.join(EPSILONS)}], beta={choices.beta})",
+        'print(ours, plain, every, sep="\\n\\n")',
+    ]
+    return "\n".join(lines)
+
+
+def shell(subject: Subject, choices: Choices, query: Query, ladder: Ladder | None = None) -> str:
+    """Return commands that compute what the screen shows."""
+    model = shlex.quote(subject.path) if subject.kind == "model" else _MODEL
+    asked = asked_in_shell(query)
+    lines = [
+        *_model_in_shell(subject, choices, ladder),
+        f"bayesdp calibrate {model} {asked} --{choices.start} {_given(choices)} --beta {choices.beta}",
+        *([] if choices.start == "alpha" else [f"bayesdp leakage {model} {asked} --tau {_plain(choices)}"]),
+        f"bayesdp compare {model} {asked} --epsilon {','.join(EPSILONS)} --beta {choices.beta}",
+    ]
+    return "\n".join(lines)
+
+
+def _given(choices: Choices) -> str:
+    """Return the promise or the error as a number that both languages read: as it was typed, without spaces."""
+    target = choices.target
+    return repr(target.epsilon if target.alpha is None else target.alpha).removesuffix(".0")
+
+
+def _plain(choices: Choices) -> str:
+    """Return the τ of plain DP: the promise itself; of an error, that of the calibration."""
+    return "ours.tau" if choices.start == "alpha" else _given(choices)
+
+
+def _chosen(choices: Choices, ladder: Ladder | None) -> Model:
+    rung = None if ladder is None else ladder.chosen(choices)
+    assert rung is not None
+    assert rung.model is not None
+    return rung.model
+
+
+def _model_in_python(subject: Subject, choices: Choices, ladder: Ladder | None) -> str:
+    if subject.kind == "model":
+        return f"model = bdp.Model.load({subject.path!r})"
+    if subject.kind == "nothing":
+        assumption = ASSUMPTIONS[choices.assumed]
+        return f"model = {built_in_python(assumption.model, assumption.arguments(choices))}"
+    assert ladder is not None
+    return ladder.advice.way_on.model_in_python(_chosen(choices, ladder))
+
+
+def _model_in_shell(subject: Subject, choices: Choices, ladder: Ladder | None) -> list[str]:
+    if subject.kind == "model":
+        return []
+    if subject.kind == "nothing":
+        return [built_in_shell(ASSUMPTIONS[choices.assumed].built(choices))]
+    assert ladder is not None
+    return [ladder.advice.way_on.model_in_shell(_chosen(choices, ladder))]

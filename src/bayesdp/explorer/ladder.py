@@ -1,0 +1,124 @@
+"""A table's ladder of assumptions, as `advise` sees it, without the words that would show a value of a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayesdp._support.validation import brief
+from bayesdp.advice.advice import NOTE, Advice
+from bayesdp.advice.rung import Rung
+from bayesdp.cli.advising import advised
+from bayesdp.cli.options import split
+from bayesdp.errors import BayesDPError, ExpressionError, InvalidInputError, NoColumnError, QueryError
+from bayesdp.explorer.asked import question_of
+from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.subject import Subject
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above
+
+__all__ = ["NOTE", "Ladder", "Step", "look"]
+
+_UNSAID = (
+    "The table does not allow this. Why may depend on single records, so it is not shown here; bayesdp advise says it "
+    "on the command line, to those who may see the data."
+)
+_NO_SUCH_MODEL = "There is no such model of this table. Why may depend on single records; bayesdp advise says it."
+
+_HARMLESS = (InvalidInputError, QueryError, ExpressionError)
+"""Errors about what was typed, not about records: their messages may be shown."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung as the page shows it: texts, none of which holds a value of a record."""
+
+    name: str
+    assumes: str
+    verdict: str
+    shown: str
+    error: str
+    recommended: bool
+    possible: bool
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """What `advise` said of a table, and for which choices."""
+
+    advice: Advice
+    choices: Choices
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The rungs, from the strongest assumption to the weakest."""
+        return tuple(
+            Step(
+                rung.name,
+                rung.assumes,
+                rung.verdict,
+                rung.shown if rung.model is not None else self._why_not(rung),
+                "–" if rung.alpha is None else shown_above(rung.alpha, 3),
+                rung is self.advice.recommended,
+                rung.model is not None and rung.calibration is not None,
+            )
+            for rung in self.advice.ladder
+        )
+
+    def chosen(self, choices: Choices) -> Rung | None:
+        """Return the rung that was chosen, else the recommended one; None if there is neither."""
+        named = [rung for rung in self.advice.ladder if rung.name == choices.rung and rung.calibration is not None]
+        return named[0] if named else self.advice.recommended
+
+    def fits(self, choices: Choices) -> bool:
+        """Whether the ladder is about what is chosen now."""
+        return self.choices.looked_at == choices.looked_at
+
+    def _why_not(self, rung: Rung) -> str:
+        alone = rung.name == "arbitrary groups" and not self.choices.entity.strip()
+        return (
+            "All records are one chain: name entities, which are independent of one another."
+            if alone
+            else (_NO_SUCH_MODEL)
+        )
+
+
+def look(subject: Subject, choices: Choices) -> Ladder:
+    """Read the table and return its ladder. Nothing is released or charged, and nothing of it is stored.
+
+    Raises InvalidInputError: about what was typed, or that the table does not allow it, without the reason.
+    """
+    counts = Query.kinds()[choices.kind].counts_values
+    if not choices.column.strip():
+        raise InvalidInputError("name the column, or a condition such as steps > 0")
+    if counts and not choices.order_by.strip():
+        raise InvalidInputError("name the columns that put the records in order, such as date,interval")
+    if counts and not choices.values.strip() and choices.column.strip() in subject.columns:
+        raise InvalidInputError("say which values to count; they are not read from the table, and must be public")
+    names = {
+        name: split(name.replace("_", " "), text)
+        for name in ("order_by", "entity", "group")
+        if (text := getattr(choices, name).strip())
+    }
+    if counts:
+        names.pop("group", None)
+    used = [*([] if counts else [choices.column.strip()]), *(name for several in names.values() for name in several)]
+    unknown = [name for name in used if name not in subject.columns]
+    if unknown:
+        raise InvalidInputError(f"the table has no column {brief(unknown[0])}")
+    told = {
+        **names,
+        "step": choices.step.strip() or None,
+        "role": None if counts else choices.role.strip() or None,
+        "missing": choices.missing,
+        "epsilon": 1.0 if choices.start == "alpha" else choices.target.epsilon,
+        "beta": choices.target.beta,
+    }
+    question = question_of(choices)
+    state = choices.column.strip() if counts else None
+    try:
+        return Ladder(advised(subject.path, question, state=state, **told), choices)
+    except NoColumnError as error:
+        raise InvalidInputError(error.discreet) from None
+    except BayesDPError as error:
+        shown = str(error) if type(error) in _HARMLESS else _UNSAID
+        raise InvalidInputError(shown) from None

@@ -1,0 +1,514 @@
+"""The page in Shiny: it lays out what `screen` says, and asks for what is still to be computed. No logic of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from htmltools import HTML, Tag, TagChild, TagList, tags
+from shiny import App, Inputs, Outputs, Session, reactive, render, ui
+from shiny.types import SilentException
+from starlette.requests import Request
+
+from bayesdp.errors import BayesDPError
+from bayesdp.explorer.asked import KINDS
+from bayesdp.explorer.assumed import ASSUMPTIONS
+from bayesdp.explorer.choices import BETAS, EPSILONS, Choices
+from bayesdp.explorer.ladder import NOTE, Ladder, look
+from bayesdp.explorer.screen import Bar, Screen, screen, wanted_of
+from bayesdp.explorer.subject import Subject
+from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
+from bayesdp.queries import Query
+
+__all__ = ["application"]
+
+_ASSETS = Path(__file__).parent / "www"
+
+_PAUSE = 0.5
+"""Seconds without a change before the slower theorems are asked."""
+
+_MOST_KEPT = 16
+"""So many models and questions are remembered for those who come back to them."""
+
+_KIND_LABELS = {
+    "count": "How many records have a value",
+    "proportion": "Which share of the records has a value",
+    "histogram": "How many records have each of several values",
+    "sum": "The sum of a column",
+    "mean": "The mean of a column",
+    "variance": "The variance of a column",
+}
+
+_PERCENTS = tuple(f"{share / 100:g}" for share in (0, 5, *range(10, 96, 5), 98))
+_STAYS = tuple(f"{share / 100:g}" for share in (*range(50, 96, 5), 97, 98, 99))
+_ODDS = ("1", "1.2", "1.5", "2", "3", "5", "7", "10", "15", "20", "30", "50", "100")
+_SIZES = tuple(str(size) for size in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50))
+
+
+def application(subject: Subject) -> App:
+    """Return the page about a model, a table, or nothing but assumptions."""
+    ladders: dict[tuple[str, ...], Ladder] = {}
+
+    def page(request: Request) -> TagList:
+        return _page(subject, Choices.from_query(request.url.query, subject.start))
+
+    def server(inputs: Inputs, output: Outputs, session: Session) -> None:
+        _serve(_Conversation(subject, ladders, inputs), session)
+
+    return App(page, server, static_assets=_ASSETS)
+
+
+# The form
+
+
+def _page(subject: Subject, choices: Choices) -> TagList:
+    head = ui.head_content(
+        tags.title("bayesdp explorer"),
+        tags.meta(name="viewport", content="width=device-width, initial-scale=1"),
+        tags.link(rel="icon", href="data:,"),
+        tags.link(rel="stylesheet", href="style.css"),
+        tags.style(HTML(_visibility())),
+        tags.script(src="page.js", defer=""),
+    )
+    body = tags.div(
+        tags.header(
+            tags.h1("bayesdp explorer", f": {subject.name}" if subject.name else ""),
+            tags.p(
+                "What may an attacker learn of one record if records are correlated? Nothing is released here, no "
+                "value of a record is shown, and nothing leaves this machine."
+            ),
+        ),
+        tags.main(
+            tags.form(
+                _question(subject, choices),
+                _target(choices),
+                _assumption(subject, choices),
+                onsubmit="return false",
+                class_="long" if subject.kind == "table" else None,
+                aria_label="What is asked and assumed",
+            ),
+            tags.div(ui.output_ui("answer"), ui.output_ui("chart"), ui.output_ui("picture")),
+            tags.div(ui.output_ui("code"), class_="below"),
+        ),
+        lang="en",
+    )
+    return TagList(head, ui.busy_indicators.use(spinners=False, pulse=False), body)
+
+
+def _question(subject: Subject, choices: Choices) -> Tag:
+    counting = [kind for kind in KINDS if Query.kinds()[kind].counts_values]
+    adding = [kind for kind in KINDS if kind not in counting]
+    averaging = [kind for kind in KINDS if Query.kinds()[kind].averaged]
+    labels = {kind: _KIND_LABELS.get(kind, kind) for kind in KINDS}
+    fields: list[TagChild] = [_field(ui.input_select("kind", "Question", labels, selected=choices.kind))]
+    columns = subject.columns or (subject.model.columns if subject.model is not None else ())
+    if subject.kind == "table":
+        fields.append(_text("column", "Column, or a condition such as steps > 0", choices, columns=subject.columns))
+        listed = tags.details(
+            tags.summary(f"The {len(columns)} columns"), tags.p(", ".join(columns), class_="hint columns")
+        )
+        fields.append(listed)
+    elif len(columns) > 1:
+        fields.append(_field(ui.input_select("column", "Column", list(columns), selected=choices.column)))
+    hint = "Comma-separated. They must be public: the page knows only what you type."
+    if subject.kind == "table":
+        hint += " A condition needs none."
+    fields += [
+        _text("values", "Values to count", choices, hint=hint, kinds=counting),
+        tags.div(
+            _text("low", "Clip from", choices),
+            _text("high", "to", choices),
+            class_="pair",
+            data_kinds=" ".join(adding),
+        ),
+        _text("size", "Number of records (public)", choices, kinds=averaging),
+    ]
+    return tags.fieldset(tags.legend("The question"), *fields)
+
+
+def _target(choices: Choices) -> Tag:
+    start = ui.input_radio_buttons(
+        "start",
+        "Start from",
+        {"epsilon": "the promise ε", "alpha": "the error I can live with"},
+        selected=choices.start,
+    )
+    betas = {beta: f"{cases} of cases" for beta, cases in BETAS.items()}
+    return tags.fieldset(
+        tags.legend("Promise and error"),
+        _field(start),
+        tags.div(
+            _stops("epsilon", "Promise ε", EPSILONS, choices, "more private", "less private"), data_start="epsilon"
+        ),
+        tags.div(_text("alpha", "Largest error α", choices), data_start="alpha"),
+        _field(ui.input_select("beta", "The error holds in", betas, selected=choices.beta)),
+    )
+
+
+def _assumption(subject: Subject, choices: Choices) -> Tag:
+    if subject.kind == "model":
+        assert subject.model is not None
+        said = tags.p(f"The model assumes that {subject.model.assumption}.")
+        return tags.fieldset(tags.legend("What is assumed"), said)
+    if subject.kind == "table":
+        return _table(subject, choices)
+    labels = {name: assumption.label for name, assumption in ASSUMPTIONS.items()}
+    taken = {
+        field: [name for name, assumption in ASSUMPTIONS.items() if field in assumption.fields]
+        for assumption in ASSUMPTIONS.values()
+        for field in assumption.fields
+    }
+    ends = {"left": "leaks less", "right": "leaks more"}
+    controls = {
+        "stay_first": _stops("stay_first", "A false record is followed by a false one", _STAYS, choices, **ends),
+        "stay_second": _stops("stay_second", "A true record is followed by a true one", _STAYS, choices, **ends),
+        "odds": _stops("odds", "Largest odds ratio of neighbours", _ODDS, choices, **ends),
+        "correlation": _stops("correlation", "Largest correlation in a group", _PERCENTS, choices, **ends),
+        "group_size": _stops("group_size", "Largest group", _SIZES, choices, **ends),
+        "length": _text("length", "Longest chain, in records", choices),
+    }
+    return tags.fieldset(
+        tags.legend("What is assumed"),
+        _field(ui.input_select("assumed", "Correlations", labels, selected=choices.assumed)),
+        *(tags.div(control, data_assumed=" ".join(taken[field])) for field, control in controls.items()),
+        tags.p("More correlation leaks more: the same ε then takes more noise.", class_="hint"),
+    )
+
+
+def _table(subject: Subject, choices: Choices) -> Tag:
+    counting = [kind for kind in KINDS if Query.kinds()[kind].counts_values]
+    adding = [kind for kind in KINDS if kind not in counting]
+    missing = {"error": "are an error", "drop": "are left out"}
+    return tags.fieldset(
+        tags.legend("What is assumed"),
+        _text("order_by", "Columns that order the records", choices, hint="Comma-separated, such as date,interval."),
+        _text("entity", "Columns that tell independent chains apart", choices, hint="Such as person. May be empty."),
+        _text("step", "Spacing of the order", choices, hint="Such as 5m or 1d. May be empty."),
+        _text("group", "Columns that tell groups apart", choices, kinds=adding, hint="Such as family."),
+        _text("role", "Column of roles in a group", choices, kinds=adding, hint="May be empty."),
+        _field(ui.input_select("missing", "Missing values", missing, selected=choices.missing)),
+        ui.input_action_button("look", "Look at the table"),
+        tags.p(NOTE, class_="hint"),
+        ui.output_ui("ladder"),
+    )
+
+
+def _field(control: Tag, kinds: list[str] | None = None, hint: str = "") -> Tag:
+    said = tags.p(hint, class_="hint") if hint else None
+    return tags.div(control, said, class_="field", **({} if kinds is None else {"data_kinds": " ".join(kinds)}))
+
+
+def _text(
+    name: str,
+    label: str,
+    choices: Choices,
+    *,
+    hint: str = "",
+    kinds: list[str] | None = None,
+    columns: tuple[str, ...] = (),
+) -> Tag:
+    """Return a field for a text, which offers the names of columns while one types."""
+    control = ui.input_text(name, label, getattr(choices, name))
+    if columns:
+        for part in control.children:
+            if isinstance(part, Tag) and part.name == "input":
+                part.attrs["list"] = f"{name}-list"
+        control.append(tags.datalist(*(tags.option(value=column) for column in columns), id=f"{name}-list"))
+    return _field(control, kinds, hint)
+
+
+def _stops(name: str, label: str, stops: tuple[str, ...], choices: Choices, left: str, right: str) -> Tag:
+    """Return a slider with named stops; both ends say what they mean."""
+    chosen = getattr(choices, name)
+    known = stops if chosen in stops else tuple(sorted({*stops, chosen}, key=_sort))
+    return tags.div(
+        tags.label(f"{label}: ", tags.span(chosen, id=f"{name}-value", class_="value"), for_=name),
+        tags.input(
+            type="range", id=name, class_="stops", min="0", max=str(len(known) - 1), step="1",
+            value=str(known.index(chosen)), data_stops=" ".join(known), aria_valuetext=chosen,
+            aria_describedby=f"{name}-ends",
+        ),
+        tags.div(tags.span(f"← {left}"), tags.span(f"{right} →"), class_="ends", id=f"{name}-ends"),
+        class_="field",
+    )  # fmt: skip
+
+
+def _sort(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _visibility() -> str:
+    """Return the style that hides fields which do not matter now; they keep what was typed."""
+    rules = [
+        f'body:has(#{chooser} option[value="{value}"]:checked) [data-{name}]:not([data-{name}~="{value}"])'
+        for chooser, name, values in (("kind", "kinds", KINDS), ("assumed", "assumed", ASSUMPTIONS))
+        for value in values
+    ]
+    rules += [
+        f'body:has(input[name="start"][value="{value}"]:checked) [data-start]:not([data-start~="{value}"])'
+        for value in ("epsilon", "alpha")
+    ]
+    return f"{','.join(rules)}{{display:none}}"
+
+
+# What is shown
+
+
+def _answer(shown: Screen) -> TagChild:
+    if shown.problem:
+        return tags.section(tags.h2("Nothing to show yet"), tags.p(shown.problem), class_="problem", role="status")
+    return tags.section(
+        tags.h2("What may an attacker believe of one record?"),
+        tags.p(shown.question + ". " + shown.assumption, class_="quiet"),
+        *(tags.p(text, class_="warning") for text in shown.warnings),
+        *map(_bar, shown.bars),
+        tags.h2("How far off is the answer?", style="margin-top:1.2rem"),
+        tags.p(shown.interval, class_="interval"),
+        tags.p(shown.price),
+        tags.p(shown.noise, class_="quiet"),
+        *(tags.p(text, class_="hint") for text in shown.notes),
+        tags.div(f"{shown.bars[-1].words}, ± {shown.error}", class_="summary", aria_hidden="true"),
+        aria_live="polite",
+    )
+
+
+def _bar(bar: Bar) -> Tag:
+    return tags.div(
+        tags.h3(bar.title),
+        tags.div(bar.words, class_="words"),
+        tags.div(
+            tags.span(style=f"width:{bar.after:.3f}%"),
+            class_="track",
+            role="img",
+            aria_label=f"{bar.title}: {bar.words}",
+        ),
+        tags.div(tags.span("0 %"), tags.span("before: 50 %"), tags.span("certain"), class_="scale", aria_hidden="true"),
+        tags.p(bar.says, class_="quiet"),
+        class_=f"bar {bar.tone}",
+    )
+
+
+def _chart(shown: Screen) -> TagChild:
+    if shown.problem:
+        return None
+    figure, noise = shown.heads
+    heads = [tags.th("theorem"), tags.th(figure, class_="number"), tags.th(noise, class_="number"), tags.th("")]
+    lines = [
+        tags.tr(
+            tags.th(row.theorem, scope="row"),
+            tags.td(row.figure, class_="number"),
+            tags.td(row.noise if noise else "", class_="number"),
+            tags.td("best" if row.best else row.reason),
+            class_="best" if row.best else None,
+        )
+        for row in shown.rows
+    ]
+    return tags.section(
+        tags.h2("The error under every theorem"),
+        HTML(shown.chart),
+        tags.p("The slower theorems are being asked …" if shown.waiting else "", class_="wait", id="waiting"),
+        tags.div(tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*lines)), class_="scroll") if lines else None,
+    )
+
+
+def _pictures(pictures: tuple[str, ...]) -> TagChild:
+    return tags.section(tags.h2("What is assumed, as a picture"), *map(HTML, pictures)) if pictures else None
+
+
+def _code(shown: Screen) -> TagChild:
+    if shown.problem:
+        return None
+    return tags.section(
+        tags.h2("The same, without this page"),
+        *_listing("python", "Python", shown.python),
+        *_listing("shell", "Command line", shown.shell),
+    )
+
+
+def _listing(name: str, label: str, text: str) -> TagList:
+    copy = tags.button("Copy", type="button", data_copy=name, aria_label=f"Copy the {label}")
+    return TagList(tags.div(tags.h3(label), copy, class_="head"), tags.pre(text, id=name, tabindex="0"))
+
+
+def _ladder(ladder: Ladder | None, choices: Choices, problem: str, *, busy: bool) -> TagChild:
+    if busy:
+        return tags.p("Looking at the table …", class_="wait", role="status")
+    if problem:
+        return tags.p(problem, class_="warning", role="alert")
+    if ladder is None or not ladder.fits(choices):
+        return None
+    rung = ladder.chosen(choices)
+    steps = ladder.steps
+    options: dict[str, TagChild] = {
+        step.name: tags.span(
+            f"{step.name} — error {step.error}", tags.strong(" (recommended)") if step.recommended else None
+        )
+        for step in steps
+        if step.possible
+    }
+    lines = [
+        tags.div(
+            tags.strong(step.name),
+            ": ",
+            tags.span(step.verdict, class_=f"verdict {step.verdict.replace(' ', '-')}"),
+            tags.p(f"Assumes: {step.assumes}", class_="hint"),
+            tags.p(f"The table: {step.shown}", class_="hint"),
+            class_="rung",
+        )
+        for step in steps
+    ]
+    told = ladder.advice
+    head = f"Errors at ε = {told.epsilon:g}, in {100 * (1 - told.beta):g} % of cases; the strongest assumption first."
+    return tags.div(
+        tags.h3("The ladder", style="margin-top:1rem"),
+        tags.p(head, class_="hint"),
+        ui.input_radio_buttons("rung", "Assume", options, selected=None if rung is None else rung.name)
+        if options
+        else None,
+        tags.p(ladder.advice.why),
+        tags.details(tags.summary("What each rung assumes, and what the table says"), *lines),
+    )
+
+
+# The server
+
+
+class _Conversation:
+    """One open page: what is chosen in it, and what was computed for it."""
+
+    def __init__(self, subject: Subject, ladders: dict[tuple[str, ...], Ladder], inputs: Inputs) -> None:
+        self.subject = subject
+        self.choices = reactive.calc(lambda: Choices.read(_typed(inputs), subject.start))
+        self._ladders = ladders
+        self._newest: reactive.Value[Ladder | None] = reactive.Value(None)
+        self._known: reactive.Value[tuple[Findings, ...]] = reactive.Value(())
+        self._failed: set[Job] = set()
+        self.pictures: reactive.Value[tuple[str, ...]] = reactive.Value(())
+        self.ladder = reactive.calc(lambda: self._ladders.get(self.choices().looked_at) or self._newest())
+        self.wanted = reactive.calc(self._wanted)
+        self.shown = reactive.calc(self._shown)
+        self._work = reactive.extended_task(_worked)
+        self._look = reactive.extended_task(_looked)
+        reactive.effect(self._compute_what_is_left)
+        reactive.effect(self._keep_ladder)
+        reactive.effect(self._keep_pictures)
+        reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(subject, self.choices())))
+
+    def _wanted(self) -> Wanted | None:
+        try:
+            return wanted_of(self.subject, self.choices(), self.ladder())
+        except BayesDPError:
+            return None
+
+    def _shown(self) -> Screen:
+        asking = self.wanted()
+        findings = None if asking is None else _about(self._known(), asking)
+        return screen(self.subject, self.choices(), self.ladder(), findings)
+
+    def _compute_what_is_left(self) -> None:
+        status = self._work.status()
+        if status == "running":
+            return
+        if status == "success":
+            self._keep(*self._work.result())
+        asking = self.wanted()
+        if asking is None or self.shown().problem:
+            return
+        with reactive.isolate():
+            job = next_job(_about(self._known(), asking), asking)
+        if job is not None and job not in self._failed:
+            self._work.invoke(job)
+
+    def _keep(self, job: Job, fresh: Findings | None) -> None:
+        """Remember what was computed, the newest first."""
+        if fresh is None:
+            self._failed.add(job)
+            return
+        with reactive.isolate():
+            known = self._known()
+        others = [each for each in known if not each.concerns(job.wanted)]
+        self._known.set((together(_about(known, job.wanted), fresh), *others)[:_MOST_KEPT])
+
+    def _keep_pictures(self) -> None:
+        self.pictures.set(self.shown().pictures)  # the same ones are not sent again
+
+    def _keep_ladder(self) -> None:
+        if self._look.status() != "success":
+            return
+        seen = self._look.result()
+        if isinstance(seen, Ladder):
+            self._ladders[seen.choices.looked_at] = seen
+            self._newest.set(seen)
+
+    def shown_ladder(self) -> TagChild:
+        """Return the ladder, that it is being computed, or why there is none."""
+        status = self._look.status()
+        said = self._look.result() if status == "success" else None
+        now = self.choices()
+        return _ladder(self.ladder(), now, said if isinstance(said, str) else "", busy=status == "running")
+
+
+async def _worked(job: Job) -> tuple[Job, Findings | None]:
+    """Do a job beside the page; slow ones only after the reader has paused."""
+    if job.step != "quick":
+        await asyncio.sleep(_PAUSE)
+    try:
+        return job, await asyncio.to_thread(done, job)
+    except BayesDPError:
+        return job, None
+
+
+async def _looked(subject: Subject, choices: Choices) -> Ladder | str:
+    try:
+        return await asyncio.to_thread(look, subject, choices)
+    except BayesDPError as error:
+        return str(error)
+
+
+def _serve(conversation: _Conversation, session: Session) -> None:
+    shown = conversation.shown
+
+    @reactive.effect
+    async def write_address() -> None:
+        now = conversation.choices()
+        step = "|".join((now.kind, now.start, now.assumed, now.rung))
+        query = now.to_query(conversation.subject.start)
+        await session.send_custom_message("choices", {"query": query, "step": step})
+
+    @render.ui
+    def answer() -> TagChild:
+        return _answer(shown())
+
+    @render.ui
+    def chart() -> TagChild:
+        return _chart(shown())
+
+    @render.ui
+    def picture() -> TagChild:
+        return _pictures(conversation.pictures())
+
+    @render.ui
+    def code() -> TagChild:
+        return _code(shown())
+
+    @render.ui
+    def ladder() -> TagChild:
+        return conversation.shown_ladder()
+
+
+def _typed(inputs: Inputs) -> dict[str, Any]:
+    """Return what is typed into the fields that the page has now."""
+    typed = {}
+    for name in Choices.names():
+        with suppress(SilentException):
+            typed[name] = inputs[name]()
+    return typed
+
+
+def _about(known: tuple[Findings, ...], wanted: Wanted) -> Findings:
+    return next((each for each in known if each.concerns(wanted)), None) or Findings.about(wanted)

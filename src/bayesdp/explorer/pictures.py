@@ -1,0 +1,313 @@
+"""Pictures for the page, as SVG that follows its colours and its width: charts, chains as graphs, heat maps.
+
+Every picture has a title and a description in words, for those who do not see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from html import escape
+from itertools import count
+
+import numpy as np
+
+from bayesdp.models import GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain
+from bayesdp.plotting.charts import Chart, Line, Points
+from bayesdp.rounding import shown_above
+
+__all__ = ["chart", "graph", "heat_map", "path", "pictures"]
+
+Matrix = Sequence[Sequence[float]]
+
+_IDS = count(1)
+"""Titles are found by their ids, which must differ."""
+
+_WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _RIGHT = 480, 300, 82, 46, 14, 12
+_MOST_IN_GRAPH = 3
+"""Chains of so many states are drawn as graphs, larger ones as heat maps."""
+
+_MOST_WRITTEN = 8
+"""In heat maps of so many rows the numbers are written into the cells."""
+
+_SHOWN_LAGS = 12
+"""Of a series the correlations of so many records are shown."""
+
+_DASHES = {"--": "7 4", ":": "2 4", "-.": "8 3 2 3"}
+
+
+@lru_cache(maxsize=16)
+def pictures(model: Model) -> tuple[str, ...]:
+    """Return a picture for each model that may hold; none where a sentence says it all."""
+    return tuple(drawn for member in model.members for drawn in _pictures(member))
+
+
+def _pictures(model: Model) -> Iterator[str]:
+    if isinstance(model, MarkovChain) and model.memory == 1:
+        names = [str(state) for state in model.states] or [str(place) for place in range(len(model.transition))]
+        yield _chain(names, model.transition, "state")
+    elif isinstance(model, HiddenMarkov) and model.transition is not None:
+        yield _chain([f"hidden {place}" for place in range(1, len(model.transition) + 1)], model.transition, "hidden")
+    elif isinstance(model, OddsChain):
+        yield path(model.odds, "record" if model.memory == 1 else f"{model.memory} records")
+    elif isinstance(model, GaussianGroups | GaussianSeries):
+        yield from map(_correlations, _matrices(model))
+
+
+def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
+    drawn = graph if len(names) <= _MOST_IN_GRAPH else heat_map
+    row, column, value = max(
+        ((i, j, p) for i, line in enumerate(matrix) for j, p in enumerate(line)), key=lambda cell: cell[2]
+    )
+    likeliest = f"{names[row]} stays" if row == column else f"from {names[row]} to {names[column]}"
+    says = f"How likely the next {kind} is, after each. The likeliest step: {likeliest}, {value:.3g}."
+    return drawn(names, matrix, "Transition probabilities", says)
+
+
+def _matrices(model: GaussianGroups | GaussianSeries) -> Iterator[Matrix]:
+    if isinstance(model, GaussianSeries):
+        yield _by_lag(model.coefficients)
+    elif model.correlation is not None:
+        assert model.group_size is not None
+        size = min(model.group_size, 50)
+        yield [[1.0 if i == j else model.correlation for j in range(size)] for i in range(size)]
+    else:
+        for covariance in model.matrices:
+            scale = np.sqrt(np.diag(covariance))
+            yield (np.asarray(covariance) / np.outer(scale, scale)).tolist()
+
+
+def _by_lag(coefficients: Sequence[float]) -> Matrix:
+    """Return the correlations of neighbouring records of a series: those of what follows from one shock."""
+    weights = [1.0]
+    while len(weights) < 2000:
+        past = zip(coefficients, reversed(weights), strict=False)
+        weights.append(sum(factor * weight for factor, weight in past))
+    shocks = np.array(weights)
+    lags = [float(shocks[: len(shocks) - lag] @ shocks[lag:]) for lag in range(_SHOWN_LAGS)]
+    return [[lags[abs(i - j)] / lags[0] for j in range(_SHOWN_LAGS)] for i in range(_SHOWN_LAGS)]
+
+
+def _correlations(matrix: Matrix) -> str:
+    names = [str(place) for place in range(1, len(matrix) + 1)]
+    others = [(abs(value), i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if i < j]
+    says = f"Correlations of the {len(matrix)} records of a group."
+    if others:
+        largest, i, j = max(others)
+        says += f" The largest, in absolute value: {largest:.3g}, of records {i + 1} and {j + 1}."
+    return heat_map(names, matrix, "Correlations", says)
+
+
+# Heat maps
+
+
+def heat_map(names: Sequence[str], matrix: Matrix, title: str, says: str) -> str:
+    """Return a matrix in colours: the stronger, the larger; negative entries in another colour."""
+    size = len(matrix)
+    margin, side = (18 + 7 * min(max(map(len, names)), 12), 300) if size <= _MOST_WRITTEN * 2 else (12, 340)
+    cell = side / size
+    parts = []
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            kind = "cell" if value >= 0 else "cell negative"
+            x, y = margin + j * cell, margin + i * cell
+            parts.append(
+                f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{cell:.1f}" '
+                f'fill-opacity="{min(abs(value), 1):.3f}"/>'
+            )
+            if size <= _MOST_WRITTEN:
+                strong = " strong" if abs(value) > 0.55 else ""
+                parts.append(_text(x + cell / 2, y + cell / 2 + 5, f"{value:.2g}", f"middle{strong}"))
+    if margin > 12:
+        for place, name in enumerate(names):
+            middle = margin + (place + 0.5) * cell
+            short = name if len(name) <= 12 else f"{name[:11]}…"
+            parts.append(_text(margin - 6, middle + 5, short, "end"))
+            parts.append(_text(middle, margin - 6, short if len(short) * 8 < cell else short[:1], "middle"))
+    return _svg(margin + side + 4, margin + side + 4, "".join(parts), title, says, "heat")
+
+
+# Graphs
+
+
+def graph(names: Sequence[str], matrix: Matrix, title: str, says: str) -> str:
+    """Return a chain of few states as a graph: arrows as thick as they are likely."""
+    wide, high, radius = 420, 170 if len(names) < 3 else 330, 34
+    if len(names) == 1:
+        places = [(wide / 2, high / 2)]
+    elif len(names) == 2:
+        places = [(wide * 0.32, high / 2), (wide * 0.68, high / 2)]
+    else:
+        places = [(wide / 2, high * 0.27), (wide * 0.28, high * 0.74), (wide * 0.72, high * 0.74)]
+    middle = (wide / 2, high / 2)
+    parts = [_marker()]
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            if value > 0:
+                parts.append(
+                    _loop(places[i], middle, radius, value) if i == j else _arrow(places[i], places[j], radius, value)
+                )
+    for (x, y), name in zip(places, names, strict=True):
+        short = name if len(name) <= 9 else f"{name[:8]}…"
+        parts += [f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>', _text(x, y + 5, short, "middle")]
+    return _svg(wide, high, "".join(parts), title, says, "graph")
+
+
+def _marker() -> str:
+    return (
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" '
+        'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 8 4 0 8z" class="tip"/></marker></defs>'
+    )
+
+
+def _thick(value: float) -> float:
+    return 1 + 4 * value
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float], radius: float, value: float) -> str:
+    (x, y), (u, v) = start, end
+    length = math.hypot(u - x, v - y)
+    along, across = ((u - x) / length, (v - y) / length), ((v - y) / length, (x - u) / length)
+    off = 14.0
+    ends = [
+        (px + side * radius * along[0] + off * across[0], py + side * radius * along[1] + off * across[1])
+        for (px, py), side in ((start, 0.95), (end, -1.02))
+    ]
+    bent = ((x + u) / 2 + 34 * across[0], (y + v) / 2 + 34 * across[1])
+    where = ((x + u) / 2 + 42 * across[0], (y + v) / 2 + 42 * across[1] + 5)
+    return (
+        f'<path class="arrow" marker-end="url(#tip)" stroke-width="{_thick(value):.1f}" '
+        f'd="M{ends[0][0]:.1f} {ends[0][1]:.1f}Q{bent[0]:.1f} {bent[1]:.1f} {ends[1][0]:.1f} {ends[1][1]:.1f}"/>'
+        + _text(*where, f"{value:.3g}", "middle")
+    )
+
+
+def _loop(at: tuple[float, float], middle: tuple[float, float], radius: float, value: float) -> str:
+    """Return an arrow from a state to itself, on the side away from the others."""
+    outwards = math.atan2(at[1] - middle[1], at[0] - middle[0])
+    first, last = (
+        (at[0] + radius * math.cos(outwards + turn), at[1] + radius * math.sin(outwards + turn))
+        for turn in (0.45, -0.5)
+    )
+    far = [
+        (at[0] + 2.6 * radius * math.cos(outwards + turn), at[1] + 2.6 * radius * math.sin(outwards + turn))
+        for turn in (0.55, -0.55)
+    ]
+    where = at[0] + 2.75 * radius * math.cos(outwards), at[1] + 2.55 * radius * math.sin(outwards) + 5
+    return (
+        f'<path class="arrow" marker-end="url(#tip)" stroke-width="{_thick(value):.1f}" d="M{first[0]:.1f} '
+        f'{first[1]:.1f}C{far[0][0]:.1f} {far[0][1]:.1f} {far[1][0]:.1f} {far[1][1]:.1f} {last[0]:.1f} {last[1]:.1f}"/>'
+        + _text(*where, f"{value:.3g}", "middle")
+    )
+
+
+def path(odds: float, name: str) -> str:
+    """Return neighbours in a chain, with the odds ratio between them."""
+    limit = shown_above(odds, 3)
+    parts = []
+    for place in range(4):
+        x = 60 + 105 * place
+        if place < 3:
+            parts.append(f'<line class="arrow" x1="{x + 30}" y1="70" x2="{x + 75}" y2="70" stroke-width="3"/>')
+            parts.append(_text(x + 52, 56, f"≤ {limit}", "middle"))
+        parts.append(f'<circle class="node" cx="{x}" cy="70" r="30"/>')
+        parts.append(_text(x, 122, name, "middle"))
+    says = f"A chain: the odds ratio of neighbours is at most {limit}. Beyond its neighbours, a record tells less."
+    return _svg(440, 140, "".join(parts), "Odds ratios of neighbours", says, "graph")
+
+
+# Charts
+
+
+def chart(shown: Chart, mark: tuple[float, float] | None = None, mark_says: str = "") -> str:
+    """Return a chart of one panel with logarithmic axes, and a legend below it; mark: the point of this screen."""
+    (panel,) = shown.panels
+    drawn = [line for line in panel.lines if line.points]
+    points = [point for line in drawn for point in line.points] + ([mark] if mark else [])
+    across, up = (
+        _axis([x for x, _ in points], _LEFT, _WIDE - _RIGHT),
+        _axis([y for _, y in points], _HIGH - _BOTTOM, _TOP),
+    )
+    parts = [
+        *_ticks([x for x, _ in points], across, vertical=True),
+        *_ticks([y for _, y in points], up, vertical=False),
+    ]
+    parts += [_text((_LEFT + _WIDE - _RIGHT) / 2, _HIGH - 6, shown.x, "middle")]
+    high = (_TOP + _HIGH - _BOTTOM) / 2
+    parts.append(f'<text transform="translate(14 {high}) rotate(-90)" class="middle">{escape(shown.y)}</text>')
+    parts += [_line(line, across, up) for line in drawn]
+    if mark:
+        x, y = across(mark[0]), up(mark[1])
+        parts.append(f'<line class="here" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HIGH - _BOTTOM}"/>')
+        parts.append(f'<circle class="mark" cx="{x:.1f}" cy="{y:.1f}" r="6"/>')
+    names = [line for line in drawn if line.label]
+    legend = "".join(f"<li>{_swatch(line)}<span>{escape(' '.join(line.label.split()))}</span></li>" for line in names)
+    says = f"{shown.says}: {mark_says}" if mark_says else f"{shown.says}."
+    svg = _svg(_WIDE, _HIGH, "".join(parts), shown.says, says, "chart")
+    return f'{svg}<ul class="legend" aria-hidden="true">{legend}</ul>'
+
+
+def _axis(values: Sequence[float], start: float, end: float) -> Callable[[float], float]:
+    low, high = math.log10(min(values)), math.log10(max(values))
+    spare = 0.04 * (high - low) or 0.5
+    low, high = low - spare, high + spare
+    return lambda value: start + (end - start) * (math.log10(value) - low) / (high - low)
+
+
+def _ticks(values: Sequence[float], axis: Callable[[float], float], *, vertical: bool) -> Iterator[str]:
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    steps = (1, 2, 5) if high - low <= 2 else (1,)
+    inside = [
+        step * 10.0**power
+        for power in range(low - 1, high + 1)
+        for step in steps
+        if 0.97 * min(values) <= step * 10.0**power <= 1.03 * max(values)
+    ]
+    for value in inside[:: max(1, len(inside) // 7)]:
+        place, name = axis(value), f"{value:,.0f}" if 1000 <= value < 1e6 else f"{value:g}"
+        if vertical:
+            yield f'<line class="grid" x1="{place:.1f}" x2="{place:.1f}" y1="{_TOP}" y2="{_HIGH - _BOTTOM}"/>'
+            yield _text(place, _HIGH - _BOTTOM + 17, name, "middle")
+        else:
+            yield f'<line class="grid" y1="{place:.1f}" y2="{place:.1f}" x1="{_LEFT}" x2="{_WIDE - _RIGHT}"/>'
+            yield _text(_LEFT - 6, place + 4, name, "end")
+
+
+def _line(line: Line, across: Callable[[float], float], up: Callable[[float], float]) -> str:
+    places: Points = tuple((across(x), up(y)) for x, y in line.points)
+    if line.style in ("o", "ring"):
+        filled = _colour(line) if line.style == "o" else "none"
+        return "".join(
+            f'<circle class="series" cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{filled}" stroke="{_colour(line)}"/>'
+            for x, y in places
+        )
+    drawn = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<polyline class="series" fill="none" points="{drawn}" {_stroke(line)}/>'
+
+
+def _swatch(line: Line) -> str:
+    drawn = f'<line class="series" x2="28" y1="5" y2="5" {_stroke(line)}/>'
+    return f'<svg width="28" height="10" aria-hidden="true">{drawn}</svg>'
+
+
+def _stroke(line: Line) -> str:
+    dashes = _DASHES.get(line.style)
+    return f'stroke="{_colour(line)}" stroke-width="2"' + (f' stroke-dasharray="{dashes}"' if dashes else "")
+
+
+def _colour(line: Line) -> str:
+    """Return the colour of a line; black ones are written in the colour of the text, which is light on dark pages."""
+    return "currentColor" if line.colour == "#000000" else line.colour
+
+
+def _text(x: float, y: float, text: str, kind: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}">{escape(text)}</text>'
+
+
+def _svg(wide: float, high: float, content: str, title: str, says: str, kind: str) -> str:
+    name = f"picture-{next(_IDS)}"
+    return (
+        f'<svg class="{kind}" viewBox="0 0 {wide:.0f} {high:.0f}" role="img" aria-labelledby="{name} {name}-says">'
+        f'<title id="{name}">{escape(title)}</title><desc id="{name}-says">{escape(says)}</desc>{content}</svg>'
+    )

@@ -1,0 +1,185 @@
+"""A screen in words: what the page shows for the choices, the ladder and what is known so far. No browser in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bayesdp.audit.beliefs import Belief, posterior
+from bayesdp.errors import BayesDPError, InvalidInputError
+from bayesdp.explorer import code, pictures
+from bayesdp.explorer.asked import asked
+from bayesdp.explorer.assumed import ASSUMPTIONS
+from bayesdp.explorer.choices import BETAS, Choices
+from bayesdp.explorer.ladder import Ladder
+from bayesdp.explorer.subject import Subject, hides
+from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, rows
+from bayesdp.models import Model
+from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
+
+__all__ = ["Bar", "Screen", "screen", "wanted_of"]
+
+_LOOK = "Say where the records are, and look at the table: then choose what to assume."
+_LOOK_AGAIN = "The question has changed since the table was looked at. Look again."
+_NO_RUNG = "No noise is enough for any rung of this ladder at this ε: ask for a larger one, or name entities."
+_ESTIMATED = (
+    "These numbers take the model's figures as they were estimated. The errors in the ladder also allow for how "
+    "uncertain the estimates are, and may be larger."
+)
+_STATES = (
+    "The model was fitted to a table, so that its states are values of records. Those that you did not type are called "
+    "value 1, value 2 and so on here."
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An attacker's belief: a title, what it was and becomes (in percent), the same in words, and what to think of it.
+
+    tone: "promise" if it is only what is said, "broken" if more may leak than that, "kept" if it is proven.
+    """
+
+    title: str
+    before: float
+    after: float
+    words: str
+    tone: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Everything the page shows beside the form. problem: what is wrong or lacking; then nothing else is shown.
+
+    waiting: whether some theorem has not answered yet.
+    figures: the numbers behind it, if there are any, with the model they are about; they are not shown.
+    """
+
+    problem: str = ""
+    question: str = ""
+    assumption: str = ""
+    bars: tuple[Bar, ...] = ()
+    error: str = ""
+    interval: str = ""
+    noise: str = ""
+    price: str = ""
+    heads: tuple[str, str] = ("", "")
+    rows: tuple[Row, ...] = ()
+    chart: str = ""
+    pictures: tuple[str, ...] = ()
+    python: str = ""
+    shell: str = ""
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    waiting: bool = False
+    figures: Sides | None = field(default=None, repr=False)
+
+
+def wanted_of(subject: Subject, choices: Choices, ladder: Ladder | None) -> Wanted:
+    """Return what a screen is about; an error of ours says what is wrong with the choices, or lacking."""
+    model, query = asked(choices, _model(subject, choices, ladder))
+    return Wanted(model, query, choices.target)
+
+
+def _model(subject: Subject, choices: Choices, ladder: Ladder | None) -> Model:
+    if subject.model is not None:
+        return subject.model
+    if subject.kind == "nothing":
+        if choices.assumed not in ASSUMPTIONS:
+            raise InvalidInputError(f"choose one of {', '.join(ASSUMPTIONS)}")
+        return ASSUMPTIONS[choices.assumed].built(choices)
+    if ladder is None:
+        raise InvalidInputError(_LOOK)
+    if not ladder.fits(choices):
+        raise InvalidInputError(_LOOK_AGAIN)
+    rung = ladder.chosen(choices)
+    if rung is None or rung.model is None:
+        raise InvalidInputError(_NO_RUNG)
+    return rung.model
+
+
+def screen(
+    subject: Subject, choices: Choices, ladder: Ladder | None = None, findings: Findings | None = None
+) -> Screen:
+    """Return the screen for the choices; findings: what is known already of them."""
+    try:
+        wanted = wanted_of(subject, choices, ladder)
+        known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
+        current = known.sides(wanted)
+    except BayesDPError as error:
+        return Screen(problem=_capital(str(error)))
+    leaked = current.ours.leakage
+    chart = known.chart
+    mark = (current.ours.belief.epsilon if wanted.target.epsilon is None else current.ours.claimed, current.ours.alpha)
+    here = f"at ε = {shown_above(mark[0], 3)} the smallest proven error is {figure(mark[1])}."
+    by_error = wanted.target.alpha is not None
+    cases = BETAS.get(choices.beta, f"{shown_below(100 * (1 - wanted.target.beta))} %")
+    estimated = wanted.model.estimated
+    return Screen(
+        question=_capital(wanted.query.description),
+        assumption=f"If {leaked.assumption}. Protected: {leaked.unit}.",
+        bars=tuple(_bars(current, by_error=by_error)),
+        error=figure(current.ours.alpha),
+        interval=f"{cases} interval: the answer ± {figure(current.ours.alpha)}",
+        noise=(
+            f"That is the error by noise alone: Laplace noise of scale {figure(current.ours.scale)} (τ = "
+            f"{shown_below(current.ours.belief.tau, 4)}), proven by {leaked.headline}."
+            + ("" if by_error else f" Plain DP would give ± {figure(current.plain.alpha)}.")
+        ),
+        price=current.price,
+        heads=("ε at this error", "") if by_error else ("error α", "noise τ"),
+        rows=rows(current, known, wanted.target),
+        chart="" if chart is None else pictures.chart(chart, mark, here),
+        pictures=pictures.pictures(wanted.model),
+        python=code.python(subject, choices, wanted.query, ladder),
+        shell=code.shell(subject, choices, wanted.query, ladder),
+        notes=(
+            *((_ESTIMATED,) if estimated and subject.kind == "table" else ()),
+            *((_STATES,) if hides_any(subject, choices, ladder) else ()),
+        ),
+        warnings=tuple(text for text in (*leaked.denial, hardly_a_promise(current.ours.claimed)) if text is not None),
+        waiting=not (current.settled and known.complete),
+        figures=current,
+    )
+
+
+def hides_any(subject: Subject, choices: Choices, ladder: Ladder | None) -> bool:
+    """Whether some states of the model go by other names here."""
+    return hides(_model(subject, choices, ladder), ())
+
+
+def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
+    plain, ours = current.plain, current.ours
+    before = 100 * COIN
+    promised = Belief(plain.claimed, plain.claimed, COIN, posterior(plain.claimed, COIN))
+    said = Bar(
+        "What plain DP says",
+        before,
+        100 * promised.posterior,
+        str(promised),
+        "promise",
+        f"As if records were independent, at ε = {shown_above(plain.claimed, 3)}.",
+    )
+    leak = Bar(
+        "Plain DP, with these correlations",
+        before,
+        100 * plain.belief.posterior,
+        str(plain.belief),
+        "kept" if plain.kept else "broken",
+        "Nothing more leaks than it says: the correlations do no harm here."
+        if plain.kept
+        else f"The same noise may leak ε = {shown_above(plain.belief.epsilon, 3)}: "
+        f"a risk of up to {plain.risk} to be found out, instead of {shown_above(100 * promised.posterior, 3)} %.",
+    )
+    if by_error:
+        title = "bayesdp, with this error"
+        says = (
+            f"Proven: ε = {shown_above(ours.belief.epsilon, 3)}. The attacker is right in at most {ours.risk} of cases."
+        )
+    else:
+        title = "bayesdp, with enough noise"
+        says = f"The promise is kept: he is right in at most {ours.risk} of cases, whatever other records he knows."
+    return [said, leak, Bar(title, before, 100 * ours.belief.posterior, str(ours.belief), "kept", says)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

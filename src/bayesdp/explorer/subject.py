@@ -1,0 +1,95 @@
+"""What is explored: nothing but assumptions, a model from a file, or a table; and which of its words may be shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from bayesdp._support.validation import Scalar
+from bayesdp.explorer.choices import Choices
+from bayesdp.models import AnyOf, Model
+
+__all__ = ["Subject", "discreet", "hides"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is explored.
+
+    path:    the file, as it was named; empty if there is none.
+    model:   the model that the file holds.
+    columns: the names of the table's columns. No row of it is kept, or read before somebody asks for the ladder.
+    """
+
+    kind: Literal["nothing", "model", "table"]
+    path: str = ""
+    model: Model | None = None
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, path: str | Path | None) -> Subject:
+        """Look at a file: one that ends in .json holds a model, anything else is a table.
+
+        Raises ModelError and FrameError for what cannot be read.
+        """
+        if path is None:
+            return cls("nothing")
+        if str(path).endswith(".json"):
+            return cls("model", str(path), Model.load(path))
+        from bayesdp.frames.source import scan
+
+        return cls("table", str(path), columns=tuple(scan(str(path)).schema))
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        return Path(self.path).name or self.path
+
+    @property
+    def start(self) -> Choices:
+        """The choices of a reader who has not chosen yet."""
+        if self.kind == "table":
+            return Choices(values="")
+        if self.model is None:
+            return Choices()
+        numbers = self.model.metric
+        states = () if hides(self.model, ()) else tuple(self.model.states)
+        return Choices(
+            kind="sum" if numbers else "count",
+            column=self.model.columns[0] if len(self.model.columns) > 1 else "",
+            values=json.dumps(states[-1], ensure_ascii=False) if states else "" if self.model.states else "true",
+        )
+
+
+def hides(model: Model, public: tuple[Scalar, ...]) -> bool:
+    """Tell whether a model has states that must not be shown: see `discreet`."""
+    return discreet(model, public) is not model
+
+
+def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
+    """Return the model with names in place of states that were read from a table.
+
+    The states of a fitted model are values of its records. True and false are no secret, nor is what the reader typed
+    (`public`), nor the states of a model that was written by hand. Everything that is proven stays the same: theorems
+    do not ask what a state is called, as long as nothing adds states up.
+
+    >>> from bayesdp import MarkovChain
+    >>> fitted = MarkovChain.from_counts([[5, 2], [2, 5]], states=["kitchen", "attic"])
+    >>> discreet(fitted, ("attic",)).states
+    ('value 1', 'attic')
+    """
+    if isinstance(model, AnyOf):
+        members = tuple(discreet(member, public) for member in model.models)
+        same = members == tuple(model.models)
+        return model if same else AnyOf(*members, column=model.column, record=model.record)
+    if not model.estimated or all(_open(state, public) for state in model.states):
+        return model
+    renamed = [state if _open(state, public) else f"value {place}" for place, state in enumerate(model.states, 1)]
+    changed: dict[str, Any] = {"states": renamed}
+    return replace(model, **changed)
+
+
+def _open(state: Scalar, public: tuple[Scalar, ...]) -> bool:
+    return isinstance(state, bool) or any(type(word) is type(state) and word == state for word in public)

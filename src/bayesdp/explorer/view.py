@@ -1,0 +1,312 @@
+"""The numbers of a screen, in two passes: theorems that are quick at once, the slower ones as they come in.
+
+Whatever is shown is proven: a theorem that has not answered yet could only allow less noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
+from bayesdp.audit.beliefs import Belief, posterior
+from bayesdp.calibration.calibrate import largest_tau
+from bayesdp.calibration.comparison import Comparison, compare
+from bayesdp.errors import CalibrationError
+from bayesdp.explorer.choices import EPSILONS, Target
+from bayesdp.models import Model
+from bayesdp.plotting.charts import Chart
+from bayesdp.plotting.results import comparison_chart
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.leakage import Leakage, report
+from bayesdp.theorems.registry import theorems
+from bayesdp.theorems.spend import Release
+
+__all__ = [
+    "GRID",
+    "Findings",
+    "Job",
+    "Row",
+    "Side",
+    "Sides",
+    "Wanted",
+    "done",
+    "figure",
+    "next_job",
+    "rows",
+    "sides",
+    "together",
+]
+
+GRID: tuple[float, ...] = tuple(map(float, EPSILONS))
+"""The promises of the chart: the stops of the slider."""
+
+COIN = 0.5
+"""What the attacker believes before: the two values of a record are equally likely to him."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a screen is about."""
+
+    model: Model
+    query: Query
+    target: Target
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to add noise: what it promises, what is proven of it, and its error.
+
+    claimed: the ε it is said to keep. belief: how sure an attacker can become, by the ε that is proven.
+    """
+
+    claimed: float
+    belief: Belief
+    alpha: float
+    leakage: Leakage
+
+    @property
+    def scale(self) -> float:
+        """The Laplace scale of the noise."""
+        query, tau = self.leakage.spend[0]
+        return laplace_scale(query, tau)
+
+    @property
+    def kept(self) -> bool:
+        """Whether what is proven is what is claimed."""
+        return self.belief.epsilon <= self.claimed
+
+    @property
+    def risk(self) -> str:
+        """The attacker's chance to be right, in percent, never less than it is."""
+        return f"{shown_above(100 * self.belief.posterior, 3)} %"
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Plain DP beside noise that keeps the promise. settled: whether every theorem was asked."""
+
+    plain: Side
+    ours: Side
+    settled: bool
+
+    @property
+    def price(self) -> str:
+        """What the correlations cost, as a sentence."""
+        if self.plain.kept:
+            return "Plain DP keeps its promise here: no more noise is needed."
+        if self.plain.belief.tau == self.ours.belief.tau:
+            return "The noise is the same; what it leaks is not what plain DP says."
+        times = self.ours.alpha / self.plain.alpha
+        return f"Keeping the promise takes an error {shown_above(times, 3)} times as large as plain DP's."
+
+
+def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> Sides:
+    """Return what plain DP and the calibrated release leak; settled: ask every theorem, not only the quick ones.
+
+    known: what theorems allow, if that was computed already; then no τ is searched for.
+
+    Raises as `calibrate` does: CalibrationError if no theorem asked reaches ε.
+    """
+    query, target = wanted.query, wanted.target
+    wanted.model.check_queries((query,))
+    panel = Panel.about(wanted.model, (query,), composing=not settled)
+    if target.alpha is not None:
+        tau = plain_tau = tau_for_accuracy(query, target.alpha, target.beta)
+    else:
+        assert target.epsilon is not None
+        tau, plain_tau = _allowed(known, target.epsilon), target.epsilon
+        tau = tau or largest_tau(panel, (query,), target.epsilon, ())
+        if not tau:
+            raise CalibrationError(f"no theorem reaches ε = {target.epsilon:g} here, however much noise is added")
+    ours = report(wanted.model, (Release(query, tau),), panel=panel)
+    plain = report(wanted.model, (Release(query, plain_tau),), panel=panel)
+    claimed = target.epsilon if target.epsilon is not None else ours.epsilon
+    return Sides(_side(plain_tau, plain, target.beta), _side(claimed, ours, target.beta), settled)
+
+
+def _allowed(known: Comparison | None, epsilon: float) -> float:
+    """Return the largest τ that is known to keep a promise; 0 if none is."""
+    return max((row.tau or 0.0 for row in known.rows if row.epsilon == epsilon), default=0.0) if known else 0.0
+
+
+def _side(claimed: float, leaked: Leakage, beta: float) -> Side:
+    query, tau = leaked.spend[0]
+    alpha = Laplace(laplace_scale(query, tau)).alpha(beta, cells=query.dimension)
+    return Side(claimed, Belief(tau, leaked.epsilon, COIN, posterior(leaked.epsilon, COIN)), alpha, leaked)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known so far of one model, question and β.
+
+    quick: every ε of the grid, by the quick theorems. full: by ε, every theorem. settled: by target, both sides.
+    """
+
+    model: Model
+    query: Query
+    beta: float
+    quick: Comparison | None = None
+    full: Mapping[float, Comparison] = field(default_factory=dict)
+    settled: Mapping[Target, Sides] = field(default_factory=dict)
+
+    @classmethod
+    def about(cls, wanted: Wanted) -> Findings:
+        """Return that nothing is known yet."""
+        return cls(wanted.model, wanted.query, wanted.target.beta)
+
+    def concerns(self, wanted: Wanted) -> bool:
+        """Whether these are about what is wanted."""
+        return (self.model, self.query, self.beta) == (wanted.model, wanted.query, wanted.target.beta)
+
+    def sides(self, wanted: Wanted) -> Sides:
+        """Return both sides of what is wanted, as far as theorems were asked; raises as the function `sides`."""
+        return self.settled.get(wanted.target) or sides(wanted, settled=False, known=self.quick)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every theorem was asked at every ε of the chart."""
+        return all(epsilon in self.full for epsilon in GRID)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Every theorem over ε, as far as it is known: all of them, or the quick ones."""
+        if not self.complete:
+            return self.quick
+        every = [self.full[epsilon] for epsilon in GRID]
+        return replace(
+            every[0],
+            rows=tuple(row for part in every for row in part.rows),
+            published=tuple(result for part in every for result in part.published),
+        )
+
+    @property
+    def chart(self) -> Chart | None:
+        """The error under every theorem over ε; None while nothing is known."""
+        return None if self.comparison is None else comparison_chart(self.comparison)
+
+
+Step = Literal["quick", "settle", "full"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to compute next. epsilon: the one to ask every theorem about."""
+
+    step: Step
+    wanted: Wanted
+    epsilon: float | None = None
+
+
+def next_job(findings: Findings, wanted: Wanted) -> Job | None:
+    """Return what is to be computed next: the chart, what is asked right now, the rest of the chart; None at the end.
+
+    Where every theorem is quick, there is nothing left after the chart.
+    """
+    if findings.quick is None:
+        return Job("quick", wanted)
+    if wanted.target not in findings.settled:
+        return Job("settle", wanted)
+    left = [epsilon for epsilon in GRID if epsilon not in findings.full]
+    if not left:
+        return None
+    now = wanted.target.epsilon
+    return Job("full", wanted, now if now in left else left[0])
+
+
+def done(job: Job) -> Findings:
+    """Do a job, and return what is known by it alone."""
+    wanted, beta = job.wanted, job.wanted.target.beta
+    fresh = Findings.about(wanted)
+    if job.step == "quick":
+        found = compare(wanted.model, wanted.query, epsilons=GRID, beta=beta, composing=True)
+        return replace(fresh, quick=found, full=_if_all_are_quick(found))
+    if job.step == "settle":
+        return replace(fresh, settled={wanted.target: sides(wanted, settled=True)})
+    assert job.epsilon is not None
+    found = compare(wanted.model, wanted.query, epsilons=[job.epsilon], beta=beta)
+    return replace(fresh, full={job.epsilon: found})
+
+
+def _if_all_are_quick(found: Comparison) -> dict[float, Comparison]:
+    """Return the whole chart, if the theorems that were not asked would only refuse; else nothing."""
+    slow = [theorem for theorem in theorems() if not theorem.composes]
+    members = found.model.members
+    if any(theorem.objection(member, (found.query,)) is None for theorem in slow for member in members):
+        return {}
+    return {
+        epsilon: replace(
+            found,
+            rows=tuple(row for row in found.rows if row.epsilon == epsilon),
+            published=tuple(result for result in found.published if result.epsilon == epsilon),
+        )
+        for epsilon in GRID
+    }
+
+
+def together(known: Findings, fresh: Findings) -> Findings:
+    """Return what is known by both, which are about the same."""
+    return replace(
+        known,
+        quick=known.quick or fresh.quick,
+        full={**known.full, **fresh.full},
+        settled={**known.settled, **fresh.settled},
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one theorem says of this screen, as texts; reason: why it says nothing."""
+
+    theorem: str
+    figure: str
+    noise: str
+    best: bool
+    reason: str
+
+
+def rows(current: Sides, findings: Findings, target: Target) -> tuple[Row, ...]:
+    """Return a row a theorem: the error it allows at this ε; or, where the error is given, the ε it proves.
+
+    Theorems that are about other models are left out.
+    """
+    if target.alpha is not None:
+        told = [(each.theorem, each.epsilon, None, each.reason) for each in current.ours.leakage.assessments]
+        return tuple(_row(*each, best=each[0] == current.ours.leakage.headline) for each in told if _near(each[3]))
+    assert target.epsilon is not None
+    known = findings.full.get(target.epsilon) or findings.quick
+    options = [] if known is None else [row for row in known.rows if row.epsilon == target.epsilon]
+    chosen = max((row.tau or 0.0 for row in options), default=0.0)
+    return tuple(
+        _row(row.theorem, row.alpha, row.tau, row.reason, best=row.tau == chosen)
+        for row in options
+        if _near(row.reason)
+    )
+
+
+def figure(value: float, digits: int = 4) -> str:
+    """Write an error or a leakage, never less than it is, large ones by their thousands.
+
+    >>> figure(45726.3), figure(104.88)
+    ('45,730', '104.9')
+    """
+    shown = shown_above(value, digits)
+    return f"{float(shown):,.0f}" if 1000 <= float(shown) < 1e9 else shown
+
+
+def _near(reason: str | None) -> bool:
+    return reason is None or "it is about " not in reason
+
+
+def _row(theorem: str, value: float | None, tau: float | None, reason: str | None, *, best: bool) -> Row:
+    return Row(
+        theorem,
+        "–" if value is None else figure(value),
+        "–" if tau is None else shown_below(tau, 4),
+        best and value is not None,
+        reason or "",
+    )
