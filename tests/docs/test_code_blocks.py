@@ -1,7 +1,7 @@
 """Every block of code in the documentation is run by a test, or stands here with the reason why not.
 
-Blocks of Python are run by tests/test_package.py. Commands that are indented are run here, page by page, on tables of the
-names that the page uses.
+Blocks of Python are run by tests/test_package.py. Commands that are indented are run here, page by page, on tables of
+the names that the page uses.
 """
 
 from __future__ import annotations

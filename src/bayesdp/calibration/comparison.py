@@ -29,6 +29,9 @@ __all__ = ["Comparison", "compare"]
 class Comparison(Document):
     """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
 
+    model:     what is assumed.
+    query:     what would be released.
+    beta:      how often the error may reach α.
     rows:      what the theorems prove.
     published: what others published, what plain DP would do, and randomized response; `proven` says which of them
                keep the promise.
@@ -114,6 +117,11 @@ class Comparison(Document):
 
 def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA) -> Comparison:
     """Show for each ε what every theorem allows, and what others published.
+
+    model:    how records are correlated.
+    query:    what would be released.
+    epsilons: the promises to compare at.
+    beta:     how often the error may reach the α that is shown.
 
     Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
 
