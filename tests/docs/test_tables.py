@@ -35,3 +35,9 @@ def test_covered_is_what_leakage_proves() -> None:
                 assert not names
             else:
                 assert names == {said.theorem for said in leaked.assessments if said.applies} - {"any-of"}
+
+
+def test_every_benchmark_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for program in (ROOT / "benchmarks").glob("*.py"):
+        assert f"`benchmarks/{program.name}`" in page, program.name
