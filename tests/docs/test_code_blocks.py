@@ -41,7 +41,7 @@ NOT_RUN = {
         '{"groups"': "tests/models/test_base.py reads it",
         '{"order_by"': "tests/models/test_base.py reads it",
     },
-    "docs/performance.md": {"make bench": "it takes an hour"},
+    "docs/performance.md": {"make bench": "some of them take minutes"},
     "docs/uncertainty.md": {
         "markov-mixing": "two lines of a table that the example above prints",
         "P(": "a formula",
