@@ -1,7 +1,7 @@
 """Every block of code in the documentation is run by a test, or stands here with the reason why not.
 
-Blocks of Python are run by tests/test_package.py. Commands that are indented are run here, page by page, on tables of the
-names that the page uses.
+Blocks of Python are run by tests/test_package.py. Commands that are indented are run here, page by page, on tables of
+the names that the page uses.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ NOT_RUN = {
         '{"groups"': "tests/models/test_base.py reads it",
         '{"order_by"': "tests/models/test_base.py reads it",
     },
+    "docs/performance.md": {"make bench": "some of them take minutes"},
     "docs/uncertainty.md": {
         "markov-mixing": "two lines of a table that the example above prints",
         "P(": "a formula",

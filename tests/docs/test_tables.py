@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bayesdp as bdp
 from bayesdp import Model, Query
+from bayesdp.theorems.registry import theorems
 from tools.docs.tables import PAGE, ROOT, covered, engines, examples, page, queries
 
 
@@ -20,7 +21,7 @@ def test_every_model_query_theorem_and_engine_is_on_it() -> None:
         kind for kind, query in Query.kinds().items() if query.__module__.startswith("bayesdp.")
     }
     used = {theorem.name for example in shown for theorem, _ in covered(example.model, asked)}
-    assert used == {theorem.name for theorem in bdp.theorems()}
+    assert used == {theorem.name for theorem in theorems()}
     assert {"polars", "spark", "postgresql"} <= engines(ROOT / "tests" / "frames").keys()
 
 
@@ -34,3 +35,9 @@ def test_covered_is_what_leakage_proves() -> None:
                 assert not names
             else:
                 assert names == {said.theorem for said in leaked.assessments if said.applies} - {"any-of"}
+
+
+def test_every_benchmark_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    for program in (ROOT / "benchmarks").glob("*.py"):
+        assert f"`benchmarks/{program.name}`" in page, program.name

@@ -38,6 +38,7 @@ mathjax_config_path = "mathjax.js"
 MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 default_role = "code"
+smartquotes = False  # "--order-by" is no dash
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"

@@ -1,16 +1,17 @@
 """The API reference: what its pages list, and how a docstring of ours becomes a page.
 
-A page in docs/api/ has blocks ```{api} with one name a line: an object, or a module for everything in its `__all__`.
+A page in docs/api/ has blocks ```{api} with one name a line: a class or function, or a module for all of them in its
+`__all__`. Constants and names of types are left out; what is said in two lines is shown once.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 import bayesdp
 from bayesdp import errors
@@ -28,18 +29,22 @@ _ERROR = re.compile(r"\b([A-Z]\w*Error)\b")
 def listed(folder: Path) -> tuple[str, ...]:
     """Return the address of every object that the pages in `folder` document."""
     blocks = [block for page in sorted(folder.glob("*.md")) for block in _BLOCK.findall(page.read_text("utf-8"))]
-    return tuple(address for block in blocks for name in block.split() for address in addresses(name))
+    return tuple(address for block in blocks for address in addresses(block.split()))
 
 
-def addresses(name: str) -> Iterator[str]:
-    """Yield where to find what a line of a page names: the object itself, or everything public in the module."""
+def addresses(names: Sequence[str]) -> list[str]:
+    """Return where to find what the lines of a block name; of a module what people type comes first."""
+    return list(dict.fromkeys(address for name in names for address in _addresses(name)))
+
+
+def _addresses(name: str) -> list[str]:
     try:
         module = import_module(name)
     except ModuleNotFoundError:
-        yield _shortest(name)
-        return
-    for member in getattr(module, "__all__", ()):
-        yield _shortest(f"{name}.{member}")
+        return [_shortest(name)]
+    members = [_shortest(f"{name}.{member}") for member in getattr(module, "__all__", ())]
+    shown = [address for address in members if callable(resolved(address)) and not get_origin(resolved(address))]
+    return sorted(shown, key=lambda address: address.count("."))
 
 
 def resolved(address: str) -> Any:
@@ -59,7 +64,7 @@ def directive(address: str) -> list[str]:
     member = resolved(address)
     if inspect.isclass(member):
         return [f".. autoclass:: {address}", "   :members:", "   :show-inheritance:", ""]
-    return [f".. {'autofunction' if inspect.isroutine(member) else 'autodata'}:: {address}", ""]
+    return [f".. autofunction:: {address}", ""]
 
 
 def as_rest(lines: list[str]) -> list[str]:
@@ -142,8 +147,8 @@ def setup(app: Sphinx) -> None:
         has_content = True
 
         def run(self) -> list[Node]:
-            names = [address for line in self.content if line.strip() for address in addresses(line.strip())]
-            rest = [line for address in names for line in directive(address)]
+            names = [line.strip() for line in self.content if line.strip()]
+            rest = [line for address in addresses(names) for line in directive(address)]
             return self.parse_text_to_nodes("\n".join(["```{eval-rst}", *rest, "```"]))
 
     app.add_directive("api", Api)

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bayesdp import Model, Query, Theorem, theorems
+from bayesdp import Model, Query, Theorem
 from bayesdp.errors import BayesDPError
+from bayesdp.theorems.registry import theorems
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "what-is-covered.md"

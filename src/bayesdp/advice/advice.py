@@ -29,10 +29,15 @@ class Advice(Displayed, Document):
 
     Prints as a table, with what each rung assumes and the code to go on with; `plot(path)` draws it.
 
+    query:       what would be asked.
+    epsilon:     what would be promised.
+    beta:        how often the error may reach the α of a rung.
     ladder:      the rungs, from the strongest assumption to the weakest.
     recommended: the cheapest that is not denied, or whose denial changes ε by less than 10 %; if all are denied, the
                  one that assumes least. None if no noise is enough for any.
     shows:       what the table shows of memory, as sentences; empty for a column of numbers.
+    table_name:  what the table is called.
+    way_on:      what `advise` was asked, from which the code to go on with is written.
     """
 
     query: Query

@@ -78,8 +78,12 @@ class Option:
 class Calibration(Displayed, Document):
     """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
 
-    epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ. With credibility=,
-    `uncertainty` says how the promise fares if the model's parameters are not quite those estimated.
+    query:       what would be released.
+    epsilon:     the promise.
+    leakage:     what is proven at the chosen τ, at most epsilon.
+    options:     what every theorem allows, or why it does not apply.
+    beta:        how often the error may reach α, unless `accuracy` is asked for another.
+    uncertainty: with credibility=, how the promise fares if the model's parameters are not quite those estimated.
     """
 
     query: Query

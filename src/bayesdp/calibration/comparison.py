@@ -29,6 +29,9 @@ __all__ = ["Comparison", "compare"]
 class Comparison(Displayed, Document):
     """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
 
+    model:     what is assumed.
+    query:     what would be released.
+    beta:      how often the error may reach α.
     rows:      what the theorems prove.
     published: what others published, what plain DP would do, and randomized response; `proven` says which of them
                keep the promise.
@@ -117,6 +120,10 @@ def compare(
 ) -> Comparison:
     """Show for each ε what every theorem allows, and what others published.
 
+    model:     how records are correlated.
+    query:     what would be released.
+    epsilons:  the promises to compare at.
+    beta:      how often the error may reach the α that is shown.
     composing: only theorems that cover any number of releases together, as a ledger must; the slow ones are not.
 
     Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.

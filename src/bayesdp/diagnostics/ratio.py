@@ -83,10 +83,12 @@ class LikelihoodRatio:
 
     @property
     def verdict(self) -> Verdict:
+        """What the test says, if it had the power to say something."""
         return judge(self.p_value, self.bic < 0 and self.factor >= _SMALL_FACTOR, self.power.enough)
 
     @property
     def figure(self) -> str:
+        """The statistic, how far off the hypothesis is, and the power, in words."""
         degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
         return (
             f"G² = {self.likelihood:.1f} (Pearson {self.pearson:.1f}) on {degrees}, {shown_p(self.p_value)}; "
@@ -97,6 +99,7 @@ class LikelihoodRatio:
 
     @property
     def values(self) -> dict[str, float]:
+        """The same as numbers."""
         return {
             "statistic": self.likelihood,
             "pearson": self.pearson,

@@ -52,6 +52,8 @@ def binned(frame: object, column: str, edges: Sequence[float], *, name: str | No
 def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     """Return the states that edges make of numbers, in order: one more than there are edges.
 
+    Raises FrameError for edges that are not finite numbers in ascending order.
+
     >>> bin_names([0, 1, 2.5])
     ('below 0', '0 to 1', '1 to 2.5', '2.5 and above')
     """

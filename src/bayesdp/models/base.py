@@ -265,6 +265,8 @@ class Model(Document):
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield models from the posterior of the parameters, given what they were estimated from.
 
+        generator: where chance comes from; the same seed gives the same models.
+
         Raises ModelError for a model that was not estimated: nobody knows how uncertain it is.
         """
         raise ModelError(
@@ -289,7 +291,7 @@ class Model(Document):
             )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:
-        """Refuse queries the model does not describe, one by one and together.
+        """Refuse queries the model does not describe, one by one and together, with a QueryError.
 
         A model of values describes one column even if it does not name it; two columns need a model of both.
         """
@@ -372,7 +374,7 @@ class Model(Document):
 
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read a model from a JSON file; errors name the file."""
+        """Read a model from a JSON file; ModelError, with the name of the file, for what is none."""
         try:
             return Model.from_dict(documents.read(path))
         except ModelError as error:
@@ -381,7 +383,7 @@ class Model(Document):
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to a JSON file only its owner can read: it may hold exact counts, and is kept like the data.
 
-        Raises InvalidInputError for a file that exists, unless it may be overwritten, and for one that cannot be
+        Raises InvalidInputError for a file that exists, unless `overwrite` is true, and for one that cannot be
         written; then nothing is left behind.
         """
         if not overwrite and Path(path).is_file():

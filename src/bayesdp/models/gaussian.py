@@ -168,7 +168,7 @@ class GaussianGroups(Model):
         record: str = "record",
         distance: float | None = None,
     ) -> Self:
-        """Build the model from sample moments of `groups` groups, which the model keeps.
+        """Build the model from sample moments, mean and covariance of `groups` groups, which the model keeps.
 
         >>> GaussianGroups.from_moments([69, 64], [[6, 1], [1, 5]], groups=197).estimated
         True
@@ -231,9 +231,9 @@ class GaussianGroups(Model):
     ) -> Diagnosis:
         """Say whether the table looks as the model assumes: normality, variances, correlation between groups.
 
-        A model that was fitted knows its columns and what to do with missing values, and only what is given replaces
-        them; else name them as in fit. The rows of a covariance then are the roles in the order of their names, or
-        several values in the order given.
+        A model that was fitted knows its columns (value, group, role) and what to do with missing values, and only what
+        is given replaces them; else name them as in fit. The rows of a covariance then are the roles in the order of
+        their names, or several values in the order given.
 
         Raises ModelError if the columns are not known, FrameError for the table.
         """

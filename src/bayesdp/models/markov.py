@@ -144,7 +144,8 @@ class MarkovChain(Chain):
     ) -> Self:
         """Estimate the chain from transition counts, which the model keeps; with memory=2 a table [before][now][next].
 
-        smoothing is added to every count first; 0 keeps unseen transitions impossible.
+        smoothing is added to every count first; 0 keeps unseen transitions impossible. Everything else is as in the
+        model itself. Raises ModelError for counts that are no such table, or a state that was never left.
 
         >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
         ((0.8, 0.2), (0.75, 0.25))
@@ -262,8 +263,8 @@ class MarkovChain(Chain):
     ) -> Diagnosis:
         """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
 
-        A model that was fitted knows its columns and what to do with missing values, and only what is given replaces
-        them; else name them as in fit.
+        A model that was fitted knows its columns (state, order_by, entity), the step between records and what to do
+        with missing values, and only what is given replaces them; else name them as in fit.
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """

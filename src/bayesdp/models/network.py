@@ -161,6 +161,7 @@ class Network(Model):
 
     @cached_property
     def group_size(self) -> int | None:
+        """At most how many records are connected with one another; None when there is no limit."""
         if self.edges is None:
             return 1 if not self.degree or self.odds == 1 else self.records
         counts = np.bincount(self._parts[self.ties.visible])

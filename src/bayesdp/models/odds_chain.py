@@ -155,6 +155,7 @@ class OddsChain(Chain):
         """Return the chain with the odds ratio that the largest of all strata stays below, with the credibility asked.
 
         The posterior is that of the rows of each stratum's table: Dirichlet, the counts plus 1/2 (docs/uncertainty.md).
+        Strata with fewer transitions than `merge` in some cell are merged first.
         The rest is as in fit.
 
         >>> night, day = Stratum(((5,),), ((538, 37), (28, 33))), Stratum(((18,),), ((120, 98), (90, 328)))

@@ -60,6 +60,13 @@ def plot_tradeoff(
 ) -> Path:
     """Draw the error α over the promise ε for every theorem, with plain DP as the unprotected floor, and write it.
 
+    model:    how records are correlated.
+    query:    what would be released.
+    path:     where the picture goes; its ending says which kind it is (.svg, .png, .pdf).
+    epsilons: the promises on the axis; by default 0.1 to 20.
+    beta:     how often the error may reach α.
+    title:    by default what is to be seen.
+
     Raises as `compare` and `plot_comparison` do.
     """
     from bayesdp.calibration.comparison import compare

@@ -71,7 +71,10 @@ class Clipped(Query):
         return self
 
     def terms(self, placed: Any) -> tuple[Any, ...]:
-        """Return what a record adds to each of the sums, by its place on the grid: a number, or an engine's column."""
+        """Return what a record adds to each of the sums, by its place on the grid.
+
+        placed: that place, a number or an engine's column.
+        """
         return (placed,)
 
     def moved(self, span: int) -> int:

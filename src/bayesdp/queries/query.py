@@ -230,7 +230,7 @@ class Query(Document):
         return Fraction(min(2, len(self.cells_asked())))
 
     def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
-        """Return the whole numbers that noise is added to, of those that were added up over `records` records.
+        """Return the whole numbers that noise is added to, of the `sums` that were added up over `records` records.
 
         Here they are the same. What is made of them must move by `parts_sensitivity` at most when one record does.
         """
@@ -261,7 +261,10 @@ class Query(Document):
         return cells if self.by_cell else cells[0]
 
     def checked_value(self, value: object) -> Value:
-        """Return an answer read from JSON: a whole number, a number, or one of them for every cell."""
+        """Return an answer read from JSON: a whole number, a number, or one of them for every cell.
+
+        Raises InvalidInputError for any other value.
+        """
         cells = tuple(validation.items("value", value)) if self.by_cell else (value,)
         if len(cells) != self.dimension:
             raise InvalidInputError(f"value must have {self.dimension} cells, not {len(cells)}")
@@ -320,7 +323,7 @@ class Query(Document):
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
         """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.
 
-        In the units of `parts_sensitivity`.
+        states: the states, in the order of the numbers returned, which are in the units of `parts_sensitivity`.
         """
         return f"it is not known what a state adds to a {self.kind}"
 

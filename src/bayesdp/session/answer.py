@@ -358,7 +358,11 @@ class Answer(Displayed, Document):
         return statement(self).markdown()
 
     def given_again(self, *, beta: float, total: float, remaining: float, **terms: Any) -> Answer:
-        """Return the answer as it is given again later, at no cost: with the account and the diagnosis of then."""
+        """Return the answer as it is given again later, at no cost: with the account and the diagnosis of then.
+
+        total, remaining: what the data set has leaked by then, and what remains of its budget.
+        terms:            what else of the promise is that of then.
+        """
         by = terms.pop("by", self.by)
         return Answer(
             replace(self.measurement, beta=beta),
@@ -413,7 +417,7 @@ class Answer(Displayed, Document):
 
     @classmethod
     def stored(cls, body: object) -> Answer:
-        """Read an answer from what a ledger stored of it; LedgerError if that is damaged."""
+        """Read an answer from `body`, what a ledger stored of it; LedgerError if that is damaged."""
         try:
             return cls.from_dict(body)
         except (BayesDPError, TypeError, KeyError) as error:

@@ -33,6 +33,8 @@ def check_table(
 ) -> None:
     """Say what a session would refuse about a table under a model, and about these questions, in detail.
 
+    missing: "drop" if records with missing values are left out; by default as the model was fitted.
+
     A session itself says only that it refuses. This is for those who may see the data: the messages count and name
     what is wrong, and no guarantee covers them. Nothing is released or charged.
 

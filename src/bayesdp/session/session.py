@@ -310,8 +310,10 @@ class Session(Displayed):
     ) -> Answers:
         """Answer a question for each of its parts (`by=`, `by_cells=`) with noise, in one scan and one charge.
 
-        As `release`, and `epsilon` is what the release may cost about each part: the parts are independent of one
-        another, so a record meets only the answer about its own.
+        As `release`, with its `alpha` and `beta`; `epsilon` is what the release may cost about each part. The parts are
+        independent of one another, so a record meets only the answer about its own.
+
+        Raises as `release` does, and InvalidInputError for a question without parts.
         """
         if not isinstance(query, Query) or query.by is None:
             raise InvalidInputError('release_by answers a question by parts: give it by="column" and by_cells=[...]')
@@ -329,8 +331,8 @@ class Session(Displayed):
     ) -> Releases[Answer]:
         """Answer several questions in one scan and one charge, all or nothing.
 
-        `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
-        has an answer for each of its parts, in their order, and only those about one part share an ε.
+        `epsilon` is for all of them together, and they share one τ; `alpha` and `beta` are for each of them. A question
+        by parts has an answer for each of its parts, in their order, and only those about one part share an ε.
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
@@ -397,7 +399,9 @@ class Session(Displayed):
     def preview(
         self, query: Query, *, epsilon: float | None = None, alpha: float | None = None, beta: float = BETA
     ) -> Preview:
-        """Say what a release would cost and how accurate it would be. Nothing is charged.
+        """Say what a release of `query` would cost and how accurate it would be. Nothing is charged.
+
+        `epsilon`, `alpha` and `beta` are those of `release`, and so is what it raises.
 
         No value is read, except to count the records of a mean that has a filter or leaves records out, and those of
         parts. Of several parts it is the preview of the one whose answer would be least accurate.

@@ -62,7 +62,15 @@ class Leakage(Displayed, Document):
     Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
     `parts` holds the leakage under each of its models, and everything else is that of the worst.
 
-    adversary: the only one this leakage is about; None for a guarantee, which is about all of them.
+    model:       what is assumed.
+    spend:       what is released, (query, τ) pairs.
+    epsilon:     at most this leaks.
+    theorem:     the name of the theorem that proves it, and proof: where its proof is.
+    scope:       which target values, mechanisms and attackers that covers.
+    unit:        what is protected: one record, unless the model says otherwise.
+    worst_case:  in words, the case in which the bound is reached; None if the theorem does not know it.
+    assessments: what every theorem says.
+    adversary:   the only one this leakage is about; None for a guarantee, which is about all of them.
     """
 
     model: Model

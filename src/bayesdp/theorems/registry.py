@@ -79,7 +79,7 @@ def register(theorem: Theorem) -> None:
 
 
 def unregister(name: str) -> None:
-    """Remove a theorem that was added with `register`; our own stay."""
+    """Remove the theorem of that name, which was added with `register`; InvalidInputError for any other: ours stay."""
     if name not in _others:
         raise InvalidInputError(f"no theorem {name!r} was registered from outside")
     del _others[name]

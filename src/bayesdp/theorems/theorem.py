@@ -56,7 +56,7 @@ class Theorem(ABC):
         """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
 
     def objection(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        """Return why the theorem cannot be used: its refusal, or that the model protects more than the theorem does."""
+        """Return why the theorem cannot be used for `queries`: its refusal, or that the model protects more than it."""
         reason = self.refusal(model, queries)
         if reason is None and not self.larger_units and model.protects_several:
             return f"it protects one record only, not {model.protects.partition(',')[0]}"
@@ -89,15 +89,21 @@ class Theorem(ABC):
         return self.tolerance
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
-        """Return values of τ near which the largest may lie, to be tried first; for a theorem without a formula."""
+        """Return values of τ for `query`, beside what is `spent`, near which the largest may lie: to be tried first.
+
+        For a theorem without a formula.
+        """
         return ()
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
-        """Return why the theorem does not say what one adversary learns, or None; then `bound_for` does."""
+        """Return why the theorem does not say what one adversary learns from `queries`, or None: `bound_for` does."""
         return self.refusal(model, queries) or _AT_ONCE
 
     def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
-        """Return an upper bound on what the spend leaks to one adversary, rounded up and at most `bound`."""
+        """Return an upper bound on what the spend leaks to one adversary, rounded up and at most `bound`.
+
+        DoesNotApplyError if the theorem knows no single adversary: `refusal_for` says so.
+        """
         raise DoesNotApplyError(self.name, _AT_ONCE)
 
     def quick(self, epsilon: float) -> Theorem:
@@ -108,11 +114,11 @@ class Theorem(ABC):
         return self
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        """Return which target values the guarantee distinguishes, which mechanisms it covers, and which attackers."""
+        """Return which target values a guarantee about `queries` covers, which mechanisms, and which attackers."""
         return f"every pair of target values, any mechanism with that tau, {self.against}"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
-        """Return in words the case in which the bound is reached, if the theorem knows it."""
+        """Return in words the case in which the bound on `spend` is reached, if the theorem knows it."""
         return None
 
     def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | WorstInGroup | None:

@@ -94,6 +94,7 @@ class Gains:
 
     @property
     def all(self) -> tuple[NDArray[np.float64], ...]:
+        """The four of them, in order."""
         return self.first_first, self.first_second, self.second_first, self.second_second
 
     @property

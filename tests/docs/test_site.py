@@ -1,0 +1,174 @@
+"""The documentation site as a reader gets it: it is built without a warning, needs no other host, and is legible.
+
+Pages are opened in a real Chromium, at the width of a desk and of a telephone; without Playwright or Chromium that is
+skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools.docs.navigation import ROOT, all_pages
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("object", "data")}
+"""What a browser fetches by itself. A link is fetched by nobody, unless it is one of these kinds:"""
+FETCHED = {"stylesheet", "preload", "prefetch", "icon", "preconnect", "dns-prefetch", "modulepreload", "manifest"}
+
+
+class Fetched(HTMLParser):
+    """Which addresses a browser fetches for a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        wanted = [value for name, value in attrs if (tag, name) in LOADED and value]
+        if tag == "link" and FETCHED & set((given.get("rel") or "").split()):
+            wanted.append(given.get("href") or "")
+        wanted += re.findall(r"url\(\s*['\"]?([^'\")]+)", given.get("style") or "")
+        self.addresses += wanted
+
+
+def fetched(path: Path) -> list[str]:
+    """Return the addresses that a page or a style sheet makes a browser fetch."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".css":
+        return re.findall(r"url\(\s*['\"]?([^'\")]+)", text) + re.findall(r"@import\s+['\"]([^'\"]+)", text)
+    parser = Fetched()
+    parser.feed(text)
+    return parser.addresses
+
+
+def foreign(address: str) -> bool:
+    """Whether an address leads to another host."""
+    return re.match(r"(?:[a-z][a-z0-9+.-]*:)?//", address, flags=re.IGNORECASE) is not None
+
+
+def test_what_a_page_fetches_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="stylesheet" href="//a.org/x.css"><link rel="canonical" href="https://b.org"><img src="c.png">'
+        '<script src="https://d.org/y.js"></script><p style="background: url(\'http://e.org/z\')"><a href="https://f.org">'
+    )
+    assert [address for address in fetched(page) if foreign(address)] == [
+        "//a.org/x.css",
+        "https://d.org/y.js",
+        "http://e.org/z",
+    ]
+    style = tmp_path / "style.css"
+    style.write_text('@import "https://a.org/b.css"; p { background: url(data:image/png;base64,AA) }')
+    assert [address for address in fetched(style) if foreign(address)] == ["https://a.org/b.css"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site as `make docs` does, without a network: a proxy that is not there answers every request."""
+    pytest.importorskip("sphinx")
+    folder = tmp_path_factory.mktemp("site")
+    nowhere = "http://127.0.0.1:9"
+    environment = os.environ | {"http_proxy": nowhere, "https_proxy": nowhere, "PYTHONDONTWRITEBYTECODE": "1"}
+    options = ["--quiet", "--fail-on-warning", "--keep-going", "--fresh-env", "--conf-dir", "tools/docs"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, "--doctree-dir", str(folder / "trees"), ".", str(folder / "site")],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "site"
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("site")
+def test_every_page_is_built_and_needs_no_other_host(site: Path) -> None:
+    for page in all_pages():
+        assert (site / page).with_suffix(".html").exists(), page
+    assert (site / "index.html").read_bytes() == (site / "README.html").read_bytes()
+    assert (site / "_static/mathjax/tex-chtml.js").exists()
+    for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        addresses = fetched(path)
+        assert [address for address in addresses if foreign(address)] == [], path
+        for address in addresses:
+            place = address.partition("?")[0].partition("#")[0]
+            assert address.startswith("data:") or (path.parent / place).exists(), (path, address)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("site")
+def test_the_reference_has_what_people_type(site: Path) -> None:
+    text = (site / "docs/api/asking.html").read_text(encoding="utf-8")
+    assert 'id="bayesdp.calibrate"' in text
+    assert 'href="errors.html#bayesdp.errors.InvalidInputError"' in text
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+STICKING_OUT = """
+() => [...document.querySelectorAll("article *")].filter(element => {
+  const box = element.getBoundingClientRect();
+  if (!box.width || box.right <= document.documentElement.clientWidth + 1) return false;
+  for (let above = element; above.tagName != "ARTICLE"; above = above.parentElement)
+    if (["auto", "scroll"].includes(getComputedStyle(above).overflowX)) return false;
+  return !element.closest("mjx-assistive-mml");
+}).map(element => element.tagName + ": " + (element.innerText || "").slice(0, 60))
+"""
+"""What lies beyond the right edge of the page and cannot be scrolled to."""
+
+UNREAD = r"""
+() => [...document.querySelectorAll("article p, article li, article td")]
+  .flatMap(element => [...element.childNodes])
+  .filter(node => node.nodeType == 3 && /\$[^$]+\$|\\[a-zA-Z]+\{/.test(node.data))
+  .map(node => node.data)
+"""
+"""Text that looks like a formula nobody read."""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("site")
+def test_pages_are_legible_on_a_desk_and_on_a_telephone(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    errors: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for name in all_pages():
+        page.goto((site / name).with_suffix(".html").as_uri())
+        formulas = page.locator("article .math").count()
+        if formulas:
+            page.evaluate("MathJax.startup.promise")
+        assert page.locator("mjx-container").count() == formulas, name
+        assert page.locator("mjx-merror").count() == 0, (name, page.locator("mjx-merror").first.inner_text())
+        assert page.evaluate(UNREAD) == [], name
+        assert page.evaluate("[...document.images].filter(image => image.complete && !image.naturalWidth).length") == 0
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_function(f"document.documentElement.clientWidth == {width}")
+            assert page.evaluate(STICKING_OUT) == [], f"{name} at {width} px"
+    assert errors == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
