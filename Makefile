@@ -29,6 +29,7 @@ lint: $(READY)
 pictures: $(DEMO_READY)
 	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
 	$(BIN)/python -c 'from bayesdp.experiments.odds_price import odds_picture; odds_picture("docs/pictures/odds.svg")'
+	$(BIN)/python -c 'from bayesdp.experiments.belief import belief_picture; belief_picture("docs/pictures/attacker.svg")'
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
