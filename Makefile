@@ -4,8 +4,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
+DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-all lint pictures pages notebooks bench clean
+.PHONY: demo test test-all lint docs pictures pages notebooks bench clean
 
 demo: $(DEMO_READY)
 	$(BIN)/python -m bayesdp.experiments.demo demo-output
@@ -25,6 +26,13 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/layers.py
+
+# The documentation site, in site/; needs no network once its environment is there. Whatever Sphinx warns of is an error.
+docs: $(DOCS_READY)
+	rm -rf site
+	PYTHONDONTWRITEBYTECODE=1 $(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env \
+	  --conf-dir tools/docs --doctree-dir build/doctrees . site
+	@echo "The site is built: open site/index.html"
 
 pictures: $(DEMO_READY)
 	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
@@ -55,9 +63,13 @@ $(DEMO_READY): pyproject.toml constraints.txt
 	$(call install,demo,--no-compile)
 	@touch $@
 
-$(READY): pyproject.toml constraints.txt
-	$(call install,dev)
+$(DOCS_READY): pyproject.toml constraints.txt
+	$(call install,docs)
 	@touch $@ $(DEMO_READY)
 
+$(READY): pyproject.toml constraints.txt
+	$(call install,dev)
+	@touch $@ $(DEMO_READY) $(DOCS_READY)
+
 clean:
-	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo-output site build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -17,7 +17,7 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "notebooks"
-PAGES = (DOCS / "tutorial.md", *sorted((DOCS / "journeys").glob("*.md")))
+PAGES = (DOCS / "tutorial.md", *sorted((DOCS / "journeys").glob("[!R]*.md")))  # its README lists them
 
 _FENCED = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```\n", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")

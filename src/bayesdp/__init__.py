@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
+    from bayesdp import audit as audit
     from bayesdp import theorems as theorems
     from bayesdp.advice.advice import Advice
     from bayesdp.advice.advise import advise
@@ -92,6 +93,7 @@ __all__ = [
     "Theorem",
     "Variance",
     "advise",
+    "audit",
     "bin_names",
     "binned",
     "calibrate",
@@ -135,6 +137,7 @@ _HOMES = {
     "Theorem": "theorems.theorem",
     "Variance": "queries",
     "advise": "advice.advise",
+    "audit": "",
     "bin_names": "frames.bins",
     "binned": "frames.bins",
     "calibrate": "calibration.calibrate",

@@ -264,7 +264,7 @@ def test_the_twin_of_the_step_counter_is_advised() -> None:
     assert advice.recommended is not None
 
 
-REAL = Path(os.environ.get("BAYESDP_DATA", "/nowhere")) / "activity.csv"
+REAL = Path(__file__).parents[3] / "shared" / "data" / "activity.csv"
 
 
 @pytest.mark.slow

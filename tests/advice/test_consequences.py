@@ -9,7 +9,7 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.consequences import Consequence, consequences
+from bayesdp.advice.consequences import Consequence, consequences, weaker_than
 from bayesdp.models import ChainLayout, Model
 from bayesdp.session.answer import Answer
 from bayesdp.theorems.spend import as_spend
@@ -39,7 +39,7 @@ MODELS: list[tuple[Model, bdp.Query]] = [
 def test_every_model_says_what_else_might_hold_and_that_leaks_at_least_as_much(model: Model, query: bdp.Query) -> None:
     spend = as_spend(query, 0.05)
     promised = bdp.leakage(model, query, tau=0.05).epsilon
-    lines = consequences(model, spend, promised)
+    lines = consequences(spend, promised, weaker_than(model))
     assert lines
     assert len({line.condition for line in lines}) == len(lines)
     for line in lines:
@@ -59,7 +59,9 @@ def test_the_lines_are_the_closed_forms_of_the_theory() -> None:
     def leaks(odds: float, tau: float) -> float:
         return 4 * math.asinh(math.sqrt(odds) * math.sinh(tau / 4))
 
-    lines = [line.epsilon for line in consequences(bdp.OddsChain(odds), as_spend(COUNT, tau), leaks(odds, tau))]
+    lines = [
+        line.epsilon for line in consequences(as_spend(COUNT, tau), leaks(odds, tau), weaker_than(bdp.OddsChain(odds)))
+    ]
     side = (leaks(odds, tau) - tau) / 2
     assert lines == pytest.approx([leaks(1.5 * odds, tau), leaks(odds, 2 * tau), 12 * tau + 2 * side])
 
@@ -88,7 +90,7 @@ def test_they_stand_in_the_answer_and_in_its_statement(tmp_path: Path) -> None:
         answer = session.release(question, epsilon=1.0)
         session.release(bdp.Count("s", equals=0), epsilon=0.5)
         again = session.release(question, epsilon=1.0)
-    expected = consequences(chain, as_spend(question, answer.tau), answer.epsilon_total)
+    expected = consequences(as_spend(question, answer.tau), answer.epsilon_total, weaker_than(chain))
     assert list(answer.consequences) == [str(line) for line in expected]
     for line in answer.consequences:
         assert line in str(answer)

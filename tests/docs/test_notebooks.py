@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import nbformat
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tools import notebooks
+from tools.docs.navigation import ROOT
+
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 EXECUTE = """
@@ -29,23 +29,13 @@ def _read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
-@pytest.fixture(scope="module")
-def notebooks() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_notebooks_are_those_of_their_pages(notebooks: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_notebooks_are_those_of_their_pages(capsys: pytest.CaptureFixture[str]) -> None:
     status = notebooks.main([])
     assert status == 0, capsys.readouterr().out
 
 
 def test_a_page_that_changed_needs_a_new_notebook(
-    notebooks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.md"
     page.write_text(

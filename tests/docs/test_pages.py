@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").rglob("*.md"))]
+from tools import pages
+from tools.docs.navigation import ROOT, all_pages
+
+PAGES = [ROOT / page for page in all_pages()]
 RUN = [page for page in PAGES if re.search(r"^```(python|console)\b", page.read_text(encoding="utf-8"), re.MULTILINE)]
 CONSOLES = [page for page in RUN if "```console" in page.read_text(encoding="utf-8")]
 SLOW = {"docs/journeys/step-counter.md", "docs/journeys/sensor-series.md"}
@@ -44,17 +44,6 @@ def test_a_reader_at_a_terminal_sees_what_the_page_shows(page: Path) -> None:
     _run(page, "--bash")
 
 
-@pytest.fixture(scope="module")
-def pages() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pages", ROOT / "tools" / "pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["pages"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _written(folder: Path, text: str) -> Path:
     page = folder / "page.md"
     page.write_text(text, encoding="utf-8")
@@ -78,7 +67,7 @@ GREETING = "```python\nprint('an answer of', 6 * 7)\n```\n\n```{}\n{}\n```\n"
         ("```python nowhere\nimport nowhere\n```\n", 0),
     ],
 )
-def test_what_a_page_shows_is_compared(pages: ModuleType, tmp_path: Path, text: str, status: int) -> None:
+def test_what_a_page_shows_is_compared(tmp_path: Path, text: str, status: int) -> None:
     assert pages.main([str(_written(tmp_path, text))]) == status
 
 
@@ -91,26 +80,24 @@ def test_what_a_page_shows_is_compared(pages: ModuleType, tmp_path: Path, text: 
         ("```console\nno command\n```\n", ValueError),
     ],
 )
-def test_what_fails_unasked_is_an_error(
-    pages: ModuleType, tmp_path: Path, text: str, error: type[BaseException]
-) -> None:
+def test_what_fails_unasked_is_an_error(tmp_path: Path, text: str, error: type[BaseException]) -> None:
     with pytest.raises(error):
         pages.main([str(_written(tmp_path, text))])
 
 
-def test_without_steady_noise_numbers_of_noisy_blocks_may_differ(pages: ModuleType, tmp_path: Path) -> None:
+def test_without_steady_noise_numbers_of_noisy_blocks_may_differ(tmp_path: Path) -> None:
     assert pages.main(["--bash", str(_written(tmp_path, GREETING.format("text noisy", "an answer of 41")))]) == 0
     assert pages.main(["--bash", str(_written(tmp_path, GREETING.format("text noisy", "no answer of 42")))]) == 1
 
 
-def test_times_and_fingerprints_may_differ_but_no_other_number(pages: ModuleType, tmp_path: Path) -> None:
+def test_times_and_fingerprints_may_differ_but_no_other_number(tmp_path: Path) -> None:
     shows = "```console noisy\n$ echo at {} by {} cost {}\nat 2026-01-31T08:05:00+00:00 by {} cost 1.5\n```\n"
     one, other = "ab" * 32, "cd" * 32
     assert pages.main([str(_written(tmp_path, shows.format("2027-02-01T09:00:00+00:00", one, "1.5", other)))]) == 0
     assert pages.main([str(_written(tmp_path, shows.format("2027-02-01T09:00:00+00:00", one, "1.6", other)))]) == 1
 
 
-def test_what_happens_can_be_written_into_a_page(pages: ModuleType, tmp_path: Path) -> None:
+def test_what_happens_can_be_written_into_a_page(tmp_path: Path) -> None:
     page = _written(tmp_path, GREETING.format("text", "?") + "```console\n$ echo one\n$ echo two\n```\n")
     assert pages.main(["--write", str(page)]) == 0
     assert page.read_text(encoding="utf-8") == (
@@ -119,7 +106,7 @@ def test_what_happens_can_be_written_into_a_page(pages: ModuleType, tmp_path: Pa
 
 
 def test_every_journey_says_what_is_assumed_and_what_plain_dp_leaks() -> None:
-    journeys = sorted((ROOT / "docs" / "journeys").glob("*.md"))
+    journeys = sorted((ROOT / "docs" / "journeys").glob("[!R]*.md"))
     assert len(journeys) == 5
     for page in journeys:
         text = page.read_text(encoding="utf-8")

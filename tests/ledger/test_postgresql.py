@@ -5,9 +5,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, State, database
+from bayesdp.ledger.transaction import Transaction
 
 TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                WHERE datname = current_database() AND pid <> pg_backend_pid()"""
@@ -40,6 +42,11 @@ def open_account(address: str) -> Account:
 
 def count(state: State) -> tuple[Charge, ...]:
     return (Charge("q", "count", {}, 0.5),)
+
+
+def shown(transaction: Transaction, name: str) -> str:
+    (((value,),),) = transaction.fetch((sa.text(f"SHOW {name}"), {}))
+    return str(value)
 
 
 @pytest.mark.slow
@@ -138,12 +145,12 @@ def test_charges_are_flushed_even_where_the_server_would_not(address: str) -> No
         connection.execute("ALTER ROLE postgres SET synchronous_commit = off")
     try:
         store = Ledger(address)._open_database()
-        with store.transaction(write=True) as opened:
-            assert opened.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
-            assert opened.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
-        with store.transaction(write=False) as opened:
-            assert opened.exec_driver_sql("SHOW transaction_isolation").scalar() == "repeatable read"
-            assert opened.exec_driver_sql("SHOW transaction_read_only").scalar() == "on"
+        with store.transaction(write=True) as transaction:
+            assert shown(transaction, "synchronous_commit") == "on"
+            assert shown(transaction, "transaction_isolation") == "read committed"
+        with store.transaction(write=False) as transaction:
+            assert shown(transaction, "transaction_isolation") == "repeatable read"
+            assert shown(transaction, "transaction_read_only") == "on"
     finally:
         with psycopg.connect(address) as connection:
             connection.execute("ALTER ROLE postgres RESET synchronous_commit")

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, database
+from bayesdp.ledger.transaction import Transaction
 
 NOBODY = 65534
 
@@ -93,13 +95,18 @@ def test_a_strict_umask_does_not_lock_the_owner_out(path: Path) -> None:
     assert mode(path) == 0o600
 
 
+def pragma(transaction: Transaction, name: str) -> Any:
+    (((value,),),) = transaction.fetch((sa.text(f"PRAGMA {name}"), {}))
+    return value
+
+
 def test_committed_charges_are_synced_to_disk_with_the_directory(path: Path) -> None:
     account = open_account(path)
     database_ = account._ledger._open_database()
-    with database_.transaction(write=True) as connection:
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3  # EXTRA
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
-        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 60_000
+    with database_.transaction(write=True) as transaction:
+        assert pragma(transaction, "synchronous") == 3  # EXTRA
+        assert pragma(transaction, "journal_mode") == "delete"
+        assert pragma(transaction, "busy_timeout") == 60_000
 
 
 @pytest.mark.parametrize(

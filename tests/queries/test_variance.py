@@ -20,7 +20,7 @@ from bayesdp.frames.aggregates import tally
 from bayesdp.frames.grid import grid_for
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.queries import query_from_dict
-from bayesdp.session.plan import Asked
+from bayesdp.session.asked import Asked
 
 HUGE = 1e9
 """An ε at which there is hardly any noise."""

@@ -15,11 +15,10 @@ from bayesdp.errors import BudgetError, CalibrationError, NoTheoremAppliesError,
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import affordable, cost_of, leaked, remaining
+from bayesdp.session.accounting import Accountant, remaining
 from bayesdp.testing import transition_matrices
-from bayesdp.theorems.ask import Panel
-from bayesdp.theorems.leakage import proven
-from bayesdp.theorems.spend import Release, Spend, queries_of
+from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.spend import Release, Spend
 
 CHAIN = MarkovChain([[0.88, 0.12], [0.3, 0.7]], length=15264)
 FAMILY = GaussianGroups(covariance=[[6.0, 1.5, 1.0], [1.5, 5.0, 0.5], [1.0, 0.5, 4.0]], column="height")
@@ -30,7 +29,7 @@ epsilons = st.floats(1e-3, 3.0)
 
 def composed(model: Model, spend: Spend) -> float:
     """Return what theorems that cover any number of releases prove."""
-    return proven(Panel.about(model, queries_of(spend), composing=True), spend)
+    return Composition(model).proven(spend)
 
 
 @given(asked=st.lists(epsilons, min_size=1, max_size=5), budget=st.floats(0.5, 8.0))
@@ -44,9 +43,9 @@ def test_no_sequence_of_releases_passes_the_budget(
     spent: Spend = ()
     refusal: BudgetError | None
     for epsilon in asked:
-        before = leaked(model, spent)
+        before = Accountant(model).leaked(spent)
         try:
-            cost = affordable(model, (query,), epsilon=epsilon, spent=spent, budget=budget)
+            cost = Accountant(model).affordable((query,), epsilon=epsilon, spent=spent, budget=budget)
         except BudgetError as error:
             refusal = error
         else:
@@ -60,14 +59,14 @@ def test_no_sequence_of_releases_passes_the_budget(
         assert Fraction(cost.total) <= Fraction(before) + Fraction(epsilon)
         assert cost.epsilon <= float_above(Fraction(epsilon))
         spent = (*spent, Release(query, cost.tau))
-    assert leaked(model, spent) <= budget
+    assert Accountant(model).leaked(spent) <= budget
 
 
 @given(first=epsilons)
 def test_the_last_release_takes_all_that_remains(first: float) -> None:
-    cost = affordable(CHAIN, (ONES,), epsilon=first, spent=(), budget=4.0)
+    cost = Accountant(CHAIN).affordable((ONES,), epsilon=first, spent=(), budget=4.0)
     spent = (Release(ONES, cost.tau),)
-    last = affordable(CHAIN, (ONES,), epsilon=cost.left, spent=spent, budget=4.0)
+    last = Accountant(CHAIN).affordable((ONES,), epsilon=cost.left, spent=spent, budget=4.0)
     assert 4.0 - 1e-7 <= last.total <= 4.0
 
 
@@ -84,7 +83,7 @@ def test_the_joint_leakage_of_any_releases_is_at_most_the_account(
     kernels = []
     for state, epsilon in asked:
         query = Count(equals=state)
-        cost = affordable(model, (query,), epsilon=epsilon, spent=spent, budget=100.0)
+        cost = Accountant(model).affordable((query,), epsilon=epsilon, spent=spent, budget=100.0)
         spent = (*spent, Release(query, cost.tau))
         values = [float(state == 0), float(state == 1)]
         kernels.append(oracle.laplace_sum(values, 3, cost.tau))
@@ -114,27 +113,27 @@ def test_totals_by_account_say_as_much_as_every_release_by_itself(
 
 def test_several_questions_share_one_tau() -> None:
     pair = (Count(equals=0), Count(equals=1))
-    together = affordable(CHAIN, pair, epsilon=1.0, spent=(), budget=1.0)
-    alone = affordable(CHAIN, pair[:1], epsilon=1.0, spent=(), budget=1.0)
+    together = Accountant(CHAIN).affordable(pair, epsilon=1.0, spent=(), budget=1.0)
+    alone = Accountant(CHAIN).affordable(pair[:1], epsilon=1.0, spent=(), budget=1.0)
     assert 2 * together.tau == pytest.approx(alone.tau, rel=1e-6)
     assert together.total <= 1.0
 
 
 def test_markov_count_keeps_out_of_the_account() -> None:
-    cost = affordable(CHAIN, (ONES,), epsilon=1.0, spent=(), budget=1.0)
+    cost = Accountant(CHAIN).affordable((ONES,), epsilon=1.0, spent=(), budget=1.0)
     assert "markov-count" not in {each.theorem for each in cost.leakage.assessments}
 
 
 def test_the_smallest_tau_of_the_models_that_may_hold() -> None:
     either = AnyOf(CHAIN, ArbitraryGroups(1000))
-    cost = affordable(either, (ONES,), epsilon=1.0, spent=(), budget=1.0)
-    assert cost.tau == affordable(ArbitraryGroups(1000), (ONES,), epsilon=1.0, spent=(), budget=1.0).tau
+    cost = Accountant(either).affordable((ONES,), epsilon=1.0, spent=(), budget=1.0)
+    assert cost.tau == Accountant(ArbitraryGroups(1000)).affordable((ONES,), epsilon=1.0, spent=(), budget=1.0).tau
 
 
 def test_a_given_tau_is_refused_beyond_the_budget() -> None:
-    assert cost_of(CHAIN, (ONES,), tau=0.2, spent=(), budget=1.0).total < 1.0
+    assert Accountant(CHAIN).cost_of((ONES,), tau=0.2, spent=(), budget=1.0).total < 1.0
     with pytest.raises(BudgetError, match="requested"):
-        cost_of(CHAIN, (ONES,), tau=0.5, spent=(), budget=1.0)
+        Accountant(CHAIN).cost_of((ONES,), tau=0.5, spent=(), budget=1.0)
 
 
 @given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6))
@@ -144,24 +143,24 @@ def test_the_figure_charged_is_not_below_what_the_totals_then_say(taus: list[flo
     exact = Fraction(0)
     spent: Spend = ()
     for tau in taus:
-        cost = cost_of(model, (count,), tau=tau, spent=spent, budget=1e9)
+        cost = Accountant(model).cost_of((count,), tau=tau, spent=spent, budget=1e9)
         exact += Fraction(tau)
         spent = (Release(count.standing(), float_above(exact)),)
-        assert leaked(model, spent) <= cost.total
+        assert Accountant(model).leaked(spent) <= cost.total
 
 
 def test_refusals() -> None:
     paper_only = MarkovChain([[0.5, 0.5], [0.5, 0.5]])
     with pytest.raises(QueryError):
-        affordable(paper_only, (Count(equals="no such state"),), epsilon=1.0, spent=(), budget=1.0)
+        Accountant(paper_only).affordable((Count(equals="no such state"),), epsilon=1.0, spent=(), budget=1.0)
     with pytest.raises((CalibrationError, NoTheoremAppliesError)):
-        affordable(MarkovChain([[0.0, 1.0], [1.0, 0.0]]), (ONES,), epsilon=1e-300, spent=(), budget=1.0)
+        Accountant(MarkovChain([[0.0, 1.0], [1.0, 0.0]])).affordable((ONES,), epsilon=1e-300, spent=(), budget=1.0)
 
 
 def test_what_can_be_calibrated_can_be_afforded() -> None:
     """One theorem's figures are too large here. Calibration passed it over; accounting fell over it."""
     flips = MarkovChain([[0, 1], [1, 0]], length=50)
     chosen = calibrate(flips, ONES, epsilon=1e307)
-    cost = affordable(flips, (ONES,), epsilon=1e307, spent=(), budget=1.7e308)
+    cost = Accountant(flips).affordable((ONES,), epsilon=1e307, spent=(), budget=1.7e308)
     assert cost.tau == chosen.tau == 2e305
     assert cost.total <= 1e307

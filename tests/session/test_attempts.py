@@ -6,8 +6,9 @@ from bayesdp.errors import CalibrationError
 from bayesdp.ledger import State
 from bayesdp.queries import Count
 from bayesdp.session import attempts
+from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import GRIDS, Attempt, InTheMakingError, persistently
-from bayesdp.session.plan import Asked, Plan, TooFineError
+from bayesdp.session.plan import Plan, TooFineError
 
 
 def planned(charged: timedelta | None) -> Plan:

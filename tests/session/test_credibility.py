@@ -11,7 +11,7 @@ from bayesdp.calibration.credibility import chosen_rank, draws_needed, posterior
 from bayesdp.cli import run
 from bayesdp.cli.overview import overview
 from bayesdp.errors import BudgetError, InvalidInputError, LedgerError, ModelError
-from bayesdp.session.accounting import affordable, cost_of, leaked
+from bayesdp.session.accounting import Accountant
 from bayesdp.session.parts import merged
 from bayesdp.theorems.leakage import leakage
 from bayesdp.theorems.spend import Release, Spend
@@ -71,9 +71,9 @@ def test_the_whole_spend_is_converted_with_the_same_models(tmp_path: Path) -> No
 
 
 def test_it_costs_no_less_than_without_and_grows_with_the_credibility() -> None:
-    totals = [cost_of(PAIRS, (WIDE,), tau=0.3, spent=(), budget=9.0, credibility=share).total for share in SHARES]
+    totals = [Accountant(PAIRS, share).cost_of((WIDE,), tau=0.3, spent=(), budget=9.0).total for share in SHARES]
     assert totals == sorted(set(totals))
-    taus = [affordable(PAIRS, (WIDE,), epsilon=1.0, spent=(), budget=9.0, credibility=share).tau for share in SHARES]
+    taus = [Accountant(PAIRS, share).affordable((WIDE,), epsilon=1.0, spent=(), budget=9.0).tau for share in SHARES]
     assert taus == sorted(set(taus), reverse=True)
 
 
@@ -81,17 +81,17 @@ def test_more_releases_never_leak_less_under_the_models_drawn() -> None:
     spend: Spend = ()
     before = 0.0
     for query, tau in ((WIDE, 0.01), (NARROW, 1e-9), (MANY, 0.1), (WIDE, 1e-9), (WIDE, 0.4)):
-        cost = cost_of(PAIRS, (query,), tau=tau, spent=spend, budget=99.0, credibility=0.9)
+        cost = Accountant(PAIRS, 0.9).cost_of((query,), tau=tau, spent=spend, budget=99.0)
         assert cost.epsilon >= 0
         assert cost.total >= before
         spend, before = merged((*spend, Release(query.standing(), tau))), cost.total
-        assert leaked(PAIRS, spend, 0.9) == before
+        assert Accountant(PAIRS, 0.9).leaked(spend) == before
 
 
 def test_of_several_models_the_estimated_ones_are_drawn_from() -> None:
     either = AnyOf(PAIRS, ArbitraryGroups(1, column="height"))
     one, other = (
-        affordable(model, (WIDE,), epsilon=1.0, spent=(), budget=2.0, credibility=0.9) for model in (PAIRS, either)
+        Accountant(model, 0.9).affordable((WIDE,), epsilon=1.0, spent=(), budget=2.0) for model in (PAIRS, either)
     )
     assert one.tau == pytest.approx(other.tau, rel=1e-9)
 
@@ -159,7 +159,7 @@ def test_answer_and_statement_say_so(tmp_path: Path) -> None:
 def test_a_column_is_randomized_with_it(tmp_path: Path) -> None:
     with opened(tmp_path, CHAIN, epsilon=2.0, credibility=0.9) as session:
         asked = (Count("s", equals="b"),)
-        most = affordable(session.model, asked, epsilon=1.0, spent=(), budget=2.0).tau
+        most = Accountant(session.model).affordable(asked, epsilon=1.0, spent=(), budget=2.0).tau
         assert session.randomize(epsilon=1.0).tau < 0.97 * most
 
 
@@ -176,11 +176,11 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_parts_cost_the_largest_of_them_under_the_models_drawn() -> None:
     by_place = [Sum("height", bounds=(0, 2), by="place", by_cells=[part]) for part in ("north", "south")]
-    one = cost_of(PAIRS, (by_place[0],), tau=0.3, spent=(), budget=9.0, credibility=0.9)
-    both = cost_of(PAIRS, tuple(by_place), tau=0.3, spent=(), budget=9.0, credibility=0.9)
-    whole = cost_of(PAIRS, (WIDE, NARROW), tau=0.3, spent=(), budget=9.0, credibility=0.9)
+    one = Accountant(PAIRS, 0.9).cost_of((by_place[0],), tau=0.3, spent=(), budget=9.0)
+    both = Accountant(PAIRS, 0.9).cost_of(tuple(by_place), tau=0.3, spent=(), budget=9.0)
+    whole = Accountant(PAIRS, 0.9).cost_of((WIDE, NARROW), tau=0.3, spent=(), budget=9.0)
     assert one.total == both.total < whole.total
-    taken = affordable(PAIRS, tuple(by_place), epsilon=one.total, spent=(), budget=9.0, credibility=0.9)
+    taken = Accountant(PAIRS, 0.9).affordable(tuple(by_place), epsilon=one.total, spent=(), budget=9.0)
     assert taken.tau == pytest.approx(0.3, rel=1e-6)
     assert taken.total <= one.total
 

@@ -17,7 +17,7 @@ from bayesdp.audit import oracle
 from bayesdp.errors import BudgetError, InvalidInputError, LedgerError, ModelError, NoTheoremAppliesError
 from bayesdp.ledger import Ledger
 from bayesdp.models import ChainLayout, Model
-from bayesdp.session.accounting import leaked
+from bayesdp.session.accounting import Accountant
 from bayesdp.session.session import Session
 from bayesdp.testing import transition_matrices
 from bayesdp.theorems.spend import Release
@@ -156,10 +156,10 @@ def test_what_was_promised_at_any_length_holds_at_every_length(
     layout = ChainLayout("t")
     chain = MarkovChain(matrix, length=length, start="any", layout=layout)
     try:
-        promised = leaked(chain.at_any_length(), (Release(Count(equals=1), 2 * tau),))
+        promised = Accountant(chain.at_any_length()).leaked((Release(Count(equals=1), 2 * tau),))
     except NoTheoremAppliesError:  # it never forgets, and nothing is promised
         return
-    assert leaked(chain, (Release(Count(equals=1), 2 * tau),)) <= promised * (1 + 1e-9)
+    assert Accountant(chain).leaked((Release(Count(equals=1), 2 * tau),)) <= promised * (1 + 1e-9)
     joint = oracle.chain_joint(chain, length, [0.4, 0.6])
     first = np.asarray(oracle.laplace_sum([0.0, 1.0], 1, tau))
     early = np.broadcast_to(first.reshape(2, *(1,) * (length - 1), -1), (2,) * length + first.shape[-1:])
@@ -171,5 +171,5 @@ def test_a_promise_at_the_length_of_now_would_be_broken() -> None:
     """Why the bound is taken at any length (THEORY: odds 9, τ = 1: 1.492 at two records, 2.798 at any)."""
     short = OddsChain(9, length=2, layout=ChainLayout("t"))
     spend = (Release(Count(equals=1), 1.0),)
-    assert leaked(short, spend) == pytest.approx(1.492308, abs=1e-6)
-    assert leaked(short.at_any_length(), spend) == pytest.approx(2.797620, abs=1e-6)
+    assert Accountant(short).leaked(spend) == pytest.approx(1.492308, abs=1e-6)
+    assert Accountant(short.at_any_length()).leaked(spend) == pytest.approx(2.797620, abs=1e-6)

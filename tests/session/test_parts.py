@@ -28,14 +28,13 @@ from bayesdp.ledger import Account, Ledger
 from bayesdp.models import ChainLayout, GroupLayout, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import affordable, cost_of, leaked
+from bayesdp.session.accounting import Accountant
 from bayesdp.session.answers import Answers
 from bayesdp.session.parts import exposures
 from bayesdp.session.session import Session
 from bayesdp.testing import transition_matrices
-from bayesdp.theorems.ask import Panel
-from bayesdp.theorems.leakage import proven
-from bayesdp.theorems.spend import Release, Spend, queries_of
+from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.spend import Release, Spend
 
 DISTRICTS = tuple("ABCDEFGHIJKL")
 METERS = ChainLayout("hour", "meter", 1)
@@ -70,7 +69,7 @@ def session(meters: polars.DataFrame, tmp_path: Path) -> Iterator[Session]:
 
 
 def converted(model: Model, spend: Spend) -> float:
-    return proven(Panel.about(model, queries_of(spend), composing=True), spend) if spend else 0.0
+    return Composition(model).proven(spend) if spend else 0.0
 
 
 def most_of_any_part(model: Model, spent: Spend) -> float:
@@ -117,12 +116,12 @@ def test_the_account_is_the_largest_of_any_part(
     for kind, place, tau in releases:
         query = queries[kind] if place is None else replace(queries[kind], by=place[0], by_cells=(place[1],))
         before = tuple(Release(each, float_above(total)) for each, total in spent.items())
-        cost = cost_of(model, (query,), tau=tau, spent=before, budget=1e9)
+        cost = Accountant(model).cost_of((query,), tau=tau, spent=before, budget=1e9)
         spent[query.standing()] = spent.get(query.standing(), Fraction(0)) + Fraction(tau)
         after = tuple(Release(each, float_above(total)) for each, total in spent.items())
-        assert leaked(model, after) == pytest.approx(most_of_any_part(model, after), rel=1e-12)
+        assert Accountant(model).leaked(after) == pytest.approx(most_of_any_part(model, after), rel=1e-12)
         ulp = 1 + 1e-15  # a bound that is searched for may fall by an ulp as τ rises by one
-        assert leaked(model, after) <= cost.total * ulp <= leaked(model, after) * (1 + 1e-12)
+        assert Accountant(model).leaked(after) <= cost.total * ulp <= Accountant(model).leaked(after) * (1 + 1e-12)
         assert 0 <= cost.epsilon <= cost.total
 
 
@@ -137,7 +136,7 @@ def test_no_sequence_of_releases_on_parts_passes_the_budget(
     for place, epsilon in asked:
         query = ON if place is None else on_in(place[1], by=place[0])
         with suppress(BudgetError):
-            cost = affordable(CHAIN, (query,), epsilon=epsilon, spent=spent, budget=budget)
+            cost = Accountant(CHAIN).affordable((query,), epsilon=epsilon, spent=spent, budget=budget)
             assert cost.total <= budget
             assert cost.epsilon <= float_above(Fraction(epsilon))
             spent = (*spent, Release(query.standing(), cost.tau))
@@ -145,21 +144,24 @@ def test_no_sequence_of_releases_on_parts_passes_the_budget(
 
 
 def test_a_release_on_a_part_is_limited_by_that_part_only() -> None:
-    spent = (Release(on_in("A").standing(), affordable(CHAIN, (ON,), epsilon=1.0, spent=(), budget=1.0).tau),)
-    other = affordable(CHAIN, (on_in("B"),), epsilon=1.0, spent=spent, budget=1.0)
+    spent = (
+        Release(on_in("A").standing(), Accountant(CHAIN).affordable((ON,), epsilon=1.0, spent=(), budget=1.0).tau),
+    )
+    other = Accountant(CHAIN).affordable((on_in("B"),), epsilon=1.0, spent=spent, budget=1.0)
     assert other.tau == pytest.approx(spent[0].tau, rel=1e-6)
     assert other.epsilon == pytest.approx(1.0, abs=1e-6)
     for touching in (on_in("A"), ON, on_in("A", "B"), on_in("x", by="tariff")):
         with pytest.raises(BudgetError):
-            affordable(CHAIN, (touching,), epsilon=0.5, spent=spent, budget=1.0)
+            Accountant(CHAIN).affordable((touching,), epsilon=0.5, spent=spent, budget=1.0)
 
 
 def test_a_lowered_budget_that_some_part_has_passed_stops_every_part() -> None:
-    spent = (Release(on_in("A").standing(), 1.0),)
+    spent, accountant = (Release(on_in("A").standing(), 1.0),), Accountant(CHAIN)
+    half = accountant.leaked(spent) / 2
     with pytest.raises(BudgetError):
-        affordable(CHAIN, (on_in("B"),), epsilon=0.1, spent=spent, budget=leaked(CHAIN, spent) / 2)
+        accountant.affordable((on_in("B"),), epsilon=0.1, spent=spent, budget=half)
     with pytest.raises(BudgetError):
-        cost_of(CHAIN, (on_in("B"),), tau=0.01, spent=spent, budget=leaked(CHAIN, spent) / 2)
+        accountant.cost_of((on_in("B"),), tau=0.01, spent=spent, budget=half)
 
 
 def test_cells_of_one_column_meet_only_themselves() -> None:
@@ -206,7 +208,7 @@ def test_the_joint_leakage_of_independent_chains_is_at_most_the_account(
     kernels = []
     for cell, epsilon, record_by_record in asked:
         query = Count(equals=1) if cell is None else Count(equals=1, by="district", by_cells=[cell])
-        cost = affordable(chain, (query,), epsilon=epsilon, spent=spent, budget=100.0)
+        cost = Accountant(chain).affordable((query,), epsilon=epsilon, spent=spent, budget=100.0)
         spent = (*spent, Release(query.standing(), cost.tau))
         records = 4 if cell is None else 2
         kernel = (
@@ -238,8 +240,8 @@ def test_what_each_of_three_chains_leaks_is_no_more_together_and_reaches_the_acc
     assert two == pytest.approx(alone, abs=1e-9)
     assert three == pytest.approx(alone, abs=1e-9)
     spent = tuple(Release(Count(equals=1, by="d", by_cells=[cell]).standing(), 1.0) for cell in "ABC")
-    assert alone <= leaked(chain, spent) + 1e-9
-    assert leaked(chain, spent) == leaked(chain, spent[:1])
+    assert alone <= Accountant(chain).leaked(spent) + 1e-9
+    assert Accountant(chain).leaked(spent) == Accountant(chain).leaked(spent[:1])
 
 
 def test_parts_that_share_a_chain_leak_more_than_either() -> None:
@@ -256,8 +258,8 @@ def test_parts_that_share_a_chain_leak_more_than_either() -> None:
 def test_twelve_districts_have_the_error_of_one(session: Session) -> None:
     answers = session.release_by(on_in(*DISTRICTS), epsilon=1.0)
     assert session.leaked <= 1.0
-    one = affordable(session.model, (ON,), epsilon=1.0, spent=(), budget=1.0)
-    twelve = affordable(session.model, (ON,) * 12, epsilon=1.0, spent=(), budget=1.0)
+    one = Accountant(session.model).affordable((ON,), epsilon=1.0, spent=(), budget=1.0)
+    twelve = Accountant(session.model).affordable((ON,) * 12, epsilon=1.0, spent=(), budget=1.0)
     assert {answer.tau for answer in answers} == {one.tau}
     assert one.tau == pytest.approx(12 * twelve.tau, rel=1e-5)
     assert [answer.query.by_cells for answer in answers] == [(cell,) for cell in DISTRICTS]
@@ -325,7 +327,7 @@ def test_questions_about_one_part_share_their_epsilon(session: Session) -> None:
     answers = session.release_all([on_in("A", "B"), on_in("B", "C", equals=0)], epsilon=1.0)
     assert len(answers) == 4
     assert session.leaked == pytest.approx(1.0, abs=1e-6)
-    alone = affordable(session.model, (ON,), epsilon=1.0, spent=(), budget=1.0)
+    alone = Accountant(session.model).affordable((ON,), epsilon=1.0, spent=(), budget=1.0)
     assert answers[0].tau == pytest.approx(alone.tau / 2, rel=1e-5)
     assert any("for 2 answers" in note for note in answers[0].notes)
 

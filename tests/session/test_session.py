@@ -91,7 +91,7 @@ def test_the_answer_reads_back_from_json(session: Session) -> None:
     page = answer.statement()
     assert answer.head in page
     assert "What an attacker can learn at most" in page
-    assert answer._repr_html_().startswith("<table>")
+    assert "<table" in answer._repr_html_()
     assert answer.__rich__().row_count > 5
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bayesdp import AnyOf, ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
-from bayesdp.errors import DoesNotApplyError, TooLargeError
+from bayesdp.errors import DoesNotApplyError, QueryError, TooLargeError
 from bayesdp.theorems import register, theorems, unregister
 from bayesdp.theorems.ask import Panel, ask
-from bayesdp.theorems.leakage import proven
+from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Spend, as_spend, queries_of
 
 SPEND = as_spend(Count(equals=1), 1.0)
@@ -38,9 +38,17 @@ def test_a_ledger_asks_only_what_composes() -> None:
 def test_hypotheses_that_were_looked_at_before_give_the_same_replies(model: Model) -> None:
     panel = Panel.about(model, queries_of(SPEND))
     assert panel.ask(epsilon) == ask(model, epsilon)
-    assert max(min(reply.value for reply in row if reply.value is not None) for row in ask(model, epsilon)) == proven(
-        panel, SPEND
-    )
+    best = max(min(reply.value for reply in row if reply.value is not None) for row in panel.ask(epsilon))
+    assert Composition(model).proven(SPEND) >= best
+
+
+def test_a_composition_asks_once_whether_theorems_apply_and_answers_as_a_report_does() -> None:
+    composition = Composition(CHAIN)
+    assert composition.panel(SPEND) is composition.panel(SPEND)
+    assert composition.proven(SPEND) == composition.report(SPEND).epsilon
+    assert composition.proven(()) == 0
+    with pytest.raises(QueryError):
+        composition.panel(as_spend(Count(equals="unknown"), 1.0))
 
 
 class _Broken(Theorem):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import upstairs
-from bayesdp._support.tables import table as text_table
 from bayesdp.advice.rung import HARMLESS, Rung
 from bayesdp.advice.way_on import WayOn
 from bayesdp.queries import Query
@@ -23,12 +22,9 @@ NOTE = (
     "covers it, nor the choice of a model by it."
 )
 
-_WIDE = 100
-"""Characters in a line of text."""
-
 
 @dataclass(frozen=True)
-class Advice(Document):
+class Advice(Displayed, Document):
     """Which models a table does not deny, what each costs, and what if one is wrong.
 
     Prints as a table, with what each rung assumes and the code to go on with; `plot(path)` draws it.
@@ -76,23 +72,25 @@ class Advice(Document):
         """The commands to go on with; empty if nothing is recommended."""
         return "" if self.recommended is None else self.way_on.shell(self.recommended.model, self.query, self.epsilon)
 
-    def __str__(self) -> str:
-        parts = [
-            f"{_capital(self.query.description)}, at ε = {self.epsilon:g}, from {self.table_name}.",
-            self.table(),
-            *([_filled(self.shows)] if self.shows else []),
-            *("\n".join(self._paragraph(rung)) for rung in self.ladder),
-            _filled(f"Recommended: {self.why}"),
+    def _printed(self) -> Sequence[Section]:
+        sections: list[Section] = [
+            lines(f"{_capital(self.query.description)}, at ε = {self.epsilon:g}, from {self.table_name}."),
+            [self._table],
+            *([[_filled(self.shows)]] if self.shows else []),
+            *([*self._paragraph(rung)] for rung in self.ladder),
+            [_filled(f"Recommended: {self.why}")],
         ]
         if self.recommended is not None:
-            parts += [
-                f"Go on in Python:\n\n{textwrap.indent(self.python, '    ')}",
-                f"or on the command line:\n\n{textwrap.indent(self.shell, '    ')}",
-            ]
-        return "\n\n".join([*parts, _filled(NOTE)])
+            sections += [lines("Go on in Python:"), [Code(self.python)]]
+            sections += [lines("or on the command line:"), [Code(self.shell)]]
+        return [*sections, [_filled(NOTE)]]
 
     def table(self) -> str:
         """Return the ladder as a text table: the verdict, the error, and what is leaked if the next rungs are true."""
+        return self._table.text()
+
+    @property
+    def _table(self) -> Table:
         rows = [
             [
                 ("→ " if rung is self.recommended else "  ") + rung.name,
@@ -102,12 +100,10 @@ class Advice(Document):
             ]
             for rung in self.ladder
         ]
-        return text_table(
-            ["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows
-        )
+        return Table(["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows)
 
-    def _paragraph(self, rung: Rung) -> Iterator[str]:
-        yield _capital(rung.name)
+    def _paragraph(self, rung: Rung) -> Iterator[Block]:
+        yield Words(_capital(rung.name))
         yield _filled(f"Assumes: {rung.assumes}", "  ")
         yield _filled(f"The table: {rung.shown}", "  ")
         if rung.reason and rung.reason != rung.shown:
@@ -160,8 +156,5 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text, _WIDE, initial_indent=indent, subsequent_indent=indent + "  " * bool(indent), break_on_hyphens=False,
-        break_long_words=False,
-    )  # fmt: skip
+def _filled(text: str, indent: str = "") -> Words:
+    return Words(text, indent, filled=True)

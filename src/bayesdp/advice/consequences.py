@@ -6,19 +6,21 @@ stand beside every verdict of `advise`, in every answer and in every statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bayesdp.errors import NoTheoremAppliesError, TooLargeError
 from bayesdp.models import Model
-from bayesdp.models.alternative import Alternative
 from bayesdp.rounding import shown_above
-from bayesdp.theorems.ask import Panel
-from bayesdp.theorems.leakage import proven
-from bayesdp.theorems.spend import Spend, queries_of
+from bayesdp.theorems.leakage import Composition
+from bayesdp.theorems.spend import Spend
 
-__all__ = ["Consequence", "consequences", "leaks_under"]
+__all__ = ["Consequence", "Weaker", "consequences", "weaker_than", "worst_consequences"]
+
+Weaker = tuple[str, Composition]
+"""An assumption that is weaker than a model: the clause after "if", and what releases leak under it."""
 
 
 @dataclass(frozen=True)
@@ -55,33 +57,48 @@ class Consequence:
         return {"if": self.condition, "epsilon": self.epsilon, "instead_of": self.promised}
 
 
-def consequences(
-    model: Model, spend: Spend, epsilon: float, weaker: Iterable[Alternative] | None = None
-) -> tuple[Consequence, ...]:
+def weaker_than(model: Model) -> tuple[Weaker, ...]:
+    """Return the weaker assumptions that a model itself names."""
+    return tuple((condition, Composition(alternative)) for condition, alternative in model.alternatives)
+
+
+def consequences(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Consequence, ...]:
     """Return what a spend that leaks at most `epsilon` under a model leaks under weaker assumptions.
 
-    weaker: the assumptions; by default the alternatives that the model itself names.
-
-    Only the model is looked at, never a table. What is weaker leaks at least as much as the model.
+    Only models are looked at, never a table. What is weaker leaks at least as much as the model.
 
     >>> from bayesdp import Count, OddsChain
     >>> from bayesdp.theorems.spend import as_spend
-    >>> for line in consequences(OddsChain(17.2), as_spend(Count(equals=1), 0.243), 1.0):
+    >>> for line in consequences(as_spend(Count(equals=1), 0.243), 1.0, weaker_than(OddsChain(17.2))):
     ...     print(line)
     If the odds ratio is half as large again, 1.22 instead of 1.
     If what matters is the last two records, with this odds ratio, 1.95 instead of 1.
     If anything may happen within 12 consecutive records, 3.68 instead of 1.
     """
-    found: dict[str, float | None] = {}
-    for condition, alternative in model.alternatives if weaker is None else weaker:
-        leaked, before = leaks_under(alternative, spend), found.get(condition, epsilon)
-        found[condition] = None if leaked is None or before is None else max(leaked, before)
-    return tuple(Consequence(condition, epsilon, leaked) for condition, leaked in found.items())
+    leaks: dict[str, float | None] = {}
+    for condition, alternative in weaker:
+        leaked, before = _leaks(alternative, spend), leaks.get(condition, epsilon)
+        leaks[condition] = None if leaked is None or before is None else max(leaked, before)
+    return tuple(Consequence(condition, epsilon, leaked) for condition, leaked in leaks.items())
 
 
-def leaks_under(model: Model, spend: Spend) -> float | None:
-    """Return what is proven for a spend under a model; None if nothing is."""
+def worst_consequences(spends: Iterable[Spend], epsilon: float, weaker: Sequence[Weaker]) -> tuple[str, ...]:
+    """Return for each weaker assumption what the worst of several spends leaks under it, in a sentence.
+
+    The spends are what the records of independent parts have met; together they leak ε.
+    """
+    of_parts = [consequences(spend, epsilon, weaker) for spend in spends]
+    return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
+
+
+def _most(line: Consequence) -> float:
+    """Return what leaks, beyond everything if nothing is proven."""
+    return math.inf if line.epsilon is None else line.epsilon
+
+
+def _leaks(composition: Composition, spend: Spend) -> float | None:
+    """Return what is proven for a spend; None if nothing is."""
     try:
-        return proven(Panel.about(model, queries_of(spend), composing=True), spend)
+        return composition.proven(spend)
     except (NoTheoremAppliesError, TooLargeError):
         return None

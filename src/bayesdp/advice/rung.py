@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from bayesdp.advice.consequences import Consequence, consequences
+from bayesdp.advice.consequences import Consequence, consequences, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import MarkovChain, Model
-from bayesdp.models.alternative import Alternative
 from bayesdp.queries import Query
+from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Release
 
 __all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "priced", "recommended"]
@@ -126,12 +126,12 @@ def _with_consequences(rung: Rung, later: Sequence[Rung]) -> Rung:
         return rung
     spend = (Release(rung.calibration.query, rung.calibration.tau),)
     epsilon = rung.calibration.epsilon
-    weaker = {each.condition: each.model for each in later if each.model is not None}
-    below = consequences(rung.model, spend, epsilon, [Alternative(*pair) for pair in weaker.items()])
+    weaker = {each.condition: Composition(each.model) for each in later if each.model is not None}
+    below = consequences(spend, epsilon, weaker.items())
     counted = _that_count(later)
     below = tuple(replace(line, counts=line.condition in counted) for line in below)
-    others = [other for other in rung.model.alternatives if not other.condition.startswith(tuple(weaker))]
-    return replace(rung, consequences=(*below, *consequences(rung.model, spend, epsilon, others)))
+    others = [other for other in weaker_than(rung.model) if not other[0].startswith(tuple(weaker))]
+    return replace(rung, consequences=(*below, *consequences(spend, epsilon, others)))
 
 
 def _that_count(later: Sequence[Rung]) -> set[str]:

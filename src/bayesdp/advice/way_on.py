@@ -13,7 +13,7 @@ from bayesdp.models import ArbitraryGroups, GaussianSeries, Independent, MarkovC
 from bayesdp.models.strata import SPARSE
 from bayesdp.queries import Query
 
-__all__ = ["WayOn"]
+__all__ = ["WayOn", "asked_in_python", "asked_in_shell", "built_in_python", "built_in_shell"]
 
 _TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
 
@@ -51,21 +51,32 @@ class WayOn:
         order = {"order": len(model.coefficients)} if isinstance(model, GaussianSeries) else {}
         return {"value": model.column, **columns, **order}
 
-    def python(self, model: Model | None, query: Query, epsilon: float) -> str:
-        """Return Python that makes the model and a release under it."""
-        if model is None:
-            return ""
+    def model_in_python(self, model: Model) -> str:
+        """Return two lines of Python that make the model."""
         built = "" if isinstance(model, Independent | ArbitraryGroups) else ".fit"
         frame = [] if not built else [_TABLE]
         arguments = [*frame, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
         source = "..." if self.path is None else repr(str(self.path))
+        return f"{_TABLE} = {source}\nmodel = bdp.{type(model).__name__}{built}({', '.join(arguments)})"
+
+    def model_in_shell(self, model: Model) -> str:
+        """Return a command that writes the model to MODEL.json."""
+        if isinstance(model, Independent | ArbitraryGroups):
+            return built_in_shell(model)
+        data = _FILE if self.path is None else shlex.quote(str(self.path))
+        flags = (_flag(name, value) for name, value in self.options(model).items())
+        return f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
+
+    def python(self, model: Model | None, query: Query, epsilon: float) -> str:
+        """Return Python that makes the model and a release under it."""
+        if model is None:
+            return ""
         return "\n".join(
             [
                 "import bayesdp as bdp",
-                f"{_TABLE} = {source}",
-                f"model = bdp.{type(model).__name__}{built}({', '.join(arguments)})",
+                self.model_in_python(model),
                 f'with bdp.Session({_TABLE}, model, epsilon={epsilon:g}, dataset="NAME") as session:',
-                f"    print(session.release(bdp.{_written(query)}, epsilon={epsilon:g}))",
+                f"    print(session.release({asked_in_python(query)}, epsilon={epsilon:g}))",
             ]
         )
 
@@ -74,19 +85,27 @@ class WayOn:
         if model is None:
             return ""
         data = _FILE if self.path is None else shlex.quote(str(self.path))
-        if isinstance(model, Independent | ArbitraryGroups):
-            made = f"echo {shlex.quote(json.dumps(_plain(model)))} > {_MODEL}"
-        else:
-            flags = (_flag(name, value) for name, value in self.options(model).items())
-            made = f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
-        asked = " ".join(_question(query))
         return "\n".join(
             [
-                made,
-                f"bayesdp release {data} --model {_MODEL} {asked} --epsilon {epsilon:g} --dataset NAME "
+                self.model_in_shell(model),
+                f"bayesdp release {data} --model {_MODEL} {asked_in_shell(query)} --epsilon {epsilon:g} --dataset NAME "
                 f"--budget {epsilon:g}",
             ]
         )
+
+
+def built_in_python(model: type[Model], arguments: Mapping[str, Any]) -> str:
+    """Return a model that is built, not fitted, as Python has it.
+
+    >>> built_in_python(ArbitraryGroups, {"size": 3})
+    'bdp.ArbitraryGroups(size=3)'
+    """
+    return f"bdp.{model.__name__}({', '.join(f'{name}={_literal(value)}' for name, value in arguments.items())})"
+
+
+def built_in_shell(model: Model) -> str:
+    """Return a command that writes a model to MODEL.json."""
+    return f"echo {shlex.quote(json.dumps(_plain(model)))} > {_MODEL}"
 
 
 def _plain(model: Model) -> dict[str, Any]:
@@ -105,12 +124,17 @@ def _literal(value: object) -> str:
     return repr(value)
 
 
-def _written(query: Query) -> str:
-    """Return a question as Python has it."""
+def asked_in_python(query: Query) -> str:
+    """Return a question as Python has it.
+
+    >>> from bayesdp import Sum
+    >>> asked_in_python(Sum("height", bounds=(0, 100)))
+    'bdp.Sum("height", bounds=[0.0, 100.0])'
+    """
     given = [(item.name, getattr(query, item.name), item.default) for item in fields(query)]
     named = [f"{name}={_literal(value)}" for name, value, usual in given if name != "column" and value != usual]
     column = [] if query.column is None else [_literal(query.column)]
-    return f"{type(query).__name__}({', '.join([*column, *named])})"
+    return f"bdp.{type(query).__name__}({', '.join([*column, *named])})"
 
 
 def _flag(name: str, value: Any) -> str:
@@ -119,8 +143,13 @@ def _flag(name: str, value: Any) -> str:
     return f"--{name.replace('_', '-')} {shlex.quote(text)}"
 
 
-def _question(query: Query) -> list[str]:
-    """Return a question as the command line has it."""
+def asked_in_shell(query: Query) -> str:
+    """Return a question as the command line has it.
+
+    >>> from bayesdp import Count
+    >>> asked_in_shell(Count("on", equals=True))
+    '--query count --column on --states true'
+    """
     words = [f"--query {query.kind}"]
     if query.column is not None:
         words.append(_flag("column", query.column))
@@ -135,7 +164,7 @@ def _question(query: Query) -> list[str]:
         if isinstance(value, bool):
             words.append(f"--{item.name.replace('_', '-')}")
         elif item.name == "bounds":
-            words.append(f"--bounds {value[0]:g} {value[1]:g}")
+            words.append(f"--bounds {value[0]:.17g} {value[1]:.17g}")
         else:
             words.append(_flag(item.name, value))
-    return words
+    return " ".join(words)

@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import Document
 from bayesdp._support.progress import counted
-from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
@@ -73,7 +73,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Calibration(Document):
+class Calibration(Displayed, Document):
     """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
 
     epsilon is the promise; leakage, at most epsilon, is what is proven at the chosen τ. With credibility=,
@@ -105,9 +105,12 @@ class Calibration(Document):
         """
         return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
 
-    def __str__(self) -> str:
-        said = promised(self.leakage, self._release, self.epsilon)
-        return said + (f" {self.uncertainty}" if self.uncertainty is not None else "")
+    def _printed(self) -> Sequence[Section]:
+        uncertain = [] if self.uncertainty is None else [str(self.uncertainty)]
+        return [promised(self.leakage, self._release, self.epsilon, *uncertain)]
+
+    def _shown(self) -> Sequence[Section]:
+        return [*self._printed(), [self._table]]
 
     @property
     def _release(self) -> str:
@@ -130,13 +133,17 @@ class Calibration(Document):
 
         With credibility= that is what they allow for the estimated parameters; a last row has what was chosen.
         """
+        return self._table.text()
+
+    @property
+    def _table(self) -> Table:
         best = "best" if self.uncertainty is None else "best for the estimates"
         rows = [[*row_of(option), best if option == self._best else option.reason or ""] for option in self.options]
         if self.uncertainty is not None:
             credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
             chosen = Option(credibility, self.epsilon, self.tau, self._accuracy)
             rows.append([*row_of(chosen), "chosen"])
-        return table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
+        return Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     @property
     def _best(self) -> Option:
@@ -276,11 +283,17 @@ def calibrate(
 
 
 def options(
-    model: Model, query: Query, epsilons: Sequence[float], *, beta: float = BETA, spent: Spend = ()
+    model: Model,
+    query: Query,
+    epsilons: Sequence[float],
+    *,
+    beta: float = BETA,
+    spent: Spend = (),
+    composing: bool = False,
 ) -> list[list[list[Option]]]:
-    """Return for each ε, for each model that may hold, what every theorem allows."""
+    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `Panel.about`."""
     check_queries(model, (*spent, Release(query, 1.0)))
-    panel = Panel.about(model, (*queries_of(spent), query))
+    panel = Panel.about(model, (*queries_of(spent), query), composing=composing)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]

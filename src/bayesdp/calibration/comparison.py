@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import upstairs
-from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
@@ -26,7 +26,7 @@ __all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True)
-class Comparison(Document):
+class Comparison(Displayed, Document):
     """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
 
     rows:      what the theorems prove.
@@ -40,16 +40,16 @@ class Comparison(Document):
     rows: tuple[Option, ...]
     published: tuple[PublishedResult, ...]
 
-    def __str__(self) -> str:
-        return self.table()
-
     def table(self) -> str:
         """Return a text table: what the theorems prove at each ε, in brackets what others do, then the reasons."""
-        lines = []
+        return str(self)
+
+    def _printed(self) -> Sequence[Section]:
+        rows: list[Sequence[str]] = []
         for epsilon in dict.fromkeys(row.epsilon for row in self.rows):
             proven = [row for row in self.rows if row.epsilon == epsilon and row.theorem in self.applying]
-            lines += [[*row_of(row), row.reason or ""] for row in proven]
-            lines += [_shown(result) for result in self.published if result.epsilon == epsilon]
+            rows += [[*row_of(row), row.reason or ""] for row in proven]
+            rows += [_row(result) for result in self.published if result.epsilon == epsilon]
         names = dict.fromkeys(result.method for result in self.published)
         notes = [f"({name}): {method_named(name).note}" for name in names]
         if any(result.alpha == 0 for result in self.published):
@@ -61,7 +61,7 @@ class Comparison(Document):
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
             if name not in self.applying
         ]
-        return "\n".join([table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], lines), "", *notes])
+        return [[Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)], lines(*notes)]
 
     def _impossible(self) -> list[str]:
         """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
@@ -112,8 +112,12 @@ class Comparison(Document):
         }
 
 
-def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA) -> Comparison:
+def compare(
+    model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA, composing: bool = False
+) -> Comparison:
     """Show for each ε what every theorem allows, and what others published.
+
+    composing: only theorems that cover any number of releases together, as a ledger must; the slow ones are not.
 
     Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
 
@@ -125,7 +129,8 @@ def compare(model: Model, query: Query, *, epsilons: Sequence[float], beta: floa
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
-    rows = tuple(row for choices in options(model, query, targets, beta=beta) for row in combined(choices))
+    every = options(model, query, targets, beta=beta, composing=composing)
+    rows = tuple(row for choices in every for row in combined(choices))
     distinct = list(dict.fromkeys(targets))
     published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]
     in_order = tuple(result for epsilon in targets for result in published if result.epsilon == epsilon)
@@ -150,7 +155,7 @@ def _published(
     return [max(at_one, key=lambda result: result.alpha) for at_one in zip(*results, strict=True)]
 
 
-def _shown(result: PublishedResult) -> list[str]:
+def _row(result: PublishedResult) -> list[str]:
     tau = "–" if result.tau is None else shown_below(result.tau)
     standing = method_named(result.method).standing
     return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), standing]

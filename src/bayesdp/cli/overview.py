@@ -16,9 +16,9 @@ from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
-from bayesdp.session.accounting import leaked, remaining, spend_of
-from bayesdp.session.answer import Answer
-from bayesdp.session.learning import Fit, first_fit
+from bayesdp.session.accounting import Accountant, remaining, spend_of
+from bayesdp.session.learning import first_fit
+from bayesdp.session.releases import release_stored
 
 __all__ = ["Overview", "overview"]
 
@@ -81,7 +81,7 @@ def _summary(ledger: Ledger, dataset: str, entries: Sequence[Entry], *, opened: 
         raise LedgerError(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
-    total = leaked(model, spend_of(state.totals), credibility)
+    total = Accountant(model, credibility).leaked(spend_of(state.totals))
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     return {"dataset": dataset, **account, "releases": releases, "changes": changes, **refused}
@@ -111,7 +111,7 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
         "query": details["query"],
         "description": _asked(details),
         "value": None if answer is None else answer.get("value"),
-        "answer": _answered(details, answer),
+        "answer": _answered(answer),
         "diagnosis": details.get("diagnosis", {}).get("verdict"),
         "accepted": details.get("accepted"),
         "fit": details.get("fit"),
@@ -126,18 +126,9 @@ def _asked(details: Mapping[str, Any]) -> str:
     return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 
-def _answered(details: Mapping[str, Any], answer: Mapping[str, Any] | None) -> str:
+def _answered(answer: Mapping[str, Any] | None) -> str:
     """Return a release's answer in words."""
-    if answer is None:
-        return "none stored"
-    if details.get("randomized") is not None:
-        return "not kept"
-    if details.get("recorded") is not None:
-        return "made elsewhere"
-    fit = Fit.stored(answer)
-    if fit is not None:
-        return f"at most {shown_above(fit.model.odds)}"
-    return Answer.stored(answer).published
+    return "none stored" if answer is None else release_stored(answer).outcome
 
 
 def _page(account: Mapping[str, Any]) -> str:

@@ -209,7 +209,14 @@ class _Question:
         return _Plan((table.ones(asked), table.ones(present), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
-        query, subject, cells = self.query, self.subject, self.query.cells_asked()
+        query, subject = self.query, self.subject
+        if cells := query.cells_asked():
+            named = [value for cell in cells for value in cell]
+            if subject.condition is None:
+                table.check_distinct(subject.text, named)
+            else:
+                places(subject.text, subject.kind(table), named)
+            return None, tuple(table.ones(subject.member(table, values)) for values in cells)
         if query.clipped is not None:
             kind = subject.kind(table)
             if kind not in ("whole", "number"):
@@ -222,14 +229,7 @@ class _Question:
             column = table.column(subject.text)
             below = (column <= table.value(subject.text, threshold) for threshold in query.thresholds)
             return None, tuple(table.ones(number) for number in below)
-        if not cells:
-            raise QueryError(f"no way is known to compute {query.description}")
-        named = [value for cell in cells for value in cell]
-        if subject.condition is None:
-            table.check_distinct(subject.text, named)
-        else:
-            places(subject.text, subject.kind(table), named)
-        return None, tuple(table.ones(subject.member(table, values)) for values in cells)
+        raise QueryError(f"no way is known to compute {query.description}")
 
 
 def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:

@@ -7,11 +7,10 @@ the account must be the one that its last change sealed (`standing`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import LedgerError
@@ -20,6 +19,7 @@ from bayesdp.ledger.names import dataset_name, likeness, normalised, table_liken
 from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
+from bayesdp.ledger.transaction import Row, Statement, Transaction
 
 __all__ = ["RECENT", "Books", "refuse_other"]
 
@@ -35,8 +35,9 @@ _TOTALS = select(totals).where(totals.c.dataset == bindparam("dataset")).order_b
 _ENTRIES = select(entries).order_by(entries.c.number)
 _RECENT = select(entries).order_by(entries.c.number.desc()).limit(RECENT)
 _ENTRY = select(entries).where(entries.c.number == bindparam("number"))
-_LAST_CHANGE = select(entries).where(entries.c.dataset == bindparam("dataset"), IS_CHANGE)
-_LAST_CHANGE = _LAST_CHANGE.order_by(entries.c.number.desc()).limit(1)
+_LAST_NUMBER = select(func.max(entries.c.number)).where(entries.c.dataset == bindparam("dataset"), IS_CHANGE)
+_LAST_CHANGE = select(entries).where(entries.c.number == _LAST_NUMBER.scalar_subquery())
+_FOLLOWING = select(entries).where(entries.c.number == _LAST_NUMBER.scalar_subquery() + 1)
 _ANSWERED = select(entries.c.number).where(entries.c.charge == bindparam("charge"))
 _ANSWERS = (
     select(entries)
@@ -53,6 +54,8 @@ _UNANSWERED = (
     .order_by(entries.c.number.desc())
     .limit(1)
 )
+_OPEN = accounts.insert()
+_BEGIN = totals.insert()
 _APPEND = entries.insert()
 _MOVE = update(ledgers).where(ledgers.c.head == bindparam("previous"))
 _MOVE = _MOVE.values(entries=bindparam("number"), head=bindparam("hash"))
@@ -61,26 +64,66 @@ _ADD = _ADD.values(tau=bindparam("sum"))
 _COUNT = update(accounts).where(accounts.c.dataset == bindparam("of")).values(charges=bindparam("number"))
 _BUDGET = update(accounts).where(accounts.c.dataset == bindparam("of")).values(budget=bindparam("new"))
 
+_OF_ACCOUNT: tuple[Executable, ...] = (_ACCOUNT, _TOTALS, _LAST_CHANGE, _FOLLOWING)
+
 
 class Books:
-    """The ledger as one transaction sees it. With `write`, no other process writes until the transaction ends."""
+    """The ledger as one transaction sees it. With `write`, no other process writes until the transaction ends.
 
-    def __init__(self, connection: Connection, *, write: bool) -> None:
-        self.connection = connection
+    dataset, questions: whose account, with what is known of which questions, will be asked for: it is fetched together
+    with where the ledger ends. charge: the number of a charge that will be answered; it is fetched, too.
+
+    What is written is kept back until something must be read again, or until `flush`, and is then sent together.
+    """
+
+    def __init__(
+        self,
+        transaction: Transaction,
+        *,
+        write: bool,
+        dataset: str | None = None,
+        questions: Collection[str] = (),
+        charge: int | None = None,
+    ) -> None:
+        self._transaction = transaction
         self._write = write
-        row = connection.execute(_LOCKED_POSITION if write else _POSITION).one_or_none()
-        if row is None:
+        self._foreseen: dict[tuple[Executable, tuple[Any, ...]], list[Row]] = {}
+        self._unwritten: list[Statement] = []
+        position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
+        foreseen = _foreseen(dataset, questions, charge)
+        rows, *others = transaction.fetch(position, *foreseen)
+        for (query, values), found in zip(foreseen, others, strict=True):
+            self._foreseen[query, tuple(values.values())] = found
+        if not rows:
             raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
-        if row.schema != SCHEMA:
-            raise LedgerError(f"the ledger's schema is {row.schema}, and this version of bayesdp knows only {SCHEMA}")
-        self.entries: int = row.entries
-        self.head: str = row.head
+        ((_, schema, number, head),) = rows
+        if schema != SCHEMA:
+            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp knows only {SCHEMA}")
+        self.entries: int = number
+        self.head: str = head
+        self.moment = transaction.moment.isoformat(timespec="microseconds")
         self._end_checked = False
         self._accounts: dict[str, Standing | None] = {}
 
+    def rows(self, query: Executable, **values: Any) -> list[Row]:
+        """Return the rows of a query, after all that was written."""
+        self.flush()
+        known = self._foreseen.get((query, tuple(values.values())))
+        return self._transaction.fetch((query, values))[0] if known is None else known
+
+    def flush(self) -> None:
+        """Send what was written; LedgerError unless every statement changes the one row that it is about."""
+        if not self._unwritten:
+            return
+        changed = self._transaction.write(*self._unwritten)
+        self._unwritten.clear()
+        self._foreseen.clear()
+        if any(rows != 1 for rows in changed):
+            raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
+
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all accounts."""
-        names = tuple(self.connection.execute(_NAMES).scalars())
+        names = tuple(name for (name,) in self.rows(_NAMES))
         if not all(isinstance(name, str) for name in names):
             _damaged("an account has no name")
         return tuple(sorted(names))
@@ -108,17 +151,17 @@ class Books:
             query = query.where(entries.c.dataset == dataset)
         if kind is not None:
             query = query.where(entries.c.kind == kind)
-        yield from (Entry(*row) for row in self.connection.execute(query))
+        self.flush()
+        yield from (Entry(*row) for row in self._transaction.each(query))
 
     def read(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
         """Yield the entries in order: all, or those of a data set, or of a kind. LedgerError if one was changed."""
         for entry in self.stored(dataset, kind):
-            yield from Entry.intact([vars(entry).values()])
+            yield from Entry.intact([tuple(vars(entry).values())])
 
     def answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question, newest first; LedgerError if one was changed."""
-        rows = self.connection.execute(_ANSWERS, {"dataset": dataset, "question": question}).all()
-        stored = Entry.intact(rows) if rows else []
+        stored = Entry.intact(self.rows(_ANSWERS, dataset=dataset, question=question))
         if not all(map(self._is_linked, stored)):
             _damaged(f"an answer of {dataset!r} is not the one that was stored")
         return tuple(entry.content() for entry in stored)
@@ -143,8 +186,17 @@ class Books:
             account = Standing.opened(opening.model, opening.description, opening.budget)
         else:
             account = self._existing(dataset)
-        place = self.entries, self.head
-        return State(dataset, account.budget, account.totals(), account.charges, *place, answered, pending)
+        return State(
+            dataset=dataset,
+            budget=account.budget,
+            totals=account.totals(),
+            charges=account.charges,
+            entries=self.entries,
+            head=self.head,
+            answered=answered,
+            pending=pending,
+            moment=self.moment,
+        )
 
     def opening(self, dataset: str) -> Mapping[str, Any] | None:
         """Return the body of the entry that opened an account; None if there is none."""
@@ -187,7 +239,7 @@ class Books:
         account = Standing.opened(opening.model, opening.description, opening.budget)
         self._change(dataset, account, "open", opening.to_dict())
         row = {"model": account.model, "description": account.description, "budget": account.budget, "charges": 0}
-        self.connection.execute(accounts.insert().values(dataset=dataset, **row))
+        self._later(_OPEN, dataset=dataset, **row)
 
     def charge(self, dataset: str, charge: Charge) -> Entry:
         """Write a charge and add its τ to the total of its key."""
@@ -197,18 +249,18 @@ class Books:
         entry = self._change(dataset, account, "charge", body, charge.question)
         subtotal = next(subtotal for subtotal in account.subtotals if subtotal.key == charge.key)
         if subtotal.since == number:
-            self.connection.execute(totals.insert(), {"dataset": dataset, **vars(subtotal)})
+            self._later(_BEGIN, dataset=dataset, **vars(subtotal))
         else:
-            self.connection.execute(_ADD, {"in_dataset": dataset, "at_key": charge.key, "sum": subtotal.tau})
-        self.connection.execute(_COUNT, {"of": dataset, "number": account.charges})
+            self._later(_ADD, in_dataset=dataset, at_key=charge.key, sum=subtotal.tau)
+        self._later(_COUNT, of=dataset, number=account.charges)
         return entry
 
     def answer(self, dataset: str, receipt: Receipt, body: Mapping[str, Any]) -> Entry:
         """Write the one answer of a charge."""
-        charge = self.connection.execute(_ENTRY, {"number": receipt.entry}).one_or_none()
+        charge = self._entry(receipt.entry)
         if charge is None or (charge.dataset, charge.kind, charge.hash) != (dataset, "charge", receipt.head):
             raise LedgerError(f"entry {receipt.entry} is not the charge on {dataset!r} that this receipt is for")
-        if self.connection.scalar(_ANSWERED, {"charge": receipt.entry}) is not None:
+        if self.rows(_ANSWERED, charge=receipt.entry):
             raise LedgerError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
         return self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
 
@@ -217,11 +269,23 @@ class Books:
         before = self._existing(dataset)
         body = {"budget": budget, "before": before.budget, "reason": reason}
         self._change(dataset, before.with_budget(budget), kind, body)
-        self.connection.execute(_BUDGET, {"of": dataset, "new": budget})
+        self._later(_BUDGET, of=dataset, new=budget)
 
     def refuse(self, dataset: str, reason: str, question: str | None) -> None:
         """Write that a release was refused, of a data set that may have no account."""
         self._append(dataset, "refusal", {"reason": reason}, question=question)
+
+    def stands(self, entry: Entry) -> bool:
+        """Tell whether an entry is in the ledger as it was written."""
+        return self._entry(entry.number) == entry
+
+    def _later(self, statement: Executable, **values: Any) -> None:
+        self._unwritten.append((statement, values))
+
+    def _entry(self, number: int) -> Entry | None:
+        """Return an entry as it stands there, or None if there is none."""
+        rows = self.rows(_ENTRY, number=number)
+        return Entry(*rows[0]) if rows else None
 
     def _existing(self, dataset: str) -> Standing:
         account = self.account(dataset)
@@ -252,14 +316,14 @@ class Books:
 
     def _unanswered(self, dataset: str, question: str) -> str | None:
         """Return when a question was last charged whose answer is not stored, or None."""
-        row = self.connection.execute(_UNANSWERED, {"dataset": dataset, "question": question}).one_or_none()
-        return None if row is None else _intact(row).timestamp
+        rows = self.rows(_UNANSWERED, dataset=dataset, question=question)
+        return _intact(rows[0]).timestamp if rows else None
 
     def _check_end(self) -> None:
         """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""
         if self._end_checked:
             return
-        rows = self.connection.execute(_RECENT).all()
+        rows = self.rows(_RECENT)
         place = self.entries, self.head
         for entry in Entry.intact(rows):
             if (entry.number, entry.hash) != place:
@@ -272,21 +336,22 @@ class Books:
         _damaged("its last entries do not lead up to where it says that it ends")
 
     def _checked_account(self, dataset: str) -> Standing | None:
-        row = self.connection.execute(_ACCOUNT, {"dataset": dataset}).one_or_none()
-        spent = self.connection.execute(_TOTALS, {"dataset": dataset})
-        subtotals = tuple(Subtotal(total.key, total.query, total.tau, total.since) for total in spent)
-        change = self.connection.execute(_LAST_CHANGE, {"dataset": dataset}).one_or_none()
-        if row is None and not subtotals and change is None:
+        named, spent, last, following = (self.rows(query, dataset=dataset) for query in _OF_ACCOUNT)
+        if not named and not spent and not last:
             return None
-        account = None if row is None else Standing(row.model, row.description, row.budget, row.charges, subtotals)
-        if account is None or change is None or not self._sealed(dataset, account, change):
+        subtotals = tuple(Subtotal(*total[1:]) for total in spent)
+        account = None
+        if named:
+            ((_, model, description, budget, charges),) = named
+            account = Standing(model, description, budget, charges, subtotals)
+        if account is None or not last or not self._sealed(dataset, account, last[0], following):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")
         return account
 
-    def _sealed(self, dataset: str, account: Standing, row: Row[Any]) -> bool:
+    def _sealed(self, dataset: str, account: Standing, row: Row, following: Sequence[Row]) -> bool:
         """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
         change = _intact(row)
-        if not self._is_linked(change):
+        if not self._is_linked(change, following):
             return False
         seal = change.content().get(SEAL)
         if seal is not None:
@@ -294,15 +359,15 @@ class Books:
         replay = Replay()
         contradictions = [wrong for entry in self.read(dataset) for wrong in replay.apply(entry)]
         if self._write:
-            index_changes(self.connection)
+            index_changes(self._transaction)
         return not contradictions and replay.accounts.get(dataset) == account
 
-    def _is_linked(self, entry: Entry) -> bool:
+    def _is_linked(self, entry: Entry, following: Sequence[Row] | None = None) -> bool:
         """Tell whether the entry after this one follows on it; the most recent ones are checked all together."""
         if entry.number > self.entries - RECENT:
             return True
-        following = self.connection.execute(_ENTRY, {"number": entry.number + 1}).one_or_none()
-        return following is not None and _intact(following).previous == entry.hash
+        rows = self.rows(_ENTRY, number=entry.number + 1) if following is None else following
+        return bool(rows) and _intact(rows[0]).previous == entry.hash
 
     def _change(
         self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None
@@ -316,14 +381,26 @@ class Books:
         self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None, charge: int | None = None
     ) -> Entry:
         self._check_end()
-        written, now = canonical("the body", body), datetime.now(UTC).isoformat(timespec="microseconds")
-        entry = Entry(self.entries + 1, dataset, kind, question, charge, written, now, self.head).sealed()
-        self.connection.execute(_APPEND, vars(entry))
-        place = {"previous": self.head, "number": entry.number, "hash": entry.hash}
-        if self.connection.execute(_MOVE, place).rowcount != 1:
-            raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
+        written = canonical("the body", body)
+        entry = Entry(self.entries + 1, dataset, kind, question, charge, written, self.moment, self.head).sealed()
+        self._later(_APPEND, **vars(entry))
+        self._later(_MOVE, previous=self.head, number=entry.number, hash=entry.hash)
         self.entries, self.head = entry.number, entry.hash
         return entry
+
+
+def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None) -> list[Statement]:
+    """Return the queries that will be needed, as `Books` is told."""
+    if dataset is None:
+        return []
+    if charge is not None:
+        return [(_RECENT, {}), (_ENTRY, {"number": charge}), (_ANSWERED, {"charge": charge})]
+    of_questions = [
+        (query, {"dataset": dataset, "question": question})
+        for question in questions
+        for query in (_ANSWERS, _UNANSWERED)
+    ]
+    return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in _OF_ACCOUNT), *of_questions]
 
 
 def _alike(model: object, description: object, other_model: object, other: object) -> bool:
@@ -336,7 +413,7 @@ def _alike(model: object, description: object, other_model: object, other: objec
 _SEPARATELY = "separate_because= (--separate-because REASON), which the ledger keeps"
 
 
-def _intact(row: Row[Any]) -> Entry:
+def _intact(row: Row) -> Entry:
     (entry,) = Entry.intact([row])
     return entry
 

@@ -5,21 +5,29 @@ FULL that deletion may not have reached the disk when the power fails, and a cha
 undone. EXTRA also syncs the directory. WAL with FULL would be durable too, but it leaves a second file that a copy must
 not forget, needs shared memory, and saves nothing here, where a connection lives for one transaction only (`NullPool`),
 so that a fork never inherits one. A file is built under another name and linked into place complete: there is never
-half a ledger, and an empty file is not mistaken for a new one.
+half a ledger, and an empty file is not mistaken for a new one. Writers take turns (`turns`).
 
 PostgreSQL runs in READ COMMITTED; every writer first locks the one row of the ledger table. Readers see a snapshot.
+Connections are kept, for connecting takes longer than everything else; a fork forgets those of its parent. A connection
+that is lost before the commit has written nothing. One that is lost during the commit leaves open whether it has:
+`UncertainError`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import random
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -28,22 +36,36 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
 from bayesdp.ledger.location import user_ledger
 from bayesdp.ledger.records import CHANGES, GENESIS
+from bayesdp.ledger.transaction import Transaction
+from bayesdp.ledger.turns import turn
 
 __all__ = [
     "IS_CHANGE",
     "SCHEMA",
     "Database",
+    "LostError",
+    "UncertainError",
     "accounts",
     "entries",
     "index_changes",
     "ledgers",
+    "reconnecting",
     "to_be_created",
     "totals",
 ]
 
+T = TypeVar("T")
+
 SCHEMA = 1
 PATIENCE = 60
 """How many seconds a transaction waits for others before it gives up."""
+
+RECOVERY = 30
+"""How many seconds a server that was lost has to come back, while a charge or its answer is in the balance."""
+
+_PAUSE = 0.1
+_KEPT = 2
+"""How many idle connections to a server are kept; threads that work at once open more, for the time they need them."""
 
 _CREATION_LOCK = 0x6261796573_6470
 _FORMS = "a file such as budget.db, sqlite:///budget.db, or postgresql://user@host/database"
@@ -103,12 +125,34 @@ totals = sa.Table(
 )
 
 _READ_SQLITE = ("BEGIN",)
-_WRITE_SQLITE = ("PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE")
-_READ_POSTGRESQL = ("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY",)
+_WRITE_SQLITE = ("PRAGMA busy_timeout = {milliseconds}", "PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE")
+_READ_POSTGRESQL = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE_POSTGRESQL = (
-    "SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = '{patience}s'; "
-    "SET LOCAL idle_in_transaction_session_timeout = '10min'",  # a client that vanished must not lock out the others
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    "SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '{milliseconds}', true), "
+    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # who vanished must not lock out the others
 )
+_INSTALLED = {
+    "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
+    "postgresql": "SELECT 1 WHERE to_regclass(:name) IS NOT NULL",
+}
+_KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
+"""A server that is gone without a word is noticed after a minute."""
+
+
+class LostError(LedgerError):
+    """There is no connection to the ledger's server, or it was lost; nothing was written."""
+
+
+class UncertainError(LostError):
+    """The connection was lost during the commit: nobody knows yet whether it was made.
+
+    lost: that it was lost, and how.
+    """
+
+    def __init__(self, lost: str) -> None:
+        super().__init__(f"{lost}; it was lost during the commit")
+        self.lost = lost
 
 
 class Database:
@@ -121,45 +165,87 @@ class Database:
     def __init__(self, url: str | Path, *, create: bool) -> None:
         path = _sqlite_path(url)
         self._secrets: tuple[str, ...] = ()
+        self._directory: Path | None = None
         self._begin = (_READ_POSTGRESQL, _WRITE_POSTGRESQL) if path is None else (_READ_SQLITE, _WRITE_SQLITE)
         self._engine = self._at_url(str(url)) if path is None else self._at_path(path, create=create)
-        with self.transaction(write=False) as connection:
-            installed = sa.inspect(connection).has_table(ledgers.name)
+        self._keep()
+        with self.transaction(write=False) as transaction:
+            installed = self._is_installed(transaction)
         if not installed and not (create and path is None):
             raise LedgerError(f"{self.name} is not a ledger: it has no table {ledgers.name}")
         if not installed:
-            with self.transaction(write=True) as connection:
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
-                if not sa.inspect(connection).has_table(ledgers.name):
-                    _install(connection)
+            with self.transaction(write=True) as transaction:
+                transaction.run(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
+                if not self._is_installed(transaction):
+                    _install(transaction)
 
     @contextlib.contextmanager
-    def transaction(self, *, write: bool, engine: sa.Engine | None = None) -> Iterator[sa.Connection]:
+    def transaction(self, *, write: bool) -> Iterator[Transaction]:
         """Enter a transaction: committed when left, undone by an exception; `LedgerError` if it fails.
 
-        engine: that of another database than this one, of the same kind.
+        That is a `LostError` if there is no connection to the server, and an `UncertainError` if nobody can say whether
+        the transaction was committed.
         """
+        if self._process != os.getpid():  # the connections are those of the parent
+            self.close()
+            self._keep()
+        with self._turn(write=write) as patience:
+            begin = _patiently(self._begin[write], patience)
+            with self._transaction(self._engine, begin, write=write) as transaction:
+                yield transaction
+
+    @contextlib.contextmanager
+    def _transaction(self, engine: sa.Engine, begin: tuple[str, ...], *, write: bool) -> Iterator[Transaction]:
+        transaction = Transaction(engine, begin)
+        broken = False
         try:
-            with (engine or self._engine).connect() as connection, connection.begin():
-                for statement in self._begin[write]:
-                    connection.exec_driver_sql(statement.format(patience=PATIENCE))
-                yield connection
-        except SQLAlchemyError as error:
-            raise LedgerError(f"the ledger {self.name} cannot be used: {self._reason(error)}") from None
+            try:
+                yield transaction
+                transaction.commit()
+            except BaseException:
+                broken = transaction.broken
+                raise
+            finally:
+                transaction.close()
+        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error) as error:
+            reason = f"the ledger {self.name} cannot be used: {self._reason(error)}"
+            if transaction.committing and broken:
+                raise UncertainError(reason) from None
+            if write and (transaction.server or not transaction.committing):
+                reason += "; nothing was written"
+            raise (LostError if broken else LedgerError)(reason) from None
+
+    @contextlib.contextmanager
+    def _turn(self, *, write: bool) -> Iterator[float]:
+        """Wait for one's turn to write to a SQLite file; yields how long to wait for its lock then."""
+        if not write or self._directory is None:
+            yield PATIENCE
+            return
+        with turn(self._directory, PATIENCE) as left:
+            yield left
 
     def close(self) -> None:
         """Let go of everything."""
-        self._engine.dispose()
+        self._close()
+
+    def _keep(self) -> None:
+        """Keep connections for this process, and see to it that they are closed when nobody needs them any more."""
+        self._process = os.getpid()
+        self._close = weakref.finalize(self, _dispose, self._engine, self._process)
 
     def damages(self) -> list[str]:
         """Return what SQLite's own check of the file finds wrong; PostgreSQL looks after its pages itself."""
         if self._engine.dialect.name != "sqlite":
             return []
-        with self.transaction(write=False) as connection:
-            found = connection.exec_driver_sql("PRAGMA integrity_check").scalars()
-            return [f"the file is damaged: {line}" for line in found if line != "ok"]
+        with self.transaction(write=False) as transaction:
+            (found,) = transaction.fetch((sa.text("PRAGMA integrity_check"), {}))
+            return [f"the file is damaged: {line}" for (line,) in found if line != "ok"]
 
-    def _reason(self, error: SQLAlchemyError) -> str:
+    def _is_installed(self, transaction: Transaction) -> bool:
+        (found,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
+        return bool(found)
+
+    def _reason(self, error: Exception) -> str:
         """Return the database's own words, without the parameters, and without the password."""
         found = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
         for secret in self._secrets:
@@ -178,11 +264,15 @@ class Database:
         self.name = url.set(query={}).render_as_string(hide_password=True)
         try:
             return sa.create_engine(
-                url.set(drivername="postgresql+psycopg", query={"connect_timeout": str(PATIENCE), **url.query}),
-                poolclass=sa.NullPool,
-                isolation_level="READ COMMITTED",
+                url.set(
+                    drivername="postgresql+psycopg",
+                    query={"connect_timeout": str(PATIENCE), **_KEPT_ALIVE, **url.query},
+                ),
+                pool_size=_KEPT,
+                max_overflow=-1,
                 hide_parameters=True,
-                connect_args={"client_encoding": "utf8"},
+                use_native_hstore=False,  # it would be looked up on every connection
+                connect_args={"client_encoding": "utf8", "autocommit": True},  # we say BEGIN and COMMIT ourselves
             )
         except ImportError:
             raise MissingDependencyError(
@@ -199,6 +289,7 @@ class Database:
                 raise LedgerError(f"there is no ledger at {path}" + " (it is not a file)" * place.exists())
         except (OSError, ValueError) as error:
             raise _cannot_open(path, error) from None
+        self._directory = place.parent
         return _sqlite_engine(place)
 
     def _create(self, place: Path) -> None:
@@ -210,8 +301,10 @@ class Database:
         fresh = Path(name)
         try:
             fresh.chmod(0o600)  # whatever the umask took away
-            with self.transaction(write=True, engine=_sqlite_engine(fresh)) as connection:
-                _install(connection)
+            with self._transaction(
+                _sqlite_engine(fresh), _patiently(_WRITE_SQLITE, PATIENCE), write=True
+            ) as transaction:
+                _install(transaction)
             with contextlib.suppress(FileExistsError):
                 place.hardlink_to(fresh)
         finally:
@@ -222,6 +315,19 @@ class Database:
                 os.fsync(directory)
             finally:
                 os.close(directory)
+
+
+def reconnecting(work: Callable[[], T]) -> T:
+    """Return what `work` returns; it is tried again while there is no connection, and its last `LostError` raised."""
+    begun, pause = time.monotonic(), _PAUSE
+    while True:
+        try:
+            return work()
+        except LostError:
+            if time.monotonic() - begun + pause > RECOVERY:
+                raise
+        time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - so that not all come back at once
+        pause = min(2 * pause, 10 * _PAUSE)
 
 
 def to_be_created(url: str | Path) -> bool:
@@ -240,10 +346,22 @@ def to_be_created(url: str | Path) -> bool:
     return True
 
 
-def index_changes(connection: sa.Connection) -> None:
+def index_changes(transaction: Transaction) -> None:
     """Give a ledger of version 0.1 the index by which an account's last change is found; without it, that is slower."""
-    with contextlib.suppress(SQLAlchemyError), connection.begin_nested():  # of a table that may be somebody else's
-        _changes.create(connection, checkfirst=True)
+    transaction.run("SAVEPOINT indexing")
+    try:
+        transaction.write((sa.schema.CreateIndex(_changes, if_not_exists=True), {}))
+    except transaction.engine.dialect.loaded_dbapi.Error:  # the table may be somebody else's
+        transaction.run("ROLLBACK TO SAVEPOINT indexing")
+
+
+def _dispose(engine: sa.Engine, process: int) -> None:
+    """Close the connections of a process; a fork forgets those of its parent, which goes on using them."""
+    engine.dispose(close=process == os.getpid())
+
+
+def _patiently(statements: tuple[str, ...], patience: float) -> tuple[str, ...]:
+    return tuple(statement.format(milliseconds=math.ceil(1000 * patience)) for statement in statements)
 
 
 def _is_users(place: Path) -> bool:
@@ -256,9 +374,12 @@ def _cannot_open(path: str | Path, error: OSError | ValueError) -> LedgerError:
     return LedgerError(f"cannot open the ledger {brief(str(path))}: {reason}")
 
 
-def _install(connection: sa.Connection) -> None:
-    _metadata.create_all(connection, checkfirst=False)
-    connection.execute(ledgers.insert().values(id=1, schema=SCHEMA, entries=0, head=GENESIS))
+def _install(transaction: Transaction) -> None:
+    for table in _metadata.sorted_tables:
+        transaction.write((sa.schema.CreateTable(table), {}))
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            transaction.write((sa.schema.CreateIndex(index), {}))
+    transaction.write((ledgers.insert(), {"id": 1, "schema": SCHEMA, "entries": 0, "head": GENESIS}))
 
 
 def _sqlite_engine(path: Path) -> sa.Engine:

@@ -12,7 +12,7 @@ from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import verification
 from bayesdp.ledger.books import Books, refuse_other
-from bayesdp.ledger.database import SCHEMA, Database
+from bayesdp.ledger.database import SCHEMA, Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, label, parsed
 
 __all__ = ["Account", "Ledger"]
@@ -207,9 +207,12 @@ class Ledger:
         return self._database
 
     @contextlib.contextmanager
-    def _books(self, *, write: bool = False) -> Iterator[Books]:
-        with self._open_database().transaction(write=write) as connection:
-            yield Books(connection, write=write)
+    def _books(self, *, write: bool = False, **foreseen: Any) -> Iterator[Books]:
+        """Open the books for one transaction; `foreseen` is what will be read, as `Books` takes it."""
+        with self._open_database().transaction(write=write) as transaction:
+            books = Books(transaction, write=write, **foreseen)
+            yield books
+            books.flush()
 
     def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
         budget = validation.positive("budget", budget)
@@ -285,7 +288,7 @@ class Account:
         questions: those whose answers will be asked for; they are looked up at the same moment as the totals.
         """
         looked_up = _questions(questions)
-        with self._ledger._books() as books:
+        with self._ledger._books(dataset=self.dataset, questions=looked_up) as books:
             return books.state(self.dataset, looked_up, self._opening)
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
@@ -297,18 +300,23 @@ class Account:
                    charge.
 
         Returns one receipt for each charge, once they are on disk. Raises `LedgerError` when the charges could not be
-        written for certain: then draw no noise.
+        written for certain: then draw no noise. If the connection to a server is lost during the commit, the ledger is
+        asked again whether they were written.
         """
         looked_up = _questions(questions)
-        with self._ledger._books(write=True) as books:
-            charges = decide(books.state(self.dataset, looked_up, self._opening))
-            if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
-                raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
-            if not charges:
-                return ()
-            self._open(books)
-            written = [books.charge(self.dataset, charge) for charge in charges]
-            after = books.state(self.dataset)
+        written: list[Entry] = []
+        try:
+            with self._ledger._books(write=True, dataset=self.dataset, questions=looked_up) as books:
+                charges = decide(books.state(self.dataset, looked_up, self._opening))
+                if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
+                    raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
+                if not charges:
+                    return ()
+                self._open(books)
+                written += [books.charge(self.dataset, charge) for charge in charges]
+                after = books.state(self.dataset)
+        except UncertainError as error:
+            self._settle(written, error)
         self._opening = None
         return tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
@@ -317,9 +325,48 @@ class Account:
 
         Needs a receipt of this account and a JSON object of released values. A second answer for one charge, or the
         receipt of another account or ledger, raises `LedgerError`.
+
+        While there is no connection to the server, it is tried again for half a minute; if it was lost during the
+        commit, the answer may be stored already, and is not stored twice.
         """
-        with self._ledger._books(write=True) as books:
-            return books.answer(self.dataset, receipt, body).hash
+        written: list[Entry] = []
+
+        def store() -> str:
+            with self._ledger._books(write=True, dataset=self.dataset, charge=receipt.entry) as books:
+                stored = next((entry for entry in written if books.stands(entry)), None)
+                if stored is None:
+                    written.append(books.answer(self.dataset, receipt, body))
+                    stored = written[-1]
+            return stored.hash
+
+        try:
+            return reconnecting(store)
+        except LostError as error:
+            raise LedgerError(
+                f"{error}. The release was charged before, in entry {receipt.entry}, and the charge stands; whether "
+                "its answer was stored is not known, and it is not given"
+            ) from None
+
+    def _settle(self, written: Sequence[Entry], error: UncertainError) -> None:
+        """Find out whether charges were committed when the connection was lost; LedgerError unless they were.
+
+        Whoever committed them held the ledger's lock: once we hold it, they are there, and on disk, or never will be.
+        """
+        last = written[-1]
+
+        def stands() -> bool:
+            with self._ledger._books(write=True) as books:
+                return books.stands(last)
+
+        try:
+            if reconnecting(stands):
+                return
+        except LostError:
+            raise LedgerError(
+                f"{error}, and the ledger cannot be reached any more: entry {last.number} of {self.dataset!r} may be "
+                "charged or not, which bayesdp budget show tells when it can. Nothing was released"
+            ) from None
+        raise LedgerError(f"{error.lost}; nothing was charged and nothing was released")
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question's fingerprint, newest first."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -109,6 +110,8 @@ class State:
 
     answered: the stored answers, newest first, of each question that was looked up.
     pending:  when such a question was last charged whose answer is not stored: one in the making, or lost in a crash.
+    moment:   when the account was looked at, by the same clock as `pending`: the ledger's, which is the server's if it
+              is in one.
 
     >>> state = State("steps", 2.0, (), 0, 1, "ab12", answered={"9f2c": ()})
     >>> state.answers("9f2c"), state.unanswered("9f2c")
@@ -123,6 +126,7 @@ class State:
     head: str
     answered: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict, repr=False, hash=False)
     pending: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    moment: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         for name in ("answered", "pending"):
@@ -138,6 +142,17 @@ class State:
         """Return when a question was last charged whose answer is not stored, or None; refuses what `answers` does."""
         self.answers(question)
         return self.pending.get(question)
+
+    def same_account(self, other: State) -> bool:
+        """Tell whether nothing was written about the account between this state and the other.
+
+        Then what was decided in one holds in the other, whatever happened to other accounts of the ledger.
+
+        >>> state = State("steps", 2.0, (), 0, 1, "ab12")
+        >>> state.same_account(replace(state, entries=2, head="cd34")), state.same_account(replace(state, budget=1.0))
+        (True, False)
+        """
+        return replace(self, entries=other.entries, head=other.head) == other
 
 
 @dataclass(frozen=True)
@@ -203,14 +218,7 @@ class Entry:
     @classmethod
     def intact(cls, rows: Iterable[Iterable[Any]]) -> list[Entry]:
         """Return the entries that rows of the database hold; LedgerError if one is not what was written."""
-        entries = [cls(*row) for row in rows]
-        for entry in entries:
-            typed = all(isinstance(value, kind) for value, kind in zip(vars(entry).values(), _COLUMNS, strict=True))
-            if not typed or entry.hash != entry.digest():
-                raise LedgerError(
-                    f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
-                )
-        return entries
+        return [_intact(*row) for row in rows]
 
     def content(self) -> dict[str, Any]:
         """Return the body, read; LedgerError if it is no JSON object."""
@@ -226,6 +234,18 @@ class Entry:
 
 _COLUMNS = (int, str, str, str | None, int | None, str, str, str, str)
 """What the columns of an entry hold, in their order."""
+
+
+@lru_cache(maxsize=256, typed=True)
+def _intact(*row: Any) -> Entry:
+    """Return the entry that a row holds; LedgerError if its hash does not fit. The last entries are asked for again."""
+    entry = Entry(*row)
+    typed = all(isinstance(value, kind) for value, kind in zip(row, _COLUMNS, strict=True))
+    if not typed or entry.hash != entry.digest():
+        raise LedgerError(
+            f"the ledger is damaged: entry {entry.number!r} was changed: its hash does not fit its contents"
+        )
+    return entry
 
 
 def parsed(written: str) -> Any:

@@ -41,13 +41,13 @@ def problems(books: Books, heads: dict[int, set[str]]) -> Iterator[str]:
         (name,): (account.model, account.description, account.budget, account.charges)
         for name, account in replay.accounts.items()
     }
-    yield from _differences("account", rows, books.connection.execute(select(accounts)).all(), 1)
+    yield from _differences("account", rows, books.rows(select(accounts)), 1)
     rows = {
         (name, subtotal.key): (subtotal.query, subtotal.tau, subtotal.since)
         for name, account in replay.accounts.items()
         for subtotal in account.subtotals
     }
-    yield from _differences("total", rows, books.connection.execute(select(totals)).all(), 2)
+    yield from _differences("total", rows, books.rows(select(totals)), 2)
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:

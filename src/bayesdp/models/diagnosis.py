@@ -9,8 +9,8 @@ from pathlib import PurePath
 from typing import Any, Literal, Self, get_args
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document, checked
-from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
@@ -123,7 +123,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis(Document):
+class Diagnosis(Displayed, Document):
     """What the data say about a model: `table()` is the short form, `brief` what may travel with an answer.
 
     assumption: the model's assumption, as the end of a sentence that begins "if".
@@ -197,19 +197,27 @@ class Diagnosis(Document):
             "findings": [{"name": finding.name, "verdict": finding.shown} for finding in self.findings],
         }
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         seen = f"{self.table_name}, {self.date}: {self.basis}" if self.date else self.basis
         head = f"Assumed: {self.assumption}. Looked at: {seen}. Verdict: {self.verdict}."
         trust = [" ".join(["Taken on trust:", *self.trusted])] if self.trusted else []
-        return "\n\n".join([head, *map(str, self.findings), *trust, " ".join(NOTES)])
+        return [lines(text) for text in (head, *map(str, self.findings), *trust, " ".join(NOTES))]
+
+    def _shown(self) -> Sequence[Section]:
+        head, *rest = self._printed()
+        return [head, [self._table], *rest]
 
     def table(self) -> str:
         """Return the verdicts as a text table, each with the first of its figures or the reason for none."""
+        return self._table.text()
+
+    @property
+    def _table(self) -> Table:
         rows = [
             [finding.name, finding.shown, finding.figure.partition(";")[0] or finding.meaning]
             for finding in self.findings
         ]
-        return text_table(["assumption", "verdict", "figure"], rows)
+        return Table(["assumption", "verdict", "figure"], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp diagnose --json` prints."""

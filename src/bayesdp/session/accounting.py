@@ -12,9 +12,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp.advice.consequences import Weaker, weaker_than, worst_consequences
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
 from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
@@ -23,11 +25,10 @@ from bayesdp.models import Model
 from bayesdp.queries import Query, query_from_dict
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.parts import exposures, merged
-from bayesdp.theorems.ask import Panel
-from bayesdp.theorems.leakage import Leakage, proven, report
-from bayesdp.theorems.spend import Release, Spend, queries_of
+from bayesdp.theorems.leakage import Composition, Leakage
+from bayesdp.theorems.spend import Release, Spend
 
-__all__ = ["Cost", "affordable", "check_credibility", "cost_of", "leaked", "remaining", "spend_of"]
+__all__ = ["Accountant", "Cost", "check_credibility", "remaining", "spend_of"]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Cost:
     left:    what remains of the budget afterwards, rounded down.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> affordable(ArbitraryGroups(4), (Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
+    >>> Accountant(ArbitraryGroups(4)).affordable((Count(equals=1),), epsilon=1.0, spent=(), budget=2.0).tau
     0.25
     """
 
@@ -93,118 +94,111 @@ def check_credibility(model: Model, credibility: object) -> float:
     return share
 
 
-def leaked(model: Model, spent: Spend, credibility: float | None = None) -> float:
-    """Return the leakage of everything released so far; 0 if that is nothing."""
-    panels = _Panels(model, credibility)
-    return max(panels.proven(met.spent) for met in exposures(spent))
-
-
 def remaining(budget: float, total: float) -> float:
     """Return what is left of a budget, rounded down."""
     return max(0.0, float_below(Fraction(budget) - Fraction(total)))
 
 
-def affordable(
-    model: Model,
-    queries: tuple[Query, ...],
-    *,
-    epsilon: float,
-    spent: Spend,
-    budget: float,
-    credibility: float | None = None,
-) -> Cost:
-    """Return the largest τ for each of `queries` that raises the leakage by at most ε.
-
-    spent: what the ledger's totals say, each under the query that stands for its key.
-
-    Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
-    """
-    model.check_queries(queries)
-    standing = tuple(query.standing() for query in queries)
-    met, panels = exposures(spent, standing), _Panels(model, credibility)
-    touched = [each for each in met if each.added]
-    others = max((panels.proven(each.spent) for each in met if not each.added), default=0.0)
-    before = max(panels.proven(each.spent) for each in touched)
-    left = remaining(budget, before if others <= budget else others)
-    if epsilon > left:
-        raise BudgetError(epsilon, left)
-    target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
-    tau = min(largest_tau(panels.about(each.after(1.0)), each.added, target, each.spent) for each in touched)
-    for each in touched if credibility is not None and tau > 0 else ():
-        tau = credible_tau(panels.estimate(each.after(tau)), each.added, tau, target, each.spent, credibility or 0.0)
-    less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
-    while tau > 0:
-        cost = _cost(panels, spent, standing, tau, before, budget)
-        if cost.after <= target:
-            return cost
-        tau, less = tau - less, 2 * less
-    raise CalibrationError(
-        f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
-    )
-
-
-def cost_of(
-    model: Model,
-    queries: tuple[Query, ...],
-    *,
-    tau: float,
-    spent: Spend,
-    budget: float,
-    credibility: float | None = None,
-) -> Cost:
-    """Return what releases with a given τ each cost.
-
-    Raises BudgetError if that is more than what remains.
-    """
-    model.check_queries(queries)
-    standing, panels = tuple(query.standing() for query in queries), _Panels(model, credibility)
-    before = max(panels.proven(each.spent) for each in exposures(spent, standing) if each.added)
-    cost = _cost(panels, spent, standing, tau, before, budget)
-    if cost.total > budget:
-        raise BudgetError(cost.epsilon, remaining(budget, cost.before))
-    return cost
-
-
-def _cost(panels: _Panels, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
-    """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.
-
-    More releases leak no less: should the quicker bounds of drawn models say otherwise, what they leaked before stands.
-    """
-    totals = merged((*spent, *(Release(query, tau) for query in standing)))
-    met = exposures(totals, standing)
-    leakages = [(panels.report(each.spent), bool(each.added)) for each in met]
-    worst, _ = max(leakages, key=lambda found: found[0].epsilon)
-    after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
-    return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
-
-
 @dataclass(frozen=True)
-class _Panels:
-    """The theorems that can be asked about everything a ledger holds: they cover any number of releases."""
+class Accountant:
+    """Converts what an account holds into leakage under a model; with a credibility, as an estimated model needs.
+
+    In its methods `spent` is what the ledger's totals say, each under the query that stands for its key.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> Accountant(ArbitraryGroups(4)).leaked((Release(Count(equals=1).standing(), 0.25),))
+    1.0
+    """
 
     model: Model
-    credibility: float | None
-    known: dict[tuple[Query, ...], Panel] = field(default_factory=dict)
+    credibility: float | None = None
 
-    def about(self, spend: Spend) -> Panel:
-        queries = queries_of(spend)
-        if queries not in self.known:
-            self.known[queries] = Panel.about(self.model, queries, composing=True)
-        return self.known[queries]
+    def leaked(self, spent: Spend) -> float:
+        """Return the leakage of everything released so far; 0 if that is nothing."""
+        return max(self._proven(met.spent) for met in exposures(spent))
 
-    def proven(self, spend: Spend) -> float:
+    def affordable(self, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
+        """Return the largest τ for each of `queries` that raises the leakage by at most ε.
+
+        Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
+        """
+        self.model.check_queries(queries)
+        standing = tuple(query.standing() for query in queries)
+        met, share = exposures(spent, standing), self.credibility
+        touched = [each for each in met if each.added]
+        others = max((self._proven(each.spent) for each in met if not each.added), default=0.0)
+        before = max(self._proven(each.spent) for each in touched)
+        left = remaining(budget, before if others <= budget else others)
+        if epsilon > left:
+            raise BudgetError(epsilon, left)
+        target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
+        tau = min(
+            largest_tau(self._composition.panel(each.after(1.0)), each.added, target, each.spent) for each in touched
+        )
+        if share is not None and tau > 0:
+            for each in touched:
+                estimate = self._composition.report(each.after(tau))
+                tau = credible_tau(estimate, each.added, tau, target, each.spent, share)
+        less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
+        while tau > 0:
+            cost = self._cost(spent, standing, tau, before, budget)
+            if cost.after <= target:
+                return cost
+            tau, less = tau - less, 2 * less
+        raise CalibrationError(
+            f"no noise is enough to raise the leakage by at most {epsilon:g} after {before:g} leaked; ask for more"
+        )
+
+    def cost_of(self, queries: tuple[Query, ...], *, tau: float, spent: Spend, budget: float) -> Cost:
+        """Return what releases with a given τ each cost.
+
+        Raises BudgetError if that is more than what remains.
+        """
+        self.model.check_queries(queries)
+        standing = tuple(query.standing() for query in queries)
+        before = max(self._proven(each.spent) for each in exposures(spent, standing) if each.added)
+        cost = self._cost(spent, standing, tau, before, budget)
+        if cost.total > budget:
+            raise BudgetError(cost.epsilon, remaining(budget, cost.before))
+        return cost
+
+    def what_if(self, spent: Spend, epsilon: float) -> tuple[str, ...]:
+        """Return what everything released, which leaks ε, would leak if the model were not quite right, in sentences.
+
+        A function of the model alone.
+        """
+        return worst_consequences([met.spent for met in exposures(spent)], epsilon, self._weaker)
+
+    def _cost(self, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
+        """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.
+
+        More releases leak no less: should the quicker bounds of drawn models say otherwise, what they leaked before
+        stands.
+        """
+        totals = merged((*spent, *(Release(query, tau) for query in standing)))
+        met = exposures(totals, standing)
+        leakages = [(self._report(each.spent), bool(each.added)) for each in met]
+        worst, _ = max(leakages, key=lambda pair: pair[0].epsilon)
+        after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
+        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
+
+    def _proven(self, spend: Spend) -> float:
         """Return what was leaked; 0 if nothing was released."""
-        if not spend:
-            return 0.0
-        return proven(self.about(spend), spend) if self.credibility is None else self.report(spend).epsilon
+        if self.credibility is None or not spend:
+            return self._composition.proven(spend)
+        return self._report(spend).epsilon
 
-    def estimate(self, spend: Spend) -> Leakage:
-        """Return the leakage under the model as it stands."""
-        return report(self.model, spend, panel=self.about(spend))
-
-    def report(self, spend: Spend) -> Leakage:
+    def _report(self, spend: Spend) -> Leakage:
         """Return the leakage, with the ε that the share asked of the posterior keeps, if one is asked."""
-        estimate = self.estimate(spend)
+        estimate = self._composition.report(spend)
         if self.credibility is None:
             return estimate
         return replace(estimate, epsilon=credible_epsilon(estimate, self.credibility))
+
+    @cached_property
+    def _composition(self) -> Composition:
+        return Composition(self.model)
+
+    @cached_property
+    def _weaker(self) -> tuple[Weaker, ...]:
+        return weaker_than(self.model)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from bayesdp._support import documents, validation
+from bayesdp._support.display import Displayed, Section, Table, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
@@ -16,7 +16,7 @@ from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaini
 from bayesdp.session.measurement import Interval, Measurement
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
 __all__ = ["Answer", "Posting", "Promise", "Value"]
 
@@ -166,7 +166,7 @@ class _Of(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Answer(Document):
+class Answer(Displayed, Document):
     """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
     It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
@@ -281,6 +281,16 @@ class Answer(Document):
         """
         return self.measurement.rounded
 
+    @property
+    def about(self) -> str:
+        """What was asked."""
+        return self.query.description
+
+    @property
+    def outcome(self) -> str:
+        """What was answered, as it is published."""
+        return self.published
+
     def shown(self, value: Value | None = None) -> str:
         """Return a value, by default that of the answer, as text; the cells of a histogram with their names."""
         return self.measurement.shown(self.value if value is None else value)
@@ -320,14 +330,14 @@ class Answer(Document):
         """What would leak if the assumption were not quite right, in sentences; empty if that is not known."""
         return " ".join(["What if the assumption is not quite right?", *self.consequences]) if self.consequences else ""
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         cost = (
             f"It cost ε = {shown_above(self.epsilon)}"
             if not self.reused
             else "Released before; repeating it costs nothing"
         )
         protected = "Were the model right, it would protect" if self.denied else "It protects"
-        lines = [
+        said = [
             f"{_capitalised(self.query.description)}: {self.published}",
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
@@ -335,8 +345,11 @@ class Answer(Document):
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
             f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
-        lines += [self.what_if] if self.consequences else []
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        said += [self.what_if] if self.consequences else []
+        return [[*lines(*said), *warned(self.warnings)]]
+
+    def _shown(self) -> Sequence[Section]:
+        return [[Table(["", ""], self._rows())], *self._printed()]
 
     def statement(self) -> str:
         """Return one page, in Markdown, that a data-protection officer can file; `statement.write` makes HTML."""
@@ -414,18 +427,11 @@ class Answer(Document):
         names = [name for name, item in _ENTRIES.items() if item.compare or not self.reused]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
-            for name, text in self._rows()
-        )
-        return f"<table>{rows}</table><p>{html.escape(self.guarantee)}</p>"
-
-    def __rich__(self) -> Table:
-        from rich.table import Table
+    def __rich__(self) -> RichTable:
+        from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = Table(title=Text(self.query.description), show_header=False, caption=Text(self.guarantee))
+        table = RichTable(title=Text(self.query.description), show_header=False, caption=Text(self.guarantee))
         for name, text in self._rows():
             table.add_row(name, Text(text))
         return table

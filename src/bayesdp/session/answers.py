@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bayesdp._support import documents, validation
+from bayesdp._support.display import Displayed, Section, Table, lines, warned
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
 from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Value
@@ -21,7 +21,7 @@ KIND, SCHEMA = "answers", 1
 
 
 @dataclass(frozen=True)
-class Answers(Document):
+class Answers(Displayed, Document):
     """One answer for each part, in the order in which the parts were named; each is an `Answer` of its own.
 
     by:      the public column that tells the parts apart.
@@ -84,7 +84,7 @@ class Answers(Document):
         """What an attacker can learn at most: that of the answer given last."""
         return max(self.answers, key=lambda answer: (answer.epsilon_total, answer.entry)).guarantee
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         first = self.answers[0]
         about = first.query.part_by_part()[0].everywhere().description
         rows = [
@@ -92,15 +92,15 @@ class Answers(Document):
             for part, answer in zip(self.parts, self.answers, strict=True)
         ]
         proven = "It would be proven" if first.denied else "Proven"
-        lines = [
-            f"{about[:1].upper()}{about[1:]}, by {self.by}:",
-            table([self.by, "answer", "off by less than", ""], rows),
+        listed = Table([self.by, "answer", "off by less than", ""], rows)
+        said = [
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}.",
             f"{proven} ({first.theorem}) if {first.assumption}. Model: {first.verdict}. The statement says more.",
         ]
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        title = f"{about[:1].upper()}{about[1:]}, by {self.by}:"
+        return [[*lines(title), listed, *lines(*said), *warned(self.warnings)]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --json` prints for a question by parts."""

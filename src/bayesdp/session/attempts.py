@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from bayesdp.errors import CalibrationError
@@ -44,10 +44,11 @@ class Attempt:
     def unhurried(self, plan: Plan) -> Plan:
         """Return a plan, unless the answer to a question it would charge for is in the making.
 
-        An answer that was lost in a crash is older than that.
+        An answer that was lost in a crash is older than that, by the ledger's clock: ours may be wrong.
         """
-        charged = [plan.state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting else []
-        if any(moment is not None and _seconds_since(moment) < PATIENCE for moment in charged):
+        state = plan.state
+        charged = [state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting else []
+        if any(moment is not None and _seconds(moment, state.moment) < PATIENCE for moment in charged):
             raise InTheMakingError
         return plan
 
@@ -77,5 +78,5 @@ def _patiently(attempt: Callable[[Attempt], T], bits: int) -> T:
     return attempt(Attempt(bits, waiting=False))
 
 
-def _seconds_since(moment: str) -> float:
-    return (datetime.now(UTC) - datetime.fromisoformat(moment)).total_seconds()
+def _seconds(begin: str, end: str) -> float:
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()

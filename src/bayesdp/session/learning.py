@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesdp._support import documents, validation
-from bayesdp._support.documents import Document, fingerprint
+from bayesdp._support import validation
+from bayesdp._support.display import Section, lines, warned
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, RecordsError
 from bayesdp.frames.clocks import SHOWN
@@ -27,14 +28,13 @@ from bayesdp.models.layout import column_names
 from bayesdp.models.learnt import MOST_CELLS, Learnt, sensitivity
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import cost_of, leaked, remaining, spend_of
+from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.attempts import Attempt
+from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan
 from bayesdp.session.prepare import Inquiry
 
 __all__ = ["QUESTION", "Fit", "Lesson", "Within", "first_fit", "learn"]
-
-KIND, SCHEMA = "fit", 1
 
 QUESTION = fingerprint({"fit": "transition counts"})
 """One question for every fit of an account: there is one model, and so one fit that counts."""
@@ -46,7 +46,7 @@ Within = str | Sequence[str] | Mapping[str, Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
-class Fit(Document):
+class Fit(Kept):
     """A model that was learnt by a release, and what that cost. The session goes on with this model.
 
     model:   what was learnt; all spends of the data set are converted with it from now on.
@@ -67,20 +67,25 @@ class Fit(Document):
     by: str | None = None
     reused: bool = field(default=False, compare=False)
 
+    kind: ClassVar[str] = "fit"
+    passing: ClassVar[frozenset[str]] = frozenset({"reused"})
+
     @classmethod
-    def stored(cls, body: object) -> Fit | None:
-        """Read what a ledger stored of a fit; None if that is not what it is, LedgerError if it is damaged."""
-        if not isinstance(body, Mapping) or body.get("kind") != KIND:
-            return None
-        try:
-            read = documents.checked(body, KIND, SCHEMA)
-            model = Model.from_dict(read["model"])
-            if not isinstance(model, OddsChain) or model.learnt is None:
-                raise ModelError("its model was not learnt")
-            known = {item.name for item in fields(cls)} - {"model", "reused"}
-            return cls(model=model, **{name: read[name] for name in known})
-        except (InvalidInputError, LookupError, TypeError) as error:
-            raise LedgerError(f"the ledger is damaged, or newer: a fit cannot be read ({error}); verify it") from None
+    def _read(cls, entries: dict[str, Any]) -> dict[str, Any]:
+        model = Model.from_dict(entries["model"])
+        if not isinstance(model, OddsChain) or model.learnt is None:
+            raise ModelError("its model was not learnt")
+        return {**entries, "model": model}
+
+    @property
+    def about(self) -> str:
+        """What was released."""
+        return f"the transitions of {self.model.subject}, to learn their odds ratio"
+
+    @property
+    def outcome(self) -> str:
+        """What was learnt."""
+        return f"at most {shown_above(self.model.odds)}"
 
     @property
     def learnt(self) -> Learnt:
@@ -90,25 +95,21 @@ class Fit(Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp fit --private-tau --json` prints, which the ledger keeps."""
-        entries = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "reused"}
-        return {"kind": KIND, "schema": SCHEMA, **entries, "model": self.model.identity}
+        return {**super().to_dict(), "model": self.model.identity}
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         learnt = self.learnt
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         cost = "Learnt before; repeating it costs nothing" if self.reused else f"It cost tau = {shown_below(self.tau)}"
-        lines = [
+        said = [
             f"The odds ratio is at most {shown_above(self.model.odds)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
             f"{cost}; with this odds ratio {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
             f"({shown_odds(self.epsilon_total)}); remaining: {left}.",
             learnt.origin,
         ]
-        if self.model.odds >= learnt.ceiling:
-            lines.append(
-                "Warning: the noise hides the odds ratio, and the ceiling stands; a larger tau would show more."
-            )
-        return "\n".join(lines)
+        hidden = "the noise hides the odds ratio, and the ceiling stands; a larger tau would show more."
+        return [[*lines(*said), *warned([hidden] if self.model.odds >= learnt.ceiling else [])]]
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     if known is not None:
         return _given_again(known, lesson, account)
     model = _learnable(inquiry.model)
+    accountant = Accountant(model)
     exact = _exact(inquiry, model, lesson)
     mechanism = DiscreteLaplaceMechanism(sensitivity(model.memory), lesson.tau, exact.size)
     require_private(mechanism)
@@ -170,7 +172,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     asked = replace(asked, question=QUESTION, sensitivity=mechanism.sensitivity)
 
     def planned_in(state: State) -> Plan:
-        cost = cost_of(model, (asked.query,), tau=lesson.tau, spent=spend_of(state.totals), budget=state.budget)
+        cost = accountant.cost_of((asked.query,), tau=lesson.tau, spent=spend_of(state.totals), budget=state.budget)
         return attempt.unhurried(Plan(state, lesson.tau, (asked,), {}, cost))
 
     plan = planned_in(account.state(QUESTION))
@@ -179,7 +181,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
         nonlocal plan
         if state.answers(QUESTION):
             return ()
-        plan = plan if plan.state.head == state.head else planned_in(state)
+        plan = plan if plan.state.same_account(state) else planned_in(state)
         request = {"asked": {"tau": lesson.tau, "credibility": lesson.credibility}}
         return plan.charges(lambda _: request, {**terms, "fit": model.subject, "memory": model.memory})
 
@@ -189,7 +191,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
         noisy = np.array(mechanism.release(exact.ravel().tolist())).reshape(exact.shape)
         learnt = Learnt(model.odds, lesson.tau, lesson.credibility, noisy.tolist(), lesson.within, lesson.strata)
         chain, state = model.learning(learnt), receipts[0].state
-        total = leaked(chain, spend_of(state.totals))
+        total = Accountant(chain).leaked(spend_of(state.totals))
         fit = Fit(
             model=chain,
             dataset=account.dataset,
@@ -218,7 +220,7 @@ def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:
             "would leave a choice between the two; go on with what was learnt"
         )
     state = account.state()
-    total = leaked(fit.model, spend_of(state.totals))
+    total = Accountant(fit.model).leaked(spend_of(state.totals))
     return replace(fit, epsilon_total=total, epsilon_remaining=remaining(state.budget, total), reused=True)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from bayesdp._support.validation import escaped
+
 __all__ = ["Block", "Listed", "Page", "Verbatim", "code"]
 
 _CSS = """
@@ -81,19 +83,30 @@ class Page:
         )
         return f"{markdown_opening(self.title)}\n{warnings}| | |\n|---|---|\n{facts}\n{sections}"
 
+    def __str__(self) -> str:
+        return self.markdown()
+
     def html(self) -> str:
         """Return the page in HTML, with its style inside."""
-        warnings = "".join(f'<p class="warning">Warning: {_html(text)}</p>\n' for text in self.warnings)
-        facts = "".join(f"<tr><th>{_html(name)}</th><td>{_html(text)}</td></tr>\n" for name, text in self.facts)
-        sections = "".join(
-            f"<h2>{_html(title)}</h2>\n{''.join(map(_html_block, blocks))}" for title, blocks in self.sections
-        )
         return (
             f'{html_opening(self.title)}<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{_html(self.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n<h1>{_html(self.title)}</h1>\n"
-            f"{warnings}<table>\n{facts}</table>\n{sections}</body>\n</html>\n"
+            f"<title>{_html(self.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n{self._body('h1', 'h2')}"
+            "</body>\n</html>\n"
         )
+
+    def _repr_html_(self) -> str:
+        """Return the page for a notebook: under smaller headings, in the notebook's own style."""
+        return escaped(self._body("h3", "h4"))
+
+    def _body(self, title: str, heading: str) -> str:
+        warnings = "".join(f'<p class="warning">Warning: {_html(text)}</p>\n' for text in self.warnings)
+        facts = "".join(f"<tr><th>{_html(name)}</th><td>{_html(text)}</td></tr>\n" for name, text in self.facts)
+        sections = "".join(
+            f"<{heading}>{_html(name)}</{heading}>\n{''.join(map(_html_block, blocks))}"
+            for name, blocks in self.sections
+        )
+        return f"<{title}>{_html(self.title)}</{title}>\n{warnings}<table>\n{facts}</table>\n{sections}"
 
 
 def markdown_opening(title: str) -> str:

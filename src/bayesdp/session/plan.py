@@ -7,31 +7,22 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp.accuracy import DiscreteLaplace
-from bayesdp.errors import InvalidInputError, QueryError, TooLargeError
-from bayesdp.frames.grid import Grid
+from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Charge, State
-from bayesdp.mechanisms import LARGEST_SCALE, DiscreteLaplaceMechanism, NoisyMaxMechanism, require_private
-from bayesdp.models import Model
-from bayesdp.queries import Query
+from bayesdp.mechanisms import LARGEST_SCALE
 from bayesdp.rounding import float_above
-from bayesdp.session.accounting import Cost, affordable, cost_of, spend_of
+from bayesdp.session.accounting import Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
 
-__all__ = ["Asked", "Plan", "Target", "TooFineError", "plan", "tau_for"]
+__all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
 
 _NO_LIMIT = sys.float_info.max
-_MOST_NOISE = 2**80
-"""In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
-
-SELECTIONS = 3
-"""A quantile is selected three times: itself, and the two ends of its interval."""
-
 _HALVINGS = 60
 _SMALLEST_TAU = 1e-300
 
@@ -70,7 +61,7 @@ class Target:
 
         Those about other parts of the table share none of it.
         """
-        sharing = sorted(each.question for each in asked if each.query.meets(question.query))
+        sharing = sorted(each.question for each in asked if each is question or each.query.meets(question.query))
         return self.to_dict() | ({"questions": sharing} if len(sharing) > 1 else {})
 
     def covered_by(self, request: object, questions: Iterable[str]) -> bool:
@@ -87,71 +78,10 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
-
-    records: how many records it can be about at most; the public number of records.
-    """
-
-    query: Query
-    question: str
-    grid: Grid | None
-    sensitivity: int
-    records: int
-
-    @cached_property
-    def dimension(self) -> int:
-        """How many numbers the answer has."""
-        return self.query.dimension
-
-    def worth(self, records: int) -> Fraction:
-        """Return what one whole number is worth in the answer."""
-        return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
-
-    def rounding(self, records: int) -> Fraction:
-        """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
-        if self.grid is None or self.query.clipped is None:
-            return Fraction(0)
-        return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
-
-    def checked(self) -> Asked:
-        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
-
-        What else may fail once it is charged is tried out here: that the query makes an answer of whole numbers.
-        """
-        origin, step = (Fraction(0), Fraction(1)) if self.grid is None else (self.grid.origin, self.grid.step)
-        most = abs(Fraction(origin)) * self.records + Fraction(step) * _MOST_NOISE
-        try:
-            float_above(max(most, self.query.worth(most, self.records)))
-        except TooLargeError:
-            raise TooLargeError(
-                f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
-                "once noise is added; give narrower bounds"
-            ) from None
-        if self.query.thresholds:
-            return self
-        parts = 1 if self.grid is not None else len(self.query.cells_asked())
-        if parts != self.dimension or self.worth(self.records) <= 0:
-            raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
-        self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
-        return self
-
-    def mechanism(self, tau: float) -> DiscreteLaplaceMechanism | NoisyMaxMechanism:
-        """Return the noise that makes the answer τ-DP."""
-        mechanism: DiscreteLaplaceMechanism | NoisyMaxMechanism
-        if self.query.thresholds:
-            mechanism = NoisyMaxMechanism(tau, len(self.query.thresholds) + 1, SELECTIONS * self.dimension)
-        else:
-            mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
-        require_private(mechanism)
-        return mechanism
-
-
-@dataclass(frozen=True)
 class Plan:
     """What will be charged in one state of the account: the fresh questions at `tau`, and the answers stored already.
 
-    state: what the plan was made for; it holds as long as the ledger has that state's head.
+    state: what the plan was made for; it holds as long as nothing is written about the account.
     cost:  None if nothing is fresh.
     mechanisms: the noise of each fresh question, by its fingerprint.
     """
@@ -161,7 +91,7 @@ class Plan:
     fresh: tuple[Asked, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
-    mechanisms: Mapping[str, DiscreteLaplaceMechanism | NoisyMaxMechanism] = field(default_factory=dict)
+    mechanisms: Mapping[str, PrivateNoise] = field(default_factory=dict)
 
     def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -181,24 +111,18 @@ def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
     return Charge(asked.question, fingerprint(standing), standing, tau, details)
 
 
-def plan(
-    model: Model, asked: tuple[Asked, ...], target: Target, state: State, *, credibility: float | None = None
-) -> Plan:
-    """Decide what to charge; with a credibility, as this share of the models that the data leave possible needs.
+def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
+    """Decide what to charge.
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
     spent, queries = spend_of(state.totals), tuple(each.query for each in asked)
     known = {each.question: tuple(state.answers(each.question)) for each in asked}
     if target.epsilon is not None and not any(known.values()):
-        cost = affordable(
-            model, queries, epsilon=target.epsilon, spent=spent, budget=state.budget, credibility=credibility
-        )
+        cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:
-        tau = affordable(
-            model, queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT, credibility=credibility
-        ).tau
+        tau = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
     else:
         tau = max(tau_for(each, target) for each in asked)
     stored = {
@@ -209,9 +133,7 @@ def plan(
     fresh = tuple(each for each in asked if each.question not in stored)
     if not fresh:
         return Plan(state, tau, (), stored, None)
-    cost = cost_of(
-        model, tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget, credibility=credibility
-    )
+    cost = accountant.cost_of(tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
     return _possible(Plan(state, tau, fresh, stored, cost), target.beta)
 
 
@@ -220,9 +142,8 @@ def _possible(made: Plan, beta: float) -> Plan:
     if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
         raise TooFineError
     mechanisms = {each.question: each.mechanism(made.tau) for each in made.fresh}
-    for mechanism in mechanisms.values():
-        if isinstance(mechanism, DiscreteLaplaceMechanism):
-            mechanism.alpha(beta)
+    for each in made.fresh:
+        each.foreseen(mechanisms[each.question], beta)
     return replace(made, mechanisms=mechanisms)
 
 
@@ -244,7 +165,7 @@ def tau_for(asked: Asked, target: Target) -> float:
     if asked.query.unforeseen:
         _ = asked.query.sensitivity  # says that nobody knows
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
-    units = min(math.floor((Fraction(target.alpha) - slack) / worth), _MOST_NOISE)
+    units = min(math.floor((Fraction(target.alpha) - slack) / worth), MOST_NOISE)
     if units < 1:
         least = float(worth + slack)
         raise InvalidInputError(

@@ -23,7 +23,7 @@ from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.models import Model
 from bayesdp.queries import Count, Query
-from bayesdp.session.plan import Asked
+from bayesdp.session.asked import Asked
 
 __all__ = ["Inquiry", "check_table", "missing_rule"]
 
@@ -150,7 +150,7 @@ class Inquiry:
             if grid is None:
                 sensitivity = math.ceil(named.parts_sensitivity)
             records = self._averaged(named, records) if named.averaged else records
-            found.append(Asked(named, self._question(query, named), grid, sensitivity, records).checked())
+            found.append(Asked.about(named, self._question(query, named), grid, sensitivity, records))
         if not found:
             raise InvalidInputError("no question was asked; give at least one query")
         if len({each.question for each in found}) < len(found):
@@ -309,7 +309,7 @@ class Inquiry:
         for i, each in enumerate(asked):
             if found[i].present == 0:
                 raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
-            if each.query.thresholds and found[i].records == 0:
+            if found[i].records == 0 and not each.of_no_records:
                 raise RecordsError(f"the {each.query.kind} is over no records at all; nothing can be said about it")
             if each.query.averaged and found[i].records != each.records:
                 raise RecordsError(

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from bayesdp._support.display import Displayed, Section, lines, warned
 from bayesdp._support.documents import Document
-from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import leaked, remaining, spend_of
+from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.answer import Answer
+from bayesdp.session.asked import Asked
 from bayesdp.session.measurement import warnings_about
-from bayesdp.session.plan import Asked, Plan, Target
+from bayesdp.session.plan import Plan, Target
 
 __all__ = ["Preview", "preview_of"]
 
 
 @dataclass(frozen=True)
-class Preview(Document):
+class Preview(Displayed, Document):
     """What a release would cost and how accurate it would be; nothing has been charged or drawn.
 
     alpha:    the answer would be off by α or more with probability at most β; for a quantile, whose accuracy depends on
@@ -56,11 +58,12 @@ class Preview(Document):
         derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
         return {**vars(self), **derived}
 
-    def __str__(self) -> str:
+    def _printed(self) -> Sequence[Section]:
         if self.stored:
-            return f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+            kept = f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
+            return [lines(kept)]
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
-        lines = [
+        said = [
             f"A preview of {self.query.description}. Nothing was charged.",
             f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
             f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
@@ -68,25 +71,19 @@ class Preview(Document):
             f"{shown_above(self.epsilon_total)}, and leave {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        return [[*lines(*said), *warned(self.warnings)]]
 
 
-def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
+def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
     if plan.cost is None or asked.question in plan.stored:
-        return _stored(plan.stored[asked.question], plan, target, model, credibility)
+        return _stored(plan.stored[asked.question], plan, target, accountant)
     mechanism = asked.mechanism(plan.tau)
-    worth = asked.worth(asked.records)
-    if isinstance(mechanism, NoisyMaxMechanism):
-        low, high = asked.query.possible(asked.records)
-        off_by = half = float_above(high - low)
-    else:
-        units, slack = mechanism.alpha(target.beta), asked.rounding(asked.records)
-        off_by, half = float_above(Fraction(units) * worth + slack), float_above((Fraction(units) - 1) * worth + slack)
+    off_by, half = asked.foreseen(mechanism, target.beta)
     return Preview(
         query=asked.query,
         tau=plan.tau,
-        scale=float_above(Fraction(mechanism.scale) * worth),
+        scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)),
         alpha=off_by,
         beta=target.beta,
         interval=(-half, half),
@@ -95,12 +92,12 @@ def preview_of(asked: Asked, plan: Plan, target: Target, model: Model, credibili
         epsilon_remaining=plan.cost.left,
         theorem=plan.cost.leakage.theorem,
         records=asked.records,
-        denied=_denied(model),
+        denied=_denied(accountant.model),
     )
 
 
-def _stored(answer: Answer, plan: Plan, target: Target, model: Model, credibility: float | None) -> Preview:
-    total = leaked(model, spend_of(plan.state.totals), credibility)
+def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) -> Preview:
+    total = accountant.leaked(spend_of(plan.state.totals))
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,
@@ -115,7 +112,7 @@ def _stored(answer: Answer, plan: Plan, target: Target, model: Model, credibilit
         theorem=answer.theorem,
         records=answer.records,
         stored=True,
-        denied=_denied(model),
+        denied=_denied(accountant.model),
     )
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
-from bayesdp._support import documents
-from bayesdp._support.documents import Document, fingerprint
-from bayesdp.errors import FrameError, InvalidInputError, LedgerError, QueryError, RecordsError
+from bayesdp._support.display import Section, lines
+from bayesdp._support.documents import fingerprint
+from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
-from bayesdp.session.accounting import affordable, spend_of
+from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
+from bayesdp.session.accounting import Accountant, spend_of
+from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, Target
 from bayesdp.session.prepare import Inquiry
 
 __all__ = ["Randomized", "randomize"]
 
-KIND, SCHEMA = "randomized", 1
-
 
 @dataclass(frozen=True)
-class Randomized(Document):
+class Randomized(Kept):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
@@ -41,34 +41,46 @@ class Randomized(Document):
     head: str
     column: Any = field(default=None, compare=False)
 
+    kind: ClassVar[str] = "randomized"
+    passing: ClassVar[frozenset[str]] = frozenset({"column"})
+
     @classmethod
-    def stored(cls, body: object) -> Randomized | None:
-        """Read what a ledger stored of a randomized column; None if that is not what it is.
+    def _recognised(cls, body: Mapping[str, Any]) -> bool:
+        """Whether it is one: the first version did not write its kind, and then it is known by its entries."""
+        return super()._recognised(body) or ("kind" not in body and set(cls._kept_names()) <= set(body))
 
-        The first version did not write its kind: then it is known by its entries.
-        """
-        known = {item.name for item in fields(cls)} - {"column"}
-        if not isinstance(body, Mapping) or body.get("kind", KIND) != KIND or not known <= set(body):
-            return None
-        try:
-            read = documents.checked(body, KIND, SCHEMA)
-        except InvalidInputError as error:
-            raise LedgerError(f"the ledger is damaged, or newer: {error}") from None
-        return cls(**{name: read[name] for name in known})
+    @property
+    def about(self) -> str:
+        """What was released."""
+        return f"{self.subject}, record by record"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the ledger keeps: all but the column."""
-        entries = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "column"}
-        return {"kind": KIND, "schema": SCHEMA, **entries}
+    @property
+    def outcome(self) -> str:
+        """That the ledger does not keep the column."""
+        return "not kept"
+
+    def _printed(self) -> Sequence[Section]:
+        left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
+        flipped = f"{shown_below(100 * self.flip_probability)} %"
+        return [
+            lines(
+                f"Released: {self.about}, each kept or flipped by chance (flipped with probability {flipped}, tau = "
+                f"{shown_below(self.tau)}).",
+                f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = "
+                f"{shown_above(self.epsilon_total)} in all (theorem {self.theorem}); remaining: {left}.",
+                f"With that, {shown_odds(self.epsilon_total)}.",
+                "The column is in `column`." if self.column is not None else "The ledger does not keep the column.",
+            )
+        ]
 
 
 def randomize(
     frame: object,
     inquiry: Inquiry,
+    accountant: Accountant,
     account: Account,
     target: Target,
     terms: Mapping[str, Any],
-    credibility: float | None,
 ) -> Randomized:
     """Release the column of a chain of two states: prepare, plan, charge, draw, answer.
 
@@ -87,9 +99,7 @@ def randomize(
 
     def planned_in(state: State) -> Plan:
         spent, epsilon = spend_of(state.totals), target.epsilon or 0.0
-        cost = affordable(
-            model, (asked.query,), epsilon=epsilon, spent=spent, budget=state.budget, credibility=credibility
-        )
+        cost = accountant.affordable((asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
         return Plan(state, cost.tau, (asked,), {}, cost)
 
@@ -97,7 +107,7 @@ def randomize(
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal plan
-        plan = plan if plan.state.head == state.head else planned_in(state)
+        plan = plan if plan.state.same_account(state) else planned_in(state)
         return plan.charges(lambda _: {"asked": target.to_dict()}, {**terms, "randomized": model.subject})
 
     (receipt,) = account.charge((), decide)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from bayesdp._support import documents, validation
-from bayesdp._support.documents import Document, fingerprint
+from bayesdp._support import validation
+from bayesdp._support.display import Section, lines, warned
+from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
-from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Account, Charge, State
-from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Cost, cost_of, spend_of
+from bayesdp.session.accounting import Accountant, Cost, spend_of
+from bayesdp.session.kept import Kept
 
 __all__ = ["Neighbours", "Recorded", "record"]
-
-KIND, SCHEMA = "recorded", 1
 
 Neighbours = Literal["replace", "add-remove"]
 
@@ -37,7 +36,7 @@ _ONLY_PURE = (
 
 
 @dataclass(frozen=True)
-class Recorded(Document):
+class Recorded(Kept):
     """What the ledger keeps of a release that was made elsewhere.
 
     what:       what was released, in the words of whoever recorded it.
@@ -58,35 +57,30 @@ class Recorded(Document):
     entry: int
     head: str
 
-    @classmethod
-    def stored(cls, body: object) -> Recorded | None:
-        """Read what a ledger stored of a release made elsewhere; None if that is not what it is."""
-        if not isinstance(body, Mapping) or body.get("kind") != KIND:
-            return None
-        try:
-            read = documents.checked(body, KIND, SCHEMA)
-            return cls(**{item.name: read[item.name] for item in fields(cls)})
-        except (InvalidInputError, KeyError) as error:
-            raise LedgerError(f"the ledger is damaged, or newer: {error}") from None
+    kind: ClassVar[str] = "recorded"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the ledger keeps."""
-        return {"kind": KIND, "schema": SCHEMA, **vars(self)}
+    @property
+    def about(self) -> str:
+        """What was released."""
+        return self.what
 
-    def __str__(self) -> str:
+    @property
+    def outcome(self) -> str:
+        """That only whoever made the release knows what came out."""
+        return "made elsewhere"
+
+    def _printed(self) -> Sequence[Section]:
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         doubled = "" if self.neighbours == "replace" else ", for it is stated for adding or removing a record"
-        lines = [
+        said = [
             f"Recorded: {self.what}, made elsewhere with tau = {shown_below(self.stated_tau)}.",
             f"It was charged as tau = {shown_above(self.tau)}{doubled} (entry {self.entry}).",
             f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = {shown_above(self.epsilon_total)} "
             f"in all (theorem {self.theorem}); remaining: {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
-        over = (
-            "Warning: more has leaked than the budget allows." if self.published and not self.epsilon_remaining else ""
-        )
-        return "\n".join([*lines, *([over] if over else [])])
+        over = self.published and not self.epsilon_remaining
+        return [[*lines(*said), *warned(["more has leaked than the budget allows."] if over else [])]]
 
 
 def pure_tau(tau: object, definition: str) -> float:
@@ -99,7 +93,7 @@ def pure_tau(tau: object, definition: str) -> float:
 
 
 def record(
-    model: Model,
+    accountant: Accountant,
     account: Account,
     terms: Mapping[str, Any],
     *,
@@ -109,7 +103,6 @@ def record(
     definition: str,
     column: str | None,
     published: bool,
-    credibility: float | None = None,
 ) -> Recorded:
     """Charge a release made elsewhere: plan, charge, and store what was recorded.
 
@@ -123,16 +116,14 @@ def record(
         )
     if not isinstance(published, bool):
         raise InvalidInputError(f"published must be True or False, not {brief(published)}")
-    query = AnyMechanism(column or model.subject, what=validation.text("what", what))
+    query = AnyMechanism(column or accountant.model.subject, what=validation.text("what", what))
     charged = _CHANGES[neighbours] * stated
     if not isfinite(charged):
         raise InvalidInputError(f"tau = {stated:g} is too large to be charged")
 
     def cost_in(state: State) -> Cost:
         limit = _NO_LIMIT if published else state.budget
-        cost = cost_of(
-            model, (query,), tau=charged, spent=spend_of(state.totals), budget=limit, credibility=credibility
-        )
+        cost = accountant.cost_of((query,), tau=charged, spent=spend_of(state.totals), budget=limit)
         return replace(cost, budget=state.budget)
 
     planned_for = account.state()
@@ -141,7 +132,7 @@ def record(
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal cost
-        cost = cost if planned_for.head == state.head else cost_in(state)
+        cost = cost if planned_for.same_account(state) else cost_in(state)
         standing = query.standing().to_dict()
         details = {
             "recorded": made,

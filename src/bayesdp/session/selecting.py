@@ -9,14 +9,18 @@ from collections.abc import Sequence
 
 from bayesdp.frames.aggregates import Tally
 from bayesdp.mechanisms import NoisyMaxMechanism
-from bayesdp.queries.quantile import Quantile
+from bayesdp.queries import Quantile, Query
 from bayesdp.session.measurement import Interval, Measurement
 
-__all__ = ["selected"]
+__all__ = ["SELECTIONS", "selected"]
+
+SELECTIONS = 3
+"""A quantile is selected three times: itself, and the two ends of its interval."""
 
 
-def selected(query: Quantile, exact: Tally, mechanism: NoisyMaxMechanism, beta: float) -> Measurement:
+def selected(query: Query, exact: Tally, mechanism: NoisyMaxMechanism, beta: float) -> Measurement:
     """Select the quantiles and the ends of their intervals, all of which hold at once except with probability β."""
+    assert isinstance(query, Quantile)
     records, counts, number = exact.records, exact.counts, query.dimension
     slack = mechanism.slack(beta, among=2 * number)
     ranks = query.ranks(records)

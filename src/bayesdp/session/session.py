@@ -7,7 +7,6 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,33 +16,30 @@ from typing import Any, Self
 
 from bayesdp import __version__
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
-from bayesdp.advice.consequences import Consequence, consequences
+from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
-from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
-from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.models import Model, OddsChain
-from bayesdp.queries import Quantile, Query
-from bayesdp.rounding import float_above
-from bayesdp.session.accounting import check_credibility, leaked, remaining, spend_of
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_remaining
+from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
 from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.answers import Answers
+from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
-from bayesdp.session.measurement import Measurement
-from bayesdp.session.parts import exposures
-from bayesdp.session.plan import Asked, Plan, Target, plan
+from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
-from bayesdp.session.selecting import selected
+from bayesdp.session.releases import Release, Releases, release_stored
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
-from bayesdp.theorems.spend import Spend
 
 __all__ = ["Session"]
 
@@ -51,7 +47,7 @@ OUTSIDE = "the records are not what the model or the question needs"
 """What the ledger keeps of a refusal: the same for all, since more would tell about records."""
 
 
-class Session:
+class Session(Displayed):
     """Releases answers about one table under one model, within one budget.
 
     frame:   a dataframe of any supported engine, or the path of files (Parquet, CSV and others: docs/frames.md).
@@ -161,6 +157,7 @@ class Session:
             )
         self._model = self._model if fit is None else replace(fit.model, diagnosis=self._model.diagnosis)
         self._inquiry = replace(self._inquiry, model=self._model)
+        self._accountant = Accountant(self._model, self._credibility)
         self._facts = self._facts_of(self._model)
 
     @property
@@ -170,7 +167,7 @@ class Session:
 
     def _leaked(self, state: State) -> float:
         """Return the leakage of everything charged in a state of the account."""
-        return leaked(self._model, spend_of(state.totals), self._credibility)
+        return self._accountant.leaked(spend_of(state.totals))
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
@@ -239,8 +236,27 @@ class Session:
         state = self._account.state()
         return remaining(state.budget, self._leaked(state))
 
+    def __repr__(self) -> str:
+        return f"<Session on {self._dataset!r}, model of type {self._model.kind!r}>"
+
+    def _printed(self) -> Sequence[Section]:
+        """Return the account, as the ledger has it: nothing that was read from the table."""
+        known = [("data set", self._dataset), ("model", self._model.kind), ("protected", self._model.protects)]
+        try:
+            state = self._account.state()
+            total = self._leaked(state)
+            known += [
+                ("ε leaked", shown_above(total)),
+                ("ε remaining", shown_remaining(remaining(state.budget, total), state.budget)),
+                ("budget", f"{state.budget:g}"),
+                ("charged so far", counted(state.charges, "release")),
+            ]
+        except LedgerError as error:
+            known.append(("account", str(error)))
+        return [[Table(["session", ""], [*known, ("ledger", self._place)])]]
+
     @property
-    def history(self) -> tuple[Answer | Fit | Randomized | Recorded, ...]:
+    def history(self) -> Releases[Release]:
         """What the ledger says was released of this data set, oldest first.
 
         Of randomized columns, and of what was made elsewhere, it knows what they cost.
@@ -248,10 +264,7 @@ class Session:
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """
         bodies = (entry.to_dict()["body"] for entry in self._ledger.entries(self._dataset, "answer"))
-        return tuple(
-            Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)
-            for body in bodies
-        )
+        return Releases(map(release_stored, bodies))
 
     def release(
         self,
@@ -307,7 +320,7 @@ class Session:
         alpha: float | None = None,
         beta: float = BETA,
         accept: str | None = None,
-    ) -> tuple[Answer, ...]:
+    ) -> Releases[Answer]:
         """Answer several questions in one scan and one charge, all or nothing.
 
         `epsilon` is for all of them together, and they share one τ; `alpha` is for each of them. A question by parts
@@ -316,7 +329,7 @@ class Session:
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
         with self._discreet():
-            return persistently(lambda attempt: self._release(wanted, target, terms, attempt))
+            return Releases(persistently(lambda attempt: self._release(wanted, target, terms, attempt)))
 
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
@@ -324,12 +337,10 @@ class Session:
         """Go the way of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
-
-        def request(question: Asked) -> dict[str, Any]:
-            return target.request(question, asked)
+        requests = {prepared.question: {"asked": target.request(prepared, asked)} for prepared in asked}
 
         def planned_in(state: State) -> Plan:
-            return attempt.unhurried(plan(self._model, asked, target, state, credibility=self._credibility))
+            return attempt.unhurried(plan(self._accountant, asked, target, state))
 
         planned = planned_in(self._account.state(*questions))
         exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
@@ -337,13 +348,13 @@ class Session:
 
         def details(question: Asked) -> dict[str, Any]:
             reached = extents.get(question.question)
-            return {"asked": request(question)} | ({} if reached is None else {_EXTENT: reached.to_dict()})
+            return requests[question.question] | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
         promise = self._promise(planned, terms)
 
         def decide(state: State) -> tuple[Charge, ...]:
             nonlocal planned, promise
-            if planned.state.head != state.head:
+            if not planned.state.same_account(state):
                 planned = planned_in(state)
                 promise = self._promise(planned, terms)
             return planned.charges(details, terms)
@@ -354,9 +365,9 @@ class Session:
         answers = self._given_again(planned, state, target.beta, terms)
         for charged, receipt in zip(planned.fresh, receipts, strict=True):
             assert promise is not None
-            measured = self._drawn(charged, exact[charged.question], planned, target.beta)
+            measured = charged.drawn(exact[charged.question], planned.mechanisms[charged.question], target.beta)
             answer = Answer(measured, promise, self._posting(charged, planned, receipt))
-            self._account.answer(receipt, {**answer.to_dict(), "asked": request(charged)})
+            self._account.answer(receipt, answer.to_dict() | requests[charged.question])
             answers[charged.question] = answer
         return tuple(answers[question] for question in questions)
 
@@ -390,8 +401,8 @@ class Session:
         def previewed(attempt: Attempt) -> Preview:
             asked = self._inquiry.asked([query], attempt.bits)
             state = self._account.state(*(each.question for each in asked))
-            planned = plan(self._model, asked, target, state, credibility=self._credibility)
-            previews = [preview_of(each, planned, target, self._model, self._credibility) for each in asked]
+            planned = plan(self._accountant, asked, target, state)
+            previews = [preview_of(each, planned, target, self._accountant) for each in asked]
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
@@ -409,7 +420,7 @@ class Session:
         target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
         with self._discreet():
             terms = {**terms, **self._reached}
-            return randomize(self._frame, self._inquiry, self._account, target, terms, self._credibility)
+            return randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms)
 
     @property
     def _reached(self) -> dict[str, Any]:
@@ -482,7 +493,7 @@ class Session:
         charged.
         """
         return record(
-            self._model,
+            self._accountant,
             self._account,
             {**self._terms(accept), **self._reached},
             tau=tau,
@@ -491,7 +502,6 @@ class Session:
             definition=definition,
             column=column,
             published=published,
-            credibility=self._credibility,
         )
 
     def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
@@ -501,7 +511,7 @@ class Session:
         spend = spend_of(state.totals)
         total = self._leaked(state)
         now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
-        what_if = self._what_if(spend, total)
+        what_if = self._accountant.what_if(spend, total)
         return {
             question: answer.given_again(**now, **terms, consequences=what_if)
             for question, answer in planned.stored.items()
@@ -530,7 +540,7 @@ class Session:
         if planned.cost is None:
             return None
         leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
-        together = max(sum(each.meets(query) for each in fresh) for query in fresh)
+        together = max(sum(each is query or each.meets(query) for each in fresh) for query in fresh)
         shared = [f"This ε is for {together} answers released together."] if together > 1 else []
         shared += [_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in fresh if query.by is not None)]
         return Promise(
@@ -541,31 +551,9 @@ class Session:
             worst_case=leakage.worst_case,
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
-            consequences=self._what_if(leakage.spend, leakage.epsilon),
+            consequences=self._accountant.what_if(leakage.spend, leakage.epsilon),
             credibility=self._credibility,
             **{**self._facts, "notes": (*self._facts["notes"], *shared)},
-        )
-
-    def _what_if(self, spend: Spend, epsilon: float) -> tuple[str, ...]:
-        """Return what everything released would leak if the model were not quite right: a function of the model."""
-        of_parts = [consequences(self._model, met.spent, epsilon) for met in exposures(spend)]
-        return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
-
-    def _drawn(self, asked: Asked, exact: Tally, planned: Plan, beta: float) -> Measurement:
-        """Draw the noise of a charged release."""
-        mechanism = planned.mechanisms[asked.question]
-        if isinstance(mechanism, NoisyMaxMechanism):
-            assert isinstance(asked.query, Quantile)
-            return selected(asked.query, exact, mechanism, beta)
-        records = exact.public_records
-        return Measurement(
-            value=asked.query.assembled(mechanism.release(exact.counts), asked.grid, records),
-            query=asked.query,
-            records=exact.present,
-            noise=mechanism.scale,
-            unit=float_above(asked.worth(records)),
-            rounding=float_above(asked.rounding(records)),
-            beta=beta,
         )
 
     def _posting(self, asked: Asked, planned: Plan, receipt: Receipt) -> Posting:
@@ -612,11 +600,6 @@ def _check_alone(model: Model) -> None:
     """Refuse several models of which one was learnt: its account is that of the one model."""
     if len(model.members) > 1 and any(member.opened_as is not member for member in model.members):
         raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several (AnyOf)")
-
-
-def _most(line: Consequence) -> float:
-    """Return what leaks, beyond everything if nothing is proven."""
-    return math.inf if line.epsilon is None else line.epsilon
 
 
 def _reason(accept: object) -> str:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from bayesdp.theorems.registry import register, theorem_named, theorems, unregister
+from bayesdp.theorems.registry import Theorems, register, theorem_named, theorems, unregister
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Theorem", "register", "theorem_named", "theorems", "unregister"]
+__all__ = ["Theorem", "Theorems", "register", "theorem_named", "theorems", "unregister"]
 
 
 class _Callable(ModuleType):
     """A module that is also the function of its name."""
 
-    def __call__(self) -> tuple[Theorem, ...]:
+    def __call__(self) -> Theorems:
         return theorems()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bayesdp._support.display import Displayed, Section, Table, Words, warned
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -19,7 +19,7 @@ from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Assessment", "Leakage", "check_queries", "leakage", "notes_about", "promised", "proven", "report"]
+__all__ = ["Assessment", "Composition", "Leakage", "check_queries", "leakage", "notes_about", "promised", "report"]
 
 BETA = 0.05
 """The failure probability accuracy is stated at unless another is asked for."""
@@ -54,7 +54,7 @@ class Assessment:
 
 
 @dataclass(frozen=True)
-class Leakage(Document):
+class Leakage(Displayed, Document):
     """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
 
     Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
@@ -108,18 +108,25 @@ class Leakage(Document):
             f"({names}), so nothing is proven for them.",
         )
 
-    def __str__(self) -> str:
-        return promised(self, f"Releasing {_described(self.spend)}", self.epsilon)
+    def _printed(self) -> Sequence[Section]:
+        return [promised(self, f"Releasing {_described(self.spend)}", self.epsilon)]
+
+    def _shown(self) -> Sequence[Section]:
+        return [*self._printed(), [self._table]]
 
     def table(self) -> str:
         """Return what every theorem says, as a text table."""
+        return self._table.text()
+
+    @property
+    def _table(self) -> Table:
         rows = [
             [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
             if assessment.epsilon is not None
             else [assessment.theorem, "–", assessment.reason or ""]
             for assessment in self.assessments
         ]
-        return table(["theorem", "ε", ""], rows)
+        return Table(["theorem", "ε", ""], rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp leakage --json` prints."""
@@ -188,7 +195,7 @@ def leakage(
 def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary: Adversary | None = None) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
-    panel:     the theorems to ask, if they were asked already whether they cover these queries; by default all.
+    panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
 
     Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
@@ -196,7 +203,8 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     """
     if panel is not None and adversary is not None:
         raise InvalidInputError("what is released must be safe from every adversary, not from one")
-    check_queries(model, spend)
+    if panel is None:
+        check_queries(model, spend)
     if adversary is None:
         panel = Panel.about(model, queries_of(spend)) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
@@ -218,15 +226,40 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     )
 
 
-def proven(panel: Panel, spend: Spend) -> float:
-    """Return the smallest ε that theorems prove for `spend` under every model that may hold: that of `report`, alone.
+_REMEMBERED = 64
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What any number of releases leak together under a model, by the theorems that cover them all.
+
+    Which theorems cover which questions is remembered: an account asks about the same ones again and again.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> spend = as_spend(Count("ill", equals=True), 1.0)
-    >>> proven(Panel.about(ArbitraryGroups(3), queries_of(spend), composing=True), spend)
+    >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
     3.0
     """
-    return max(_best(replies)[1] for replies in _replies(panel, spend))
+
+    model: Model
+    _panels: dict[tuple[Query, ...], Panel] = field(default_factory=dict, compare=False, repr=False)
+
+    def panel(self, spend: Spend) -> Panel:
+        """Return the theorems to ask about a spend."""
+        queries = queries_of(spend)
+        if queries not in self._panels:
+            if len(self._panels) >= _REMEMBERED:
+                self._panels.clear()
+            self.model.check_queries(queries)
+            self._panels[queries] = Panel.about(self.model, queries, composing=True)
+        return self._panels[queries]
+
+    def proven(self, spend: Spend) -> float:
+        """Return the smallest ε that is proven under every model that may hold, as `report` does; 0 for nothing."""
+        return max(_best(replies)[1] for replies in _replies(self.panel(spend), spend)) if spend else 0.0
+
+    def report(self, spend: Spend) -> Leakage:
+        """Return the proven leakage, with the theorem that proves it."""
+        return report(self.model, spend, panel=self.panel(spend))
 
 
 def _replies(panel: Panel, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
@@ -278,8 +311,8 @@ def check_queries(model: object, spend: Spend) -> None:
     model.check_queries(queries_of(spend))
 
 
-def promised(leakage: Leakage, release: str, epsilon: float) -> str:
-    """Return what a release leaks at most, with everything that rests on, as sentences."""
+def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Section:
+    """Return what a release leaks at most, with everything that rests on, and more sentences about it."""
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
@@ -290,8 +323,8 @@ def promised(leakage: Leakage, release: str, epsilon: float) -> str:
     if leakage.worst_case is not None:
         sentences.append(f"The worst case: {leakage.worst_case}")
     warnings = [warning for warning in (*leakage.denial, hardly_a_promise(epsilon)) if warning is not None]
-    paragraph = " ".join([sentence + "." for sentence in sentences] + list(leakage.notes))
-    return "\n".join([paragraph, *(f"Warning: {warning}" for warning in warnings)])
+    paragraph = " ".join([*(f"{sentence}." for sentence in sentences), *leakage.notes, *more])
+    return [Words(paragraph), *warned(warnings)]
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
+from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["register", "theorem_named", "theorems", "unregister"]
+__all__ = ["Theorems", "register", "theorem_named", "theorems", "unregister"]
 
 _OWN = (
     "bayesdp.theorems.independent:IndependentRecords",
@@ -32,13 +34,22 @@ _OWN = (
 _others: dict[str, Theorem] = {}
 
 
-def theorems() -> tuple[Theorem, ...]:
+class Theorems(tuple[Theorem, ...], Displayed):
+    """A tuple of theorems. Prints as a table: what each is called, and where its proof is."""
+
+    def _printed(self) -> Sequence[Section]:
+        several = {True: "any number together", False: "one release"}
+        rows = [[theorem.name, several[theorem.composes], theorem.proof] for theorem in self]
+        return [[Table(["theorem", "covers", "proof"], rows)]]
+
+
+def theorems() -> Theorems:
     """Return every theorem, our own first.
 
     >>> [theorem.name for theorem in theorems()][:2]
     ['independent', 'general']
     """
-    return (*_own(), *_others.values())
+    return Theorems((*_own(), *_others.values()))
 
 
 def theorem_named(name: str) -> Theorem:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayesdp.queries import Query
     from bayesdp.theorems.adversary import Adversary
     from bayesdp.theorems.spend import Spend
+    from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 
 __all__ = ["Theorem"]
 
@@ -112,6 +113,10 @@ class Theorem(ABC):
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         """Return in words the case in which the bound is reached, if the theorem knows it."""
+        return None
+
+    def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | WorstInGroup | None:
+        """Return the adversary that `worst_case` describes, as data, if the theorem knows one."""
         return None
 
     def epsilon(self, model: Model, spend: Spend) -> float:

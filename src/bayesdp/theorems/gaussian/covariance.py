@@ -21,6 +21,7 @@ from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 from bayesdp.theorems.spend import Spend, queries_of
+from bayesdp.theorems.worst import WorstInGroup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,6 +99,10 @@ class GaussianCovariance(MetricTheorem):
         return [tuple(map(Fraction, factors)) for factors in learned]
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
+        worst = self.worst_adversary(model, spend)
+        return None if worst is None else worst.described()
+
+    def worst_adversary(self, model: Model, spend: Spend) -> WorstInGroup | None:
         assert isinstance(model, GaussianGroups)
         queries = queries_of(spend)
         taus: dict[Fraction, Fraction] = {}
@@ -106,12 +111,15 @@ class GaussianCovariance(MetricTheorem):
             if reach is not None:
                 taus[reach] = taus.get(reach, Fraction(0)) + Fraction(tau)
         weights = list(map(float_above, taus.values()))
-        worst = max(
-            (worst for kind in model.kinds for worst in worst_adversaries(kind, _floats(tuple(taus)))),
-            key=lambda one: math.fsum(weight * factor for weight, factor in zip(weights, one.factors, strict=True)),
+        kind, worst = max(
+            (
+                (place, worst)
+                for place, kind in enumerate(model.kinds)
+                for worst in worst_adversaries(kind, _floats(tuple(taus)))
+            ),
+            key=lambda one: math.fsum(weight * factor for weight, factor in zip(weights, one[1].factors, strict=True)),
         )
-        knows = f"records {', '.join(map(str, worst.known))}" if worst.known else "no other record"
-        return f"an adversary who targets record {worst.target} of a group and knows {knows} of it"
+        return WorstInGroup(kind, worst.target, worst.known)
 
 
 def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:

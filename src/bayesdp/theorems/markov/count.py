@@ -28,6 +28,7 @@ from bayesdp.theorems.markov.sides import (
 )
 from bayesdp.theorems.spend import Spend
 from bayesdp.theorems.theorem import Theorem
+from bayesdp.theorems.worst import WorstInChain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,12 +98,12 @@ class MarkovCount(Theorem):
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)
+        worst = self.worst_adversary(model, spend)
+        return None if worst is None else worst.described(model)
+
+    def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | None:
         worst = self._worst(model, spend)
-        if worst.pair is None:
-            return None
-        first, second = (repr(model.states[value]) for value in worst.pair)
-        before, after = (ending.described(model) for ending in worst.endings)
-        return f"a target that is {first} or {second}, with {before} before it and {after} after it"
+        return None if worst.pair is None else WorstInChain(worst.pair, *worst.endings)
 
     def _worst(self, model: Model, spend: Spend, stretches: Stretches | None = None) -> Worst:
         assert isinstance(model, MarkovChain)

@@ -10,6 +10,7 @@ import numpy as np
 from bayesdp.models import MarkovChain
 from bayesdp.theorems.adversary import Stretch
 from bayesdp.theorems.markov.sides import UNIT, Ending
+from bayesdp.theorems.worst import WorstInChain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -139,22 +140,19 @@ class BothSides:
         raised = (self.taus + np.maximum(largest, 0.0) + margin) * (1 + 8 * UNIT)
         return [float(value) for value in raised]
 
-    def worst_case(self, chain: MarkovChain) -> str:
-        """Return in words the case in which the bound is reached at the first τ."""
+    def worst_adversary(self, chain: MarkovChain) -> WorstInChain:
+        """Return the adversary with whom the bound is reached at the first τ."""
         sums, taken = self.totals()
         worth = np.where(np.eye(sums.shape[1], dtype=bool), -np.inf, sums[0])
-        x, other = np.unravel_index(int(np.argmax(worth)), worth.shape)
+        x, other = (int(value) for value in np.unravel_index(int(np.argmax(worth)), worth.shape))
         before, after = int(taken[0, x, other]), len(self.right.best) - 1
         if self.reach is not None:
             after = min(after, self.reach - before)
-        names = [
-            _ending(chain, int(side.ending[min(level, len(side.ending) - 1), 0, x, other])).described(chain)
+        endings = [
+            _ending(chain, int(side.ending[min(level, len(side.ending) - 1), 0, x, other]))
             for side, level in ((self.left, before), (self.right, after))
         ]
-        return (
-            f"a target that is {chain.states[int(x)]!r} or {chain.states[int(other)]!r}, "
-            f"with {names[0]} before it and {names[1]} after it"
-        )
+        return WorstInChain((x, other), *endings)
 
 
 def _worst(side: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,6 +37,7 @@ from bayesdp.theorems.markov.transport import LARGEST_EXACT
 from bayesdp.theorems.markov.two_states import two_state_levels
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
+from bayesdp.theorems.worst import WorstInChain
 
 __all__ = ["MarkovMixing", "mixing_epsilons"]
 
@@ -149,11 +150,16 @@ class MarkovMixing(Theorem):
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)
+        worst = self.worst_adversary(model, spend)
+        return None if worst is None else worst.described(model)
+
+    def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | None:
+        assert isinstance(model, MarkovChain)
         tau = total_tau(spend)
         if tau > _LARGEST_TAU or len(model.transition) == 1 or model.unit > 1:
             return None
         followed = _follow([model], [tau], self.negligible)
-        return followed.worst_case(model) if math.isfinite(followed.epsilons()[0]) else None
+        return followed.worst_adversary(model) if math.isfinite(followed.epsilons()[0]) else None
 
 
 def _alike(chains: Sequence[MarkovChain]) -> bool:

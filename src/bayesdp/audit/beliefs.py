@@ -1,0 +1,150 @@
+"""What an attacker believes of a record before and after a release: plain DP beside noise that keeps the promise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from bayesdp._support import validation
+from bayesdp._support.documents import Document
+from bayesdp.audit.worst_cases import SCHEMA, worst_case
+from bayesdp.calibration.calibrate import calibrate
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below, up
+from bayesdp.theorems.leakage import leakage
+
+__all__ = ["Belief", "Beliefs", "belief", "posterior", "promise_of"]
+
+_ULPS = 4
+"""What the exponential and the quotient of a posterior may be off, rounded up."""
+
+
+@dataclass(frozen=True)
+class Belief(Document):
+    """How sure an attacker can become of one of two values of a record, through one release.
+
+    tau:       the ordinary differential privacy of the release.
+    epsilon:   what it leaks at most, as proven.
+    prior:     the probability the attacker gave to the value before.
+    posterior: the largest probability he can give to it afterwards; rounded up.
+    attained:  the probability that an attacker who is known does give to it afterwards, if that was asked for.
+    """
+
+    tau: float
+    epsilon: float
+    prior: float
+    posterior: float
+    attained: float | None = None
+
+    @property
+    def odds(self) -> tuple[float, float]:
+        """The odds for the value, before and after: they change by a factor of at most e^ε."""
+        before = self.prior / (1 - self.prior)
+        return before, math.inf if self.posterior >= 1 else self.posterior / (1 - self.posterior)
+
+    def __str__(self) -> str:
+        before, after = shown_below(100 * self.prior, 3), shown_above(100 * self.posterior, 4)
+        rest = tuple(f"{100 - float(share):.4g}" for share in (before, after))
+        return f"{before} : {rest[0]} becomes at most {after} : {rest[1]}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return τ, ε and the probabilities as a JSON object."""
+        told = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
+        return told if self.attained is None else told | {"attained": self.attained}
+
+
+@dataclass(frozen=True)
+class Beliefs(Document):
+    """The attacker's belief after plain DP, which promises ε by adding noise for τ = ε, and after a calibrated release.
+
+    promise: the ε that both say they keep; only the calibrated release does.
+    """
+
+    promise: float
+    plain: Belief
+    calibrated: Belief
+
+    def __str__(self) -> str:
+        return (
+            f"Promised: ε = {shown_above(self.promise)}. Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}. "
+            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both beliefs as a JSON object."""
+        return {
+            "kind": "beliefs",
+            "schema": SCHEMA,
+            "promise": self.promise,
+            "plain": self.plain.to_dict(),
+            "calibrated": self.calibrated.to_dict(),
+        }
+
+
+def belief(
+    model: Model,
+    query: Query,
+    *,
+    tau: float | None = None,
+    epsilon: float | None = None,
+    prior: float = 0.5,
+    attained: bool = False,
+) -> Beliefs:
+    """Return how sure an attacker can become of a record: after plain DP, and after noise that keeps the promise.
+
+    tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise (τ = ε), so both mean the same here.
+    prior:        the probability that the attacker gave to the true value, of the two that he compares.
+    attained:     whether to look, too, for an attacker who attains it (`worst_case`), which takes longer.
+
+    No data are needed. Raises as `leakage` and `calibrate` do.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> told = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
+    >>> print(told.plain)
+    50 : 50 becomes at most 95.26 : 4.74
+    >>> print(told.calibrated)
+    50 : 50 becomes at most 73.11 : 26.89
+    """
+    promise = promise_of(tau, epsilon)
+    prior = validation.probability("prior", prior)
+    leaked = leakage(model, query, tau=promise)
+    chosen = calibrate(model, query, epsilon=promise)
+    return Beliefs(
+        promise,
+        *(
+            Belief(
+                tau,
+                leaks,
+                prior,
+                posterior(leaks, prior),
+                posterior(worst_case(model, query, tau=tau).realised, prior) if attained else None,
+            )
+            for tau, leaks in ((promise, leaked.epsilon), (chosen.tau, chosen.leakage.epsilon))
+        ),
+    )
+
+
+def promise_of(tau: float | None, epsilon: float | None) -> float:
+    """Return the promise: ε, or the τ of plain DP, which is taken for one; InvalidInputError unless just one is given.
+
+    >>> promise_of(None, 1)
+    1.0
+    """
+    if (tau is None) == (epsilon is None):
+        raise InvalidInputError("give either tau= (a plain DP release) or epsilon= (the promise)")
+    return validation.positive("tau", tau) if epsilon is None else validation.positive("epsilon", epsilon)
+
+
+def posterior(epsilon: float, prior: float = 0.5) -> float:
+    """Return the largest probability of a value after a release that leaks ε, from the one before it; rounded up.
+
+    >>> round(posterior(1.0), 4), posterior(0.0), posterior(1000.0)
+    (0.7311, 0.5, 1.0)
+    """
+    if epsilon == 0:
+        return prior
+    against = (1 - prior) / prior * math.exp(-epsilon)
+    return min(1.0, up(1 / (1 + against), _ULPS))

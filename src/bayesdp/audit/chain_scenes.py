@@ -1,0 +1,160 @@
+"""Scenes of a Markov chain: a record between two known ones, unknown records around it, and an answer that counts them.
+
+The law of (last records, running answer) is followed record by record, once for each value of the target.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.audit.scenes import Scene
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import MarkovChain
+from bayesdp.queries import Query
+from bayesdp.theorems.markov.sides import Ending
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Adding", "Stretch", "adding", "chain_scene", "chain_scenes"]
+
+_MOST_ANSWERS = 200_000
+"""So many different answers a stretch may have; a sum on a fine grid has more."""
+
+
+@dataclass(frozen=True)
+class Adding:
+    """What each state adds to the answer, in whole units from 0, and how far one record can move it in these units.
+
+    of_query: whether that is the query asked; otherwise it stands for some mechanism with the same τ.
+    extremes: whether only extreme outputs are those of the query: a histogram's cells are noised one by one.
+    in_turn:  whether the two states change roles with every step from the target, as the reports of records do that
+              repel one another.
+    """
+
+    values: tuple[int, ...]
+    sensitivity: float
+    of_query: bool = True
+    extremes: bool = False
+    in_turn: bool = False
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Unknown records around a target, and what is known at both ends: a state's position, or None where it ends."""
+
+    before: Ending
+    after: Ending
+
+    @property
+    def records(self) -> int:
+        """How many records are unknown, the target not counted."""
+        return self.before.unknown + self.after.unknown
+
+
+def adding(query: Query, chain: MarkovChain, values: tuple[int, int] | None = None) -> Adding:
+    """Return what each state of a chain adds to a query's answer.
+
+    values: the two states that are compared, for a query that is not one number. A histogram tells them apart by their
+            two cells. Of a query of which nothing is known but its τ, randomized response is taken: if every record is
+            reported to be in the first state, that is as likely as a noisy count of it beyond all counts.
+    """
+    states = chain.states
+    added = query.state_values(states)
+    if not isinstance(added, str) and not query.by_cell and not query.thresholds:
+        unit = math.gcd(*added) or 1
+        return Adding(tuple(value // unit for value in added), float(query.parts_sensitivity) / unit)
+    more, less = (0, 1) if values is None else values
+    if query.by_cell:
+        cells = query.cells_asked()
+        homes = [next((place for place, cell in enumerate(cells) if state in cell), -1) for state in states]
+        gained = [home == homes[more] >= 0 for home in homes]
+        lost = [home == homes[less] >= 0 for home in homes]
+        numbers = [1 + gain - loss for gain, loss in zip(gained, lost, strict=True)]
+        return Adding(tuple(n - min(numbers) for n in numbers), float(query.parts_sensitivity), extremes=True)
+    repelled = chain.table.shape == (2, 2) and float(np.linalg.det(chain.table)) < 0
+    return Adding(tuple(int(place == more) for place in range(len(states))), 1.0, of_query=False, in_turn=repelled)
+
+
+def chain_scene(chain: MarkovChain, added: Adding, stretch: Stretch) -> tuple[Scene, float]:
+    """Return the scene of a target in a stretch, and how likely its right end is to follow its left one.
+
+    The target is `unit` consecutive records, all in the same state. With memory k, the last k records before and the
+    first k after the stretch are known, all in the state of its end.
+    """
+    laws, mass, likely = _laws(chain, added, stretch)
+    scene = Scene(
+        tuple(chain.states), mass, np.arange(laws.shape[1], dtype=np.float64), laws, added.sensitivity, added.extremes
+    )
+    return scene, likely
+
+
+def chain_scenes(chain: MarkovChain, added: Adding, before: int, after: int) -> tuple[list[Scene], NDArray[np.float64]]:
+    """Return the scenes of every two known states around a stretch, and how often each occurs in a stationary chain."""
+    scenes, weights = [], []
+    for left, often in enumerate(chain.stationary):
+        for right in range(len(chain.states)):
+            scene, likely = chain_scene(chain, added, Stretch(Ending(before, left), Ending(after, right)))
+            scenes.append(scene)
+            weights.append(often * likely)
+    return scenes, np.array(weights) / np.sum(weights)
+
+
+@lru_cache(maxsize=256)
+def _laws(
+    chain: MarkovChain, added: Adding, stretch: Stretch
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the law of the answer given each value of the target, their probabilities, and those of the knowledge."""
+    size = len(added.values)
+    width = (stretch.records + chain.unit) * max(added.values) + 1
+    if width > _MOST_ANSWERS:
+        raise InvalidInputError(f"{stretch.records} records can add up to {width} answers, too many to follow")
+    joint = np.array([_followed(chain, added, stretch, target, width) for target in range(size)])
+    mass = joint.sum(axis=1)
+    likely = float(mass.sum())
+    laws = joint / np.where(mass > 0, mass, 1.0)[:, None]
+    return laws, mass / likely, likely
+
+
+def _followed(chain: MarkovChain, added: Adding, stretch: Stretch, target: int, width: int) -> NDArray[np.float64]:
+    """Return how likely each answer is together with this target and what is known after it, given what is before."""
+    size, memory = len(added.values), chain.memory
+    left, right = stretch.before.boundary, stretch.after.boundary
+    begun = np.zeros((*(size,) * memory, width))
+    if left is not None:
+        begun[(left,) * memory + (0,)] = 1.0
+    steps: list[int | None] = [
+        *[None] * stretch.before.unknown,
+        *[target] * chain.unit,
+        *[None] * stretch.after.unknown,
+    ]
+    current, first = begun, left is None
+    for place, only in enumerate(steps):
+        if first:
+            if memory > 1:
+                raise InvalidInputError("a chain that remembers several records is attacked between known ones only")
+            moved = chain.stationary[:, None] * (np.arange(width) == 0)
+        else:
+            moved = (current[..., None, :] * chain.table[..., None]).sum(axis=0)
+        away = max(stretch.before.unknown - place, place - stretch.before.unknown - chain.unit + 1)
+        values = added.values[::-1] if added.in_turn and away > 0 and away % 2 else added.values
+        current, first = _counted(moved, values, only), False
+    if right is not None:
+        for _ in range(memory):
+            moved = (current[..., None, :] * chain.table[..., None]).sum(axis=0)
+            current = np.where((np.arange(size) == right)[:, None], moved, 0.0)
+    return np.asarray(current.reshape(-1, width).sum(axis=0))
+
+
+def _counted(moved: NDArray[np.float64], values: tuple[int, ...], only: int | None) -> NDArray[np.float64]:
+    """Return the joint law with the newest record's value added to the answer; only one state of it, if it is given."""
+    counted, width = np.zeros_like(moved), moved.shape[-1]
+    for state, value in enumerate(values):
+        if only in (None, state):
+            counted[..., state, value:] = moved[..., state, : width - value]
+    return counted

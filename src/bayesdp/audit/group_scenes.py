@@ -1,0 +1,108 @@
+"""Scenes of normal records: a target of two values, known records, and unknown ones whose means move with the target.
+
+The law of the clipped sum is integrated over the unknown records: on a grid for up to two of them, on points that fill
+the space evenly for more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesdp.audit.scenes import Scene
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["GroupScene", "group_scene"]
+
+_LARGEST_DEVIATION = 8.0
+_GRID = {1: 4001, 2: 281}
+"""Points along each of one or two unknown records."""
+
+_POINTS = 2**16
+"""Points over three or more unknown records."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupScene:
+    """One record of a normal group is the target: who is unknown, how he moves with it, and where everybody is.
+
+    direction: how far the mean of each unknown record moves when the target moves by 1.
+    """
+
+    scene: Scene
+    unknown: tuple[int, ...]
+    direction: tuple[float, ...]
+
+
+def group_scene(
+    covariance: NDArray[np.float64],
+    target: int,
+    known: Sequence[int],
+    values: tuple[float, float],
+    bounds: tuple[float, float],
+    *,
+    mean: NDArray[np.float64],
+    spread: float = 1.0,
+    known_values: NDArray[np.float64] | None = None,
+) -> GroupScene:
+    """Return the scene of a clipped sum over one group, with the target at either of two values, equally probable.
+
+    spread:       what the unknown records vary by, as a share of what the covariance says: 0 for the limit of small
+                  variances, of a model that knows only correlations.
+    known_values: those of the known records; by default their means. What they add is certain, and left out.
+    """
+    low, high = bounds
+    given = [*known, target]
+    unknown = tuple(record for record in range(len(covariance)) if record not in given)
+    beyond = np.zeros(len(known)) if known_values is None else np.asarray(known_values) - mean[list(known)]
+    slopes = covariance[np.ix_(unknown, given)] @ np.linalg.pinv(covariance[np.ix_(given, given)], hermitian=True)
+    left = covariance[np.ix_(unknown, unknown)] - slopes @ covariance[np.ix_(given, unknown)]
+    points, weights = _normal_points(spread**2 * left)
+    rows, answers = [], []
+    for value in values:
+        centre = mean[list(unknown)] + slopes @ np.append(beyond, value - mean[target])
+        added = np.clip(points + centre, low, high) - low
+        answers.append(added.sum(axis=1) + np.clip(value, low, high) - low)
+        rows.append(weights)
+    nothing = np.zeros(len(weights))
+    laws = np.array([[*rows[0], *nothing], [*nothing, *rows[1]]])
+    every = np.concatenate(answers)
+    order = np.argsort(every, kind="stable")
+    scene = Scene((float(values[0]), float(values[1])), np.full(2, 0.5), every[order], laws[:, order], high - low)
+    return GroupScene(scene, unknown, tuple(float(slope) for slope in slopes[:, -1]))
+
+
+def _normal_points(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points and weights that stand for a centred normal law: a row for each point."""
+    size = len(covariance)
+    if size == 0 or not covariance.any():
+        return np.zeros((1, size)), np.ones(1)
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    if size in _GRID:
+        line = np.linspace(-_LARGEST_DEVIATION, _LARGEST_DEVIATION, _GRID[size])
+        density = np.exp(-(line**2) / 2)
+        axes = np.meshgrid(*[line] * size, indexing="ij")
+        weight = np.ones(())
+        for _ in range(size):
+            weight = np.multiply.outer(weight, density / density.sum())
+        standard, weights = np.stack([axis.ravel() for axis in axes], axis=1), weight.ravel()
+    else:
+        standard, weights = _even_normal(size), np.full(_POINTS, 1 / _POINTS)
+    return standard @ root.T, weights
+
+
+def _even_normal(size: int) -> NDArray[np.float64]:
+    """Return points whose coordinates are standard normal: a Kronecker sequence, which fills the cube evenly."""
+    from scipy.special import ndtri
+
+    ratio = 2.0
+    for _ in range(64):  # the root of x^(d+1) = x + 1
+        ratio = (1 + ratio) ** (1 / (size + 1))
+    steps = ratio ** -np.arange(1, size + 1)
+    return np.asarray(ndtri((0.5 + np.outer(np.arange(1, _POINTS + 1), steps)) % 1.0))

@@ -1,0 +1,431 @@
+"""The worst attacker of a release: whom he asks about, what he knows, which output betrays, and what he learns.
+
+Theorems name the adversary; here his likelihoods are computed from the model, without the theorem's own figures. What
+is realised is attained by an attacker who exists, so it is never above what is proven. Where it is below, the proof may
+be loose, or the worst attacker may be another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayesdp._support.documents import Document
+from bayesdp._support.validation import Scalar, brief
+from bayesdp._support.words import counted
+from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene
+from bayesdp.audit.group_scenes import group_scene
+from bayesdp.audit.scenes import Scene, alone, copies
+from bayesdp.audit.tree_scenes import Tree, hidden_markov_tree, network_tree, odds_chain_tree, tree_scene
+from bayesdp.errors import InvalidInputError, TheoremError
+from bayesdp.models import (
+    ArbitraryGroups,
+    GaussianGroups,
+    GaussianSeries,
+    HiddenMarkov,
+    MarkovChain,
+    Model,
+    Network,
+    OddsChain,
+)
+from bayesdp.queries import Query
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.theorems.ask import ask
+from bayesdp.theorems.gaussian.metric import covered_distance
+from bayesdp.theorems.leakage import leakage
+from bayesdp.theorems.markov.sides import Ending
+from bayesdp.theorems.spend import as_spend
+from bayesdp.theorems.theorem import Theorem
+from bayesdp.theorems.worst import WorstInChain, WorstInGroup
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["SCHEMA", "Setting", "WorstCase", "settings", "worst_case"]
+
+SCHEMA = 1
+"""The version of the JSON documents of an audit."""
+
+_LARGEST_EXPONENT = 700.0
+"""e to a larger power is beyond a float."""
+
+_ATTAINED = 1e-6
+"""What is realised within this share of what is proven is attained."""
+
+_OTHER = "another value"
+"""What a record is if it is not counted, in a model that lists no values."""
+
+_ROUNDING = 1e-9
+"""What is realised may exceed what is proven by this share, for rounding; more contradicts the proof."""
+
+_LARGEST_SERIES = 41
+"""So many records of a normal series are attacked through; those farther away hardly move with the target."""
+
+_STRETCHES = (0, 1, 2, 4, 8, 16)
+"""Unknown records on either side, for chains whose worst adversary no theorem names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """An attacker and what he faces, before anything is released.
+
+    who:       whom he asks about and what he knows, as sentences.
+    known:     the records he knows, by their position from the target (in a group: by their number), with their states
+               where these matter.
+    unknown:   how many records he does not know, before and after the target; None where records have no order.
+    evidence:  his side information: the likelihoods of 0 and 1 for each vertex of a tree, the target first.
+    direction: how far each unknown record of a group moves if the target moves by 1, by its number.
+    added:     what counts in the answer, in words: "records in state 1".
+    of_query:  whether the noise is that of the query asked; otherwise it stands for some mechanism of the same τ.
+    """
+
+    scene: Scene
+    who: str
+    values: tuple[int, int] | None = None
+    known: tuple[tuple[int, Scalar | None], ...] = ()
+    unknown: tuple[int, int] | None = None
+    evidence: tuple[tuple[float, float], ...] = ()
+    direction: tuple[tuple[int, float], ...] = ()
+    stretch: Stretch | None = None
+    of_query: bool = True
+
+
+@dataclass(frozen=True)
+class WorstCase(Document):
+    """The worst attacker that is known, as a sentence and as data.
+
+    epsilon, theorem: what is proven of the release, and by which theorem.
+    realised:   what this attacker learns: ln of how much the odds between two values change.
+    values:     the two values he compares; the first is betrayed.
+    prior:      the probability of the first, of the two, before the release; posterior: after it, if it is `output`.
+    output:     the noisy answer that betrays, less what the known records add.
+    direction:  1 if all larger answers betray as much, −1 if all smaller ones do, 0 for this one alone.
+    who:        whom he asks about and what he knows.
+    known, unknown, evidence, moves: the same as data; see `Setting`.
+    of_query:   whether this is the query's own noise. Otherwise another mechanism with the same τ attains it.
+    by_cell:    whether the answer is a histogram; `output` then is the difference of the cells of the two values.
+    """
+
+    tau: float
+    epsilon: float
+    theorem: str
+    release: str
+    realised: float
+    values: tuple[Scalar, Scalar]
+    prior: float
+    posterior: float
+    output: float
+    direction: int
+    who: str
+    known: tuple[tuple[int, Scalar | None], ...] = ()
+    unknown: tuple[int, int] | None = None
+    evidence: tuple[tuple[float, float], ...] = ()
+    moves: tuple[tuple[int, float], ...] = ()
+    of_query: bool = True
+    by_cell: bool = False
+
+    @property
+    def attained(self) -> bool:
+        """Whether what is proven is attained, to a millionth."""
+        return self.realised >= self.epsilon * (1 - _ATTAINED) - _ATTAINED**2
+
+    @property
+    def odds(self) -> tuple[float, float]:
+        """The odds of the first value against the second, before and after."""
+        before = self.prior / (1 - self.prior)
+        return before, before * (math.exp(self.realised) if self.realised < _LARGEST_EXPONENT else math.inf)
+
+    def __str__(self) -> str:
+        first, second = map(_shown, self.values)
+        standing = (
+            "which is all that is proven"
+            if self.attained
+            else f"and no more than ε = {shown_above(self.epsilon)} is proven ({self.theorem})"
+        )
+        return (
+            f"Released: {self.release}, with tau = {shown_below(self.tau)}. An attacker asks whether a record is "
+            f"{first} or {second}. {self.who} {self._betrayal}: {_odds(self.prior)} for {first} becomes "
+            f"{_odds(self.posterior)}. He learns ε = {shown_below(self.realised)}, {standing}."
+        )
+
+    @property
+    def _betrayal(self) -> str:
+        """What output betrays the first value, as the beginning of a sentence."""
+        first, second = map(_shown, self.values)
+        if not self.of_query:
+            return f"Some output of a mechanism with this tau, such as randomized response, betrays {first}"
+        if self.by_cell:
+            return f"A cell of {first} as full as can be and one of {second} as empty betray {first}"
+        where = {1: " or more", -1: " or less", 0: ""}[self.direction]
+        return f"An answer of {self.output:.6g}{where} for the records he does not know betrays {first}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attacker as a JSON object."""
+        return {
+            "kind": "worst-case",
+            "schema": SCHEMA,
+            "tau": self.tau,
+            "epsilon": self.epsilon,
+            "theorem": self.theorem,
+            "release": self.release,
+            "realised": self.realised,
+            "attained": self.attained,
+            "values": list(self.values),
+            "prior": self.prior,
+            "posterior": self.posterior,
+            "output": self.output,
+            "direction": self.direction,
+            "who": self.who,
+            "known": [{"record": record, "value": value} for record, value in self.known],
+            "unknown": None if self.unknown is None else {"before": self.unknown[0], "after": self.unknown[1]},
+            "evidence": [list(likelihood) for likelihood in self.evidence],
+            "moves": [{"record": record, "by": slope} for record, slope in self.moves],
+            "of_query": self.of_query,
+            "by_cell": self.by_cell,
+            "text": str(self),
+        }
+
+
+def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
+    """Return the attacker who learns most from a τ-DP release of a query, of those that are known.
+
+    Chains: between two known records, as the theorems name them. Bounded odds: with the side information that attains
+    the bound, on a law with these odds. Normal groups: with the records that the theorem says he knows. Groups in which
+    anything may hold: all their records are alike. Anything else: he knows every other record.
+
+    Raises as `leakage` does, and TheoremError if an attacker learns more than is proven: then a proof is wrong.
+
+    >>> from bayesdp import Count, OddsChain
+    >>> worst = worst_case(OddsChain(9.0), Count(equals=1), tau=1.0)
+    >>> round(worst.realised, 6), worst.attained
+    (2.79762, True)
+    """
+    leaked = leakage(model, query, tau=tau)
+    found = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
+    setting, realised, values, output, direction = max(found, key=lambda one: one[1])
+    more, less = values
+    scene = setting.scene
+    if realised > leaked.epsilon * (1 + _ROUNDING):
+        raise TheoremError(
+            f"{leaked.theorem} proves {leaked.epsilon!r}, but an attacker learns {realised!r}: the proof or the audit "
+            "is wrong; please report it"
+        )
+    prior = float(scene.prior[more] / (scene.prior[more] + scene.prior[less]))
+    return WorstCase(
+        tau=leaked.tau,
+        epsilon=leaked.epsilon,
+        theorem=leaked.theorem,
+        release=query.description,
+        realised=min(realised, leaked.epsilon),
+        values=(scene.secret[more], scene.secret[less]),
+        prior=prior,
+        posterior=1 / (1 + (1 - prior) / prior * math.exp(-realised)),
+        output=output,
+        direction=direction,
+        who=setting.who,
+        known=setting.known,
+        unknown=setting.unknown,
+        evidence=setting.evidence,
+        moves=setting.direction,
+        of_query=setting.of_query,
+        by_cell=scene.extremes,
+    )
+
+
+def _assessed(setting: Setting, tau: float) -> tuple[Setting, float, tuple[int, int], float, int]:
+    betrayal = setting.scene.betrayal(tau, setting.values)
+    return setting, betrayal.epsilon, betrayal.values, betrayal.output, betrayal.direction
+
+
+def settings(model: Model, query: Query, tau: float) -> list[Setting]:
+    """Return the attackers that are known under one model, each with what he faces; the last knows all but one record.
+
+    >>> from bayesdp import ArbitraryGroups, Count
+    >>> [len(setting.known) for setting in settings(ArbitraryGroups(3), Count(equals=1), 1.0)]
+    [0, 0]
+    """
+    if not isinstance(query, Query):
+        raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
+    return [
+        *_known_attackers(model, query, tau),
+        Setting(_asked(alone(), model, query), "He knows every other record."),
+    ]
+
+
+def _known_attackers(model: Model, query: Query, tau: float) -> Iterator[Setting]:
+    size = model.group_size
+    if isinstance(model, ArbitraryGroups) or (isinstance(model, GaussianGroups) and model.protects_several):
+        assert size is not None
+        together = (
+            f"He knows that the {size} records of its group are all alike."
+            if not model.protects_several
+            else f"The secret is all {size} records of a group, which are all one or all the other."
+        )
+        yield Setting(_asked(copies(size), model, query), together)
+    elif isinstance(model, MarkovChain):
+        yield from _in_chain(model, query, tau)
+    elif isinstance(model, OddsChain | HiddenMarkov | Network):
+        yield _in_tree(model, query, tau)
+    elif isinstance(model, GaussianGroups | GaussianSeries) and query.clipped is not None and query.width is not None:
+        yield from _in_group(model, query, tau)
+
+
+def _asked(scene: Scene, model: Model, query: Query) -> Scene:
+    """Return a scene of 0/1 records as one of what is asked: their values are the bounds, or one that counts or not."""
+    if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
+        low, high = query.clipped.bounds
+        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=high - low)
+    if not query.values:
+        return scene
+    other = next((state for state in model.states if state not in query.values), _OTHER)
+    return replace(scene, secret=(other, query.values[0]))
+
+
+def _adversaries(model: Model, query: Query, tau: float) -> set[WorstInChain | WorstInGroup]:
+    """Return the worst adversaries that theorems about one model name."""
+    spend = as_spend(query, tau)
+
+    def named(theorem: Theorem, member: Model) -> WorstInChain | WorstInGroup | None:
+        return theorem.worst_adversary(member, spend) if theorem.objection(member, (query,)) is None else None
+
+    return {reply.value for replies in ask(model, named) for reply in replies if reply.value is not None}
+
+
+def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]:
+    named = _adversaries(replace(chain, unit=1, diagnosis=None), query, tau)
+    attackers = [
+        worst
+        for worst in named
+        if isinstance(worst, WorstInChain) and (worst.before.boundary is not None or chain.is_irreducible)
+    ] or list(_usual_suspects(chain))
+    for worst in attackers:
+        added = adding(query, chain, worst.values)
+        stretch = Stretch(worst.before, worst.after)
+        scene, likely = chain_scene(chain, added, stretch)
+        if likely == 0 or not (scene.prior[list(worst.values)] > 0).all():
+            continue
+        yield Setting(
+            scene,
+            _between(chain, stretch),
+            worst.values,
+            _ends(chain, stretch),
+            (worst.before.unknown, worst.after.unknown),
+            stretch=stretch,
+            of_query=added.of_query,
+        )
+
+
+def _usual_suspects(chain: MarkovChain) -> Iterator[WorstInChain]:
+    """Yield adversaries between two known records in the same state, for every two values of the target."""
+    size = len(chain.states)
+    for unknown in _STRETCHES:
+        if chain.length is not None and 2 * (unknown + chain.memory) + chain.unit > chain.length:
+            break
+        for end in range(min(size, 4)):
+            for more in range(min(size, 4)):
+                for less in range(min(size, 4)):
+                    if more != less:
+                        yield WorstInChain((more, less), Ending(unknown, end), Ending(unknown, end))
+
+
+def _between(chain: MarkovChain, stretch: Stretch) -> str:
+    """Return what an attacker of a chain knows, in words."""
+    before, after = stretch.before, stretch.after
+    target = "it" if chain.unit == 1 else f"these {chain.unit} records"
+    unknown = f"{target}, {before.unknown} before and {after.unknown} after" if stretch.records else target
+    sides = ((before, "before"), (after, "after"))
+    nearest = [f"{chain.states[end.boundary]!r} {place}" for end, place in sides if end.boundary is not None]
+    ends = f"; the nearest he knows {'are' if len(nearest) > 1 else 'is'} {' and '.join(nearest)}" if nearest else ""
+    ended = [place for end, place in ((before, "begins"), (after, "ends")) if end.boundary is None]
+    there = f"; the chain {' and '.join(ended)} with them" if ended else ""
+    return f"He knows every record but {unknown}{ends}{there}."
+
+
+def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | None], ...]:
+    left, right = stretch.before, stretch.after
+    known: list[tuple[int, Scalar | None]] = []
+    if left.boundary is not None:
+        known.append((-left.unknown - 1, chain.states[left.boundary]))
+    if right.boundary is not None:
+        known.append((right.unknown + chain.unit, chain.states[right.boundary]))
+    return tuple(known)
+
+
+def _in_tree(model: OddsChain | HiddenMarkov | Network, query: Query, tau: float) -> Setting:
+    tree: Tree
+    if isinstance(model, OddsChain):
+        tree = odds_chain_tree(model)
+    elif isinstance(model, HiddenMarkov):
+        tree = hidden_markov_tree(model)
+    else:
+        tree = network_tree(model, tau)
+    scene, evidence = tree_scene(tree, tau)
+    others = tree.total - tree.records[0]
+    who = (
+        "The records are the worst that these odds ratios allow: each has two values, 0 or 1, and neighbours attract "
+        f"one another. He knows none of the {counted(others, 'other record')} through which he looks, and has a noisy "
+        "observation of each."
+    )
+    held = tuple((float(zero), float(one)) for zero, one in evidence)
+    return Setting(_asked(scene, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
+
+
+def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
+    clipped = query.clipped
+    assert clipped is not None
+    assert clipped.bounds is not None
+    low, high = clipped.bounds
+    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
+    values = (centre - reach, centre + reach)
+    for matrix, target, known, spread in _matrices(model, query, tau):
+        mean = np.full(len(matrix), centre)
+        group = group_scene(matrix, target, known, values, (low, high), mean=mean, spread=spread)
+        knows = f"records {', '.join(map(str, known))} of it" if known else "no other record of it"
+        whole = "series" if isinstance(model, GaussianSeries) else "group"
+        small = "" if spread else ", in the limit of small variances"
+        yield Setting(
+            group.scene,
+            f"It is record {target} of a {whole} of {len(matrix)}{small}, and he knows {knows}.",
+            known=tuple((record, centre) for record in known),
+            direction=tuple(zip(group.unknown, group.direction, strict=True)),
+        )
+
+
+def _matrices(
+    model: GaussianGroups | GaussianSeries, query: Query, tau: float
+) -> Iterator[tuple[NDArray[np.float64], int, tuple[int, ...], float]]:
+    """Yield covariances with a target, the records that are known, and how much of their spread matters."""
+    if isinstance(model, GaussianSeries):
+        size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
+        yield _series_covariance(model, size), size // 2, (), 0.0
+    elif model.correlation is not None:
+        size = model.group_size
+        yield (1 - model.correlation) * np.eye(size) + model.correlation, 0, (), 0.0
+    else:
+        for worst in _adversaries(model, query, tau):
+            if isinstance(worst, WorstInGroup):
+                yield np.array(model.kinds[worst.kind]), worst.target, worst.known, 1.0
+
+
+def _series_covariance(series: GaussianSeries, size: int) -> NDArray[np.float64]:
+    """Return the autocorrelations of so many records, from how a shock lives on."""
+    order, shocks = len(series.coefficients), [1.0]
+    while len(shocks) < 20 * size and abs(np.array(shocks[-order:])).max() > 1e-12:
+        shocks.append(sum(phi * shocks[-lag] for lag, phi in enumerate(series.coefficients, 1) if lag <= len(shocks)))
+    response = np.array([*shocks, *[0.0] * size])
+    lags = np.array([response[: len(shocks)] @ response[lag : lag + len(shocks)] for lag in range(size)])
+    places = np.arange(size)
+    return np.asarray((lags / lags[0])[np.abs(places[:, None] - places)])
+
+
+def _shown(value: Scalar) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else _OTHER if value == _OTHER else repr(value)
+
+
+def _odds(probability: float) -> str:
+    share = 100 * probability
+    return f"{share:.3g} : {100 - share:.3g}"

@@ -1,0 +1,140 @@
+"""A question that is ready to be asked: its grid and sensitivity, the noise it needs, and the answer that noise makes.
+
+There are two ways to answer. Noise is added to whole numbers (`Asked`), or one of several candidates is selected
+(`Selected`). Everything that depends on which is here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from bayesdp.errors import QueryError, TooLargeError
+from bayesdp.frames.aggregates import Tally
+from bayesdp.frames.grid import Grid
+from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism, require_private
+from bayesdp.queries import Query
+from bayesdp.rounding import float_above
+from bayesdp.session.measurement import Measurement
+from bayesdp.session.selecting import SELECTIONS, selected
+
+__all__ = ["MOST_NOISE", "Asked", "PrivateNoise", "Selected"]
+
+MOST_NOISE = 2**80
+"""In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
+
+PrivateNoise = DiscreteLaplaceMechanism | NoisyMaxMechanism
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
+
+    records: how many records it can be about at most; the public number of records.
+    """
+
+    query: Query
+    question: str
+    grid: Grid | None
+    sensitivity: int
+    records: int
+
+    of_no_records: ClassVar[bool] = True
+    """Whether there is an answer if no record passes the filter."""
+
+    @classmethod
+    def about(cls, query: Query, question: str, grid: Grid | None, sensitivity: int, records: int) -> Asked:
+        """Return a question, checked, in the way it is answered."""
+        way = Selected if query.thresholds else Asked
+        return way(query, question, grid, sensitivity, records).checked()
+
+    @cached_property
+    def dimension(self) -> int:
+        """How many numbers the answer has."""
+        return self.query.dimension
+
+    def worth(self, records: int) -> Fraction:
+        """Return what one whole number is worth in the answer."""
+        return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
+
+    def rounding(self, records: int) -> Fraction:
+        """Return how far the grid can move the answer: half a step for each value, and a little for floating point."""
+        if self.grid is None or self.query.clipped is None:
+            return Fraction(0)
+        return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
+
+    def checked(self) -> Asked:
+        """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
+
+        What else may fail once it is charged is tried out here: that the query makes an answer of whole numbers.
+        """
+        self._check_size()
+        parts = 1 if self.grid is not None else len(self.query.cells_asked())
+        if parts != self.dimension or self.worth(self.records) <= 0:
+            raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
+        self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
+        return self
+
+    def _check_size(self) -> None:
+        origin, step = (Fraction(0), Fraction(1)) if self.grid is None else (self.grid.origin, self.grid.step)
+        most = abs(Fraction(origin)) * self.records + Fraction(step) * MOST_NOISE
+        try:
+            float_above(max(most, self.query.worth(most, self.records)))
+        except TooLargeError:
+            raise TooLargeError(
+                f"between bounds so wide, {self.query.description} may be beyond the largest floating-point number "
+                "once noise is added; give narrower bounds"
+            ) from None
+
+    def mechanism(self, tau: float) -> PrivateNoise:
+        """Return the noise that makes the answer τ-DP."""
+        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
+        require_private(mechanism)
+        return mechanism
+
+    def foreseen(self, mechanism: Any, beta: float) -> tuple[float, float]:
+        """Return, before anything is drawn, by less than what the answer is off and how far its interval reaches."""
+        units, worth, slack = Fraction(mechanism.alpha(beta)), self.worth(self.records), self.rounding(self.records)
+        return float_above(units * worth + slack), float_above((units - 1) * worth + slack)
+
+    def drawn(self, exact: Tally, mechanism: Any, beta: float) -> Measurement:
+        """Draw the noise of a charged release."""
+        records = exact.public_records
+        return Measurement(
+            value=self.query.assembled(mechanism.release(exact.counts), self.grid, records),
+            query=self.query,
+            records=exact.present,
+            noise=mechanism.scale,
+            unit=float_above(self.worth(records)),
+            rounding=float_above(self.rounding(records)),
+            beta=beta,
+        )
+
+
+@dataclass(frozen=True)
+class Selected(Asked):
+    """A question that is answered by selecting candidates: a quantile."""
+
+    of_no_records: ClassVar[bool] = False
+
+    def checked(self) -> Asked:
+        """Return this, if the answer and its interval will be numbers; else TooLargeError."""
+        self._check_size()
+        return self
+
+    def mechanism(self, tau: float) -> PrivateNoise:
+        """Return the noise that makes all selections together τ-DP."""
+        mechanism = NoisyMaxMechanism(tau, len(self.query.thresholds) + 1, SELECTIONS * self.dimension)
+        require_private(mechanism)
+        return mechanism
+
+    def foreseen(self, mechanism: Any, beta: float) -> tuple[float, float]:
+        """Return the range of the candidates twice: how far off a quantile is depends on the records."""
+        low, high = self.query.possible(self.records)
+        return float_above(high - low), float_above(high - low)
+
+    def drawn(self, exact: Tally, mechanism: Any, beta: float) -> Measurement:
+        """Select the quantiles and the ends of their intervals."""
+        return selected(self.query, exact, mechanism, beta)

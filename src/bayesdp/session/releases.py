@@ -1,0 +1,37 @@
+"""Several releases on one data set: what a session returns of them, in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from bayesdp._support.display import Displayed, Section, Table, lines
+from bayesdp.rounding import shown_above, shown_below
+from bayesdp.session.answer import Answer
+from bayesdp.session.learning import Fit
+from bayesdp.session.randomize import Randomized
+from bayesdp.session.record import Recorded
+
+__all__ = ["Release", "Releases", "release_stored"]
+
+Release = Answer | Fit | Randomized | Recorded
+
+Each = TypeVar("Each", bound=Release, covariant=True)
+
+
+class Releases(tuple[Each, ...], Displayed):
+    """A tuple of releases. Prints as a table: what was asked, what came out, what it cost."""
+
+    def _printed(self) -> Sequence[Section]:
+        if not self:
+            return [lines("Nothing has been released.")]
+        rows = [
+            [str(release.entry), release.outcome, shown_above(release.epsilon), shown_below(release.tau), release.about]
+            for release in self
+        ]
+        return [[Table(["entry", "answer", "ε", "τ", "question"], rows)]]
+
+
+def release_stored(body: object) -> Release:
+    """Read what a ledger stored of a release, whatever its kind; LedgerError if it is damaged."""
+    return Randomized.stored(body) or Recorded.stored(body) or Fit.stored(body) or Answer.stored(body)

@@ -1,0 +1,36 @@
+"""docs/what-is-covered.md is what the registries say."""
+
+from __future__ import annotations
+
+import bayesdp as bdp
+from bayesdp import Model, Query
+from tools.docs.tables import PAGE, ROOT, covered, engines, examples, page, queries
+
+
+def test_the_page_is_in_step_with_the_registries() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python tools/docs/tables.py"
+
+
+def test_every_model_query_theorem_and_engine_is_on_it() -> None:
+    shown = examples((ROOT / "docs" / "models.md").read_text(encoding="utf-8"))
+    own = {kind for kind, model in Model._types.items() if model.__module__.startswith("bayesdp.")}
+    assert {example.model.kind for example in shown} == own
+    asked = queries()
+    assert {query.kind for query in asked} == {
+        kind for kind, query in Query.kinds().items() if query.__module__.startswith("bayesdp.")
+    }
+    used = {theorem.name for example in shown for theorem, _ in covered(example.model, asked)}
+    assert used == {theorem.name for theorem in bdp.theorems()}
+    assert {"polars", "spark", "postgresql"} <= engines(ROOT / "tests" / "frames").keys()
+
+
+def test_covered_is_what_leakage_proves() -> None:
+    for example in examples((ROOT / "docs" / "models.md").read_text(encoding="utf-8")):
+        for query in queries():
+            names = {theorem.name for theorem, kept in covered(example.model, [query]) if kept}
+            try:
+                leaked = bdp.leakage(example.model, query, tau=0.1)
+            except bdp.BayesDPError:
+                assert not names
+            else:
+                assert names == {said.theorem for said in leaked.assessments if said.applies} - {"any-of"}

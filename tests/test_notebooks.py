@@ -1,0 +1,175 @@
+"""What a notebook shows of everything that prints: the words of the text, as HTML that is safe on any page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import bayesdp as bdp
+from bayesdp import Advice
+from bayesdp._support.display import Code, Section, Table, Words, as_html, as_text, lines
+from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.rung import Rung
+from bayesdp.advice.way_on import WayOn
+from bayesdp.models import ChainLayout
+from bayesdp.models.diagnosis import Diagnosis, Finding
+from bayesdp.session.session import Session
+from bayesdp.session.statement import statement
+from bayesdp.theorems.registry import theorems
+
+EVIL = "<script>alert(1)</script>"
+"""A column, a state, a part and a data set may be called so."""
+
+LAYOUT = ChainLayout("hour", "meter", 1)
+CHAIN = bdp.OddsChain(6, states=(EVIL, "off"), column=EVIL, layout=LAYOUT)
+ON = bdp.Count(EVIL, equals=EVIL)
+
+
+class Page(HTMLParser):
+    """The words and the tags of a page; fails on tags that are not closed as they were opened."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words = ""
+        self.tags: list[str] = []
+        self.attributes: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self._open.append(tag)
+        self.tags.append(tag)
+        self.attributes += [f"{name}={value}" for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += f" {data} "
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text, without the rules of its tables."""
+    return {word for word in text.split() if set(word) != {"-"}}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    place = tmp_path_factory.mktemp("notebook") / "budget.db"
+    with Session(table(), CHAIN, dataset=EVIL, epsilon=20.0, ledger=place, by=EVIL) as opened:
+        yield opened
+
+
+def table(on: str = EVIL) -> polars.DataFrame:
+    rows = [(meter, f"{EVIL}{meter % 2}", hour, on if hour % 3 else "off") for meter in range(4) for hour in range(30)]
+    return polars.DataFrame(rows, schema=["meter", "district", "hour", EVIL], orient="row")
+
+
+@pytest.fixture(scope="module")
+def printed(session: Session) -> dict[str, Any]:
+    finding = Finding(EVIL, EVIL, EVIL, "violated", EVIL, EVIL)
+    diagnosis = Diagnosis(EVIL, (finding,), 3, EVIL, (EVIL,), table_name=EVIL)
+    learnt = session.fit(tau=0.5)
+    answers = session.release_all([ON, bdp.Histogram(EVIL, cells=(EVIL, "off"))], epsilon=0.5)
+    by = bdp.Count(EVIL, equals=EVIL, by="district", by_cells=[f"{EVIL}0", f"{EVIL}1"])
+    return {
+        "leakage": bdp.leakage(CHAIN.with_diagnosis(diagnosis), ON, tau=1.0),
+        "calibration": bdp.calibrate(CHAIN, ON, epsilon=1.0),
+        "comparison": bdp.compare(CHAIN, ON, epsilons=[1.0, 2.0]),
+        "diagnosis": diagnosis,
+        "fit": learnt,
+        "answer": answers[0],
+        "answers": answers,
+        "answers by parts": session.release_by(by, epsilon=0.5),
+        "recorded": session.record(tau=0.1, what=EVIL),
+        "randomized": session.randomize(epsilon=0.5),
+        "preview": session.preview(ON, epsilon=1.0),
+        "history": session.history,
+        "statement": statement(answers[0]),
+        "session": session,
+        "theorems": theorems(),
+    }
+
+
+NAMES = (
+    *("leakage", "calibration", "comparison", "diagnosis", "fit", "answer", "answers", "answers by parts", "recorded"),
+    *("randomized", "preview", "history", "statement", "session", "theorems"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_shows_the_words_that_are_printed_and_nothing_else_can_get_in(
+    printed: dict[str, Any], name: str
+) -> None:
+    shown = printed[name]._repr_html_()
+    page = Page(shown)
+    assert not {"script", "img", "link", "iframe", "style"} & set(page.tags)
+    assert not re.search(r"(?<![a-z])(?:color|background|src|href|url\()", " ".join(page.attributes))
+    if name not in ("theorems", "comparison"):  # which print no names but of theorems
+        assert EVIL in " ".join(page.words.split())
+    if name != "statement":  # which prints as Markdown
+        assert words(str(printed[name])) <= words(page.words)
+
+
+def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(printed: dict[str, Any]) -> None:
+    assert printed["answers by parts"]._repr_html_().count("<tr>") == 3
+    history = printed["history"]
+    assert history._repr_html_().count("<tr>") == len(history) + 1
+    assert isinstance(history, tuple)
+    assert {"made elsewhere", "not kept"} <= {release.outcome for release in history}
+
+
+def test_an_advice_shows_its_ladder_and_its_code() -> None:
+    leaks = (Consequence(EVIL, 1.0, 2.0), Consequence(EVIL, 1.0, None))
+    rungs = [
+        Rung(EVIL, EVIL, EVIL, "violated", EVIL, reason=EVIL),
+        Rung("bounded odds", "x", EVIL, "fine", EVIL, CHAIN, "", bdp.calibrate(CHAIN, ON, epsilon=1.0), leaks),
+    ]
+    way_on = WayOn(f"{EVIL}.csv", {"state": EVIL, "order_by": ["hour"]}, 0.95)
+    advice = Advice(ON, 1.0, 0.05, tuple(rungs), rungs[1], EVIL, EVIL, way_on)
+    page = Page(advice._repr_html_())
+    assert words(str(advice)) <= words(page.words)
+    assert page.tags.count("pre") == 2
+    assert "script" not in page.tags
+
+
+def test_a_session_shows_nothing_of_the_values(tmp_path: Path) -> None:
+    """Two tables of one size, one question each: the noise differs, and what the session says does not."""
+    shown = set()
+    for number, on in enumerate((EVIL, "off")):
+        place = tmp_path / str(number) / "budget.db"
+        place.parent.mkdir()
+        with Session(table(on), CHAIN, dataset="meters", epsilon=2.0, ledger=place) as opened:
+            opened.release(ON, epsilon=0.5)
+            for text in (str(opened), repr(opened), opened._repr_html_()):
+                shown.add(text.replace(str(place), "budget.db"))
+    assert len(shown) == 3
+    assert not any("120" in text for text in shown)  # nor how many records there are
+
+
+def test_a_session_that_is_closed_can_still_be_looked_at(tmp_path: Path) -> None:
+    with Session(table(), CHAIN, dataset="meters", epsilon=2.0, ledger=tmp_path / "budget.db") as opened:
+        pass
+    assert repr(opened) == "<Session on 'meters', model of type 'odds-chain'>"
+    assert "the ledger is closed" in opened._repr_html_()
+
+
+def test_numbers_stand_right_and_texts_left() -> None:
+    shown = Table(["theorem", "ε", "note"], [["general", "3", "best"]]).html()
+    assert re.findall(r"text-align:(\w+)", shown) == ["left", "right", "left"] * 2
+    assert "<thead>" not in Table(["", ""], [["a", "b"]]).html()
+
+
+def test_lines_stay_lines_and_control_characters_are_written_out() -> None:
+    sections: list[Section] = [lines("one", "two"), [Code("a = 1\nb = 2")], [Words("x\x1b[2J", warning=True)], []]
+    assert as_text(sections) == "one\ntwo\n\n    a = 1\n    b = 2\n\nWarning: x\x1b[2J"
+    assert "\x1b" not in as_html(sections)
+    assert as_html(sections).count("<div") == 4

@@ -1,0 +1,83 @@
+"""The documentation site, for Sphinx: `make docs`. Sources are the pages of the repository, as GitHub shows them.
+
+Nothing is fetched when it is built or read: MathJax comes from an installed package and is copied into the site.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import bayesdp
+from tools.docs import navigation, reference
+
+project = "bayesdp"
+author = "The bayesdp maintainers"
+release = bayesdp.__version__
+project_copyright = author
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton"]
+root_doc = navigation.FRONT.removesuffix(".md")
+include_patterns = list(navigation.all_pages())
+exclude_patterns = [".*", "site", "build", "dist", "demo-output", "src", "tests", "benchmarks", "tools"]
+
+# Markdown as GitHub reads it: mathematics between dollars, anchors made of headings.
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 6
+myst_dmath_double_inline = True
+
+# MathJax, as GitHub has it. It looks for its fonts and extensions beside itself.
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax_config_path = "mathjax.js"
+MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
+
+default_role = "code"
+autodoc_inherit_docstrings = False
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+suppress_warnings = ["ref.python"]  # two classes are called Finding; a signature that names one links to the first
+
+html_theme = "furo"
+html_title = "bayesdp"
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": False}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def place(app: Sphinx, name: str, source: list[str]) -> None:
+    """Give the pages that have others below them their part of the navigation."""
+    source[0] += navigation.toctrees(f"{name}.md")
+
+
+def bundle(app: Sphinx, error: Exception | None) -> None:
+    """Put MathJax into the site, and open the site with its front page."""
+    package = find_spec("sphinx-mathjax-offline")
+    if error is not None or app.builder.name != "html":
+        return
+    if package is None or package.origin is None:
+        raise RuntimeError("MathJax is not installed: pip install 'bayesdp[docs]'")
+    source, target = Path(package.origin).parent / "static" / "mathjax", Path(app.outdir) / "_static" / "mathjax"
+    for part in MATHJAX:
+        (target / part).parent.mkdir(parents=True, exist_ok=True)
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target / part, dirs_exist_ok=True)
+        else:
+            shutil.copyfile(source / part, target / part)
+    shutil.copyfile(Path(app.outdir) / f"{root_doc}.html", Path(app.outdir) / "index.html")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is ours."""
+    app.connect("source-read", place)
+    app.connect("build-finished", bundle)
+    reference.setup(app)

@@ -1,0 +1,17 @@
+// A formula inside a sentence that is wider than its line may be broken: on a telephone it would leave the page.
+window.MathJax = Object.assign(window.MathJax || {}, {
+  startup: {
+    pageReady() {
+      const mark = () => {
+        for (const formula of document.querySelectorAll("mjx-container:not([display])")) {
+          formula.classList.remove("wide");
+          const column = formula.closest("p, li, td, th, dd");
+          const wide = column && formula.getBoundingClientRect().width > column.clientWidth * 0.9;
+          formula.classList.toggle("wide", Boolean(wide));
+        }
+      };
+      window.addEventListener("resize", mark);
+      return MathJax.startup.defaultPageReady().then(mark);
+    },
+  },
+});

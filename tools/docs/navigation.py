@@ -1,0 +1,117 @@
+"""Which pages the documentation site has, and where they stand in its navigation.
+
+A section lists pages by name or by pattern. A name that no page has yet is passed over, so a page may be announced
+before it is written; a page that no section takes is an error (`unplaced`), so that none is written and never found.
+The README of a folder stands for the folder: the other pages of the folder stand below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FRONT = "README.md"
+"""The page the site opens with."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A caption of the navigation, and the pages below it: paths from the root of the repository, or patterns."""
+
+    caption: str
+    pages: tuple[str, ...]
+
+
+SECTIONS = (
+    Section("Start here", ("docs/why.md", "docs/tutorial.md", "docs/choosing-a-model.md")),
+    Section(
+        "Guides",
+        (
+            "docs/journeys/README.md",
+            "docs/journeys/*.md",
+            "docs/advise.md",
+            "docs/fitting.md",
+            "docs/diagnostics.md",
+            "docs/uncertainty.md",
+            "docs/releases.md",
+            "docs/frames.md",
+            "docs/team.md",
+            "docs/with-other-libraries.md",
+            "docs/audit.md",
+            "docs/explore.md",
+            "docs/extending.md",
+        ),
+    ),
+    Section("For a data-protection officer", ("docs/data-protection-officer.md", "SECURITY.md")),
+    Section("Theory", ("docs/theory/README.md", "docs/errata.md", "docs/related-work.md", "docs/numerics.md")),
+    Section(
+        "Reference",
+        ("docs/models.md", "docs/what-is-covered.md", "docs/api/README.md", "docs/performance.md", "docs/glossary.md"),
+    ),
+    Section(
+        "The project",
+        ("docs/architecture.md", "docs/reproduce.md", "docs/versions.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    ),
+)
+
+THEORY = (
+    "docs/theory/contraction.md",
+    "docs/theory/side-information.md",
+    "docs/theory/impossibility.md",
+    "docs/theory/composition.md",
+    "docs/theory/accounting.md",
+    "docs/theory/accuracy.md",
+    "docs/theory/private-fit.md",
+    "docs/theory/prior-art.md",
+)
+"""Pages about all theorems; they stand before the theorems, which follow by name."""
+
+
+def all_pages(root: Path = ROOT) -> tuple[str, ...]:
+    """Return every page of the site: those of docs/, and those at the root of the repository."""
+    own = [path.relative_to(root).as_posix() for path in root.glob("*.md")]
+    return (*sorted(own), *sorted(path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")))
+
+
+def placed(section: Section, root: Path = ROOT) -> tuple[str, ...]:
+    """Return the pages of a section that exist, in its order, each once, without those that a README stands for."""
+    found = [path.relative_to(root).as_posix() for pattern in section.pages for path in sorted(root.glob(pattern))]
+    return tuple(page for page in dict.fromkeys(found) if owner(page, root) is None)
+
+
+def owner(page: str, root: Path = ROOT) -> str | None:
+    """Return the page that `page` stands below: the README of its folder in docs/, if it has one and is another."""
+    folder = Path(page).parent
+    readme = (folder / "README.md").as_posix()
+    return readme if folder.parts[1:] and page != readme and (root / readme).exists() else None
+
+
+def below(page: str, root: Path = ROOT) -> tuple[str, ...]:
+    """Return the pages that stand below `page`, in order."""
+    pages = [other for other in all_pages(root) if owner(other, root) == page]
+    return tuple(sorted(pages, key=lambda other: (THEORY.index(other) if other in THEORY else len(THEORY), other)))
+
+
+def unplaced(root: Path = ROOT) -> Iterator[str]:
+    """Yield every page that stands nowhere in the navigation."""
+    seen = {FRONT, *(page for section in SECTIONS for page in placed(section, root))}
+    for page in all_pages(root):
+        if (owner(page, root) or page) not in seen:
+            yield page
+
+
+def toctrees(page: str, root: Path = ROOT) -> str:
+    """Return the navigation that Sphinx reads at the end of `page`, as MyST Markdown; none for most pages."""
+    if page == FRONT:
+        return "".join(_toctree(placed(section, root), section.caption) for section in SECTIONS)
+    return _toctree(below(page, root))
+
+
+def _toctree(pages: tuple[str, ...], caption: str | None = None) -> str:
+    if not pages:
+        return ""
+    options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+    entries = [f"/{page.removesuffix('.md')}" for page in pages]
+    return "\n".join(["", "", "```{toctree}", *options, "", *entries, "```", ""])

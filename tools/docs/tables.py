@@ -1,0 +1,201 @@
+"""Which theorem covers which query under which model, and which engine was asked what: docs/what-is-covered.md.
+
+    python tools/docs/tables.py     # write the page again
+
+Nothing on the page is typed in: models are the examples of docs/models.md, queries and theorems those that are
+registered, and engines those of the tests. A test compares the page with what this module makes of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bayesdp import Model, Query, Theorem, theorems
+from bayesdp.errors import BayesDPError
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "what-is-covered.md"
+_MODEL_ROW = re.compile(r'^\| `([^`]*)` \| ([^|]*) \| `(\{"type".*\})` \|$', flags=re.MULTILINE)
+
+_OPENING = """\
+# What is covered: models, queries, theorems, engines
+
+Look up here whether anything is proven for your question under your model, and by which theorem. [Models](models.md)
+says what each model assumes, [theory](theory/README.md) what each theorem says. Your own model may differ from the
+example
+that was asked here: `bdp.leakage(model, query, tau=1)` prints what every theorem says of it, with the reason where
+one does not apply.
+
+(This page is made from the registries by `python tools/docs/tables.py`.)
+"""
+
+_COVERED = """
+## Which theorem covers which query
+
+Every theorem that applies is tried, and the best one is named. "Every query" includes releases [made
+elsewhere](with-other-libraries.md), of which only τ is known.
+"""
+
+_THEOREMS = """
+## What theorems cover besides
+
+Several releases on one data set are converted together. A larger unit is what `unit=` asks for: several records of a
+chain, or a whole group. One adversary is what `leakage(..., target=, known=)` asks about. Attackers are numbered, and
+described below the table.
+"""
+
+_ENGINES = """
+## Which engine is asked what
+
+Every query that is released here is computed in every engine, to the same integer ([tables and engines](frames.md)).
+The columns are tests, which are run on the engines with a mark; `make test` runs the fast ones, `make test-all` all.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A form of model as docs/models.md shows it: how it is typed, and one of its kind, with numbers for states."""
+
+    typed: str
+    model: Model
+
+
+def examples(page: str) -> list[Example]:
+    """Return the models in the table of docs/models.md, in its order."""
+    documents = [(typed, json.loads(document)) for typed, _, document in _MODEL_ROW.findall(page)]
+    return [
+        Example(typed, Model.from_dict({name: value for name, value in document.items() if name != "states"}))
+        for typed, document in documents
+    ]
+
+
+def queries() -> list[Query]:
+    """Return one query of every kind of ours, about numbers."""
+    given: dict[str, Any] = {
+        "equals": 1,
+        "bounds": (0, 1),
+        "size": 100,
+        "cells": (0, 1),
+        "candidates": (0, 1, 2),
+    }
+    made = []
+    for cls in Query.kinds().values():
+        if cls.__module__.startswith("bayesdp."):
+            own = {field.name for field in dataclasses.fields(cls) if field.init}
+            fields = {name: value for name, value in given.items() if name in own}
+            if "at" in own and cls.kind != "median":
+                fields["at"] = (0.25, 0.75)
+            made.append(cls(**fields))
+    return made
+
+
+def covered(model: Model, asked: Sequence[Query]) -> Iterator[tuple[Theorem, tuple[Query, ...]]]:
+    """Yield the theorems that cover some of the queries under a model, each with those it covers."""
+    for theorem in theorems():
+        kept = tuple(query for query in asked if all(_covers(theorem, member, query) for member in model.members))
+        if kept:
+            yield theorem, kept
+
+
+def _covers(theorem: Theorem, model: Model, query: Query) -> bool:
+    try:
+        model.check_queries((query,))
+    except BayesDPError:
+        return False
+    return theorem.objection(model, (query,)) is None
+
+
+def engines(tests: Path) -> dict[str, dict[str, str]]:
+    """Return for each engine of the tests what it is asked, by the names of the test files, with what these say."""
+    asked: dict[str, dict[str, str]] = {}
+    for path in sorted(tests.glob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        purpose = (ast.get_docstring(tree) or "").partition("\n")[0]
+        for name in _engines_of(tree):
+            asked.setdefault(name, {})[path.stem] = purpose
+    return asked
+
+
+def _engines_of(tree: ast.Module) -> Iterator[str]:
+    """Yield the engines that a test file lists in ENGINES, and those it names when it makes a frame."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "ENGINES" for to in node.targets):
+            yield from ast.literal_eval(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "frame_of":
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value
+
+
+def page() -> str:
+    """Return docs/what-is-covered.md as it must be."""
+    asked = queries()
+    return "".join(
+        [
+            _OPENING,
+            _COVERED,
+            _table(("model", "theorem", "queries"), _covered_rows(asked)),
+            _THEOREMS,
+            _theorem_table(),
+            _ENGINES,
+            _engine_table(),
+        ]
+    )
+
+
+def _covered_rows(asked: Sequence[Query]) -> Iterator[tuple[str, ...]]:
+    for example in examples((ROOT / "docs" / "models.md").read_text(encoding="utf-8")):
+        typed = f"`{example.typed}`"
+        for theorem, kept in covered(example.model, asked):
+            names = "every query" if len(kept) == len(asked) else ", ".join(f"`{query.kind}`" for query in kept)
+            yield typed, _linked(theorem), names
+            typed = ""
+
+
+def _theorem_table() -> str:
+    attackers = list(dict.fromkeys(theorem.against for theorem in theorems()))
+    rows = [
+        (
+            _linked(theorem),
+            _mark(theorem.composes),
+            _mark(theorem.larger_units),
+            _mark(type(theorem).bound_for is not Theorem.bound_for),
+            str(attackers.index(theorem.against) + 1),
+        )
+        for theorem in theorems()
+    ]
+    head = ("theorem", "several releases", "larger units", "one adversary", "protects against")
+    notes = [f"{place}. {words.removeprefix('and ')}" for place, words in enumerate(attackers, start=1)]
+    return _table(head, rows) + "\n" + "\n".join(notes) + "\n"
+
+
+def _engine_table() -> str:
+    asked = engines(ROOT / "tests" / "frames")
+    purposes = {name: purpose for tests in asked.values() for name, purpose in tests.items()}
+    head = ("engine", *(f"`{name}`" for name in sorted(purposes)))
+    rows = [(f"`{engine}`", *(_mark(name in tests) for name in sorted(purposes))) for engine, tests in asked.items()]
+    notes = [f"- `{name}`: {purpose}" for name, purpose in sorted(purposes.items())]
+    return _table(head, rows) + "\n" + "\n".join(notes) + "\n"
+
+
+def _linked(theorem: Theorem) -> str:
+    return f"[{theorem.name}]({theorem.proof.removeprefix('docs/')})"
+
+
+def _mark(holds: bool) -> str:
+    return "✓" if holds else "–"
+
+
+def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]] | Sequence[tuple[str, ...]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
