@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-all lint docs pictures bench clean
+.PHONY: demo test test-all lint docs pictures pages notebooks bench clean
 
 demo: $(DEMO_READY)
 	$(BIN)/python -m bayesdp.experiments.demo demo-output
@@ -37,6 +37,14 @@ docs: $(DOCS_READY)
 pictures: $(DEMO_READY)
 	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
 	$(BIN)/python -c 'from bayesdp.experiments.odds_price import odds_picture; odds_picture("docs/pictures/odds.svg")'
+	$(BIN)/python -c 'from bayesdp.experiments.belief import belief_picture; belief_picture("docs/pictures/attacker.svg")'
+
+# What the pages show, and the notebooks made of them; the tests fail if either is not up to date.
+pages: $(READY)
+	$(BIN)/python tools/pages.py --write docs/*.md docs/journeys/*.md
+
+notebooks: $(READY)
+	$(BIN)/python tools/notebooks.py --write
 
 bench: $(READY)
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done

@@ -32,6 +32,9 @@ __all__ = [
 _SAME = 1e-12
 """Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
 
+_LONG = 1e6
+"""From here on figures are written with a power of ten; below it 2160 is easier to read than 2.16e+03."""
+
 _DUST = 1e-6
 """Less than this share of a budget is what rounding leaves of it, and no amount anybody can spend."""
 
@@ -108,8 +111,8 @@ def log_above(value: Fraction) -> float:
 def shown_above(value: float, digits: int = 6) -> str:
     """Write a leakage, a scale or an error with `digits` significant digits, never less than it is.
 
-    >>> shown_above(1.0000001), shown_above(3.0)
-    ('1.00001', '3')
+    >>> shown_above(1.0000001), shown_above(3.0), shown_above(2151.5, 3)
+    ('1.00001', '3', '2160')
     """
     return _shown(value, digits, ROUND_CEILING)
 
@@ -162,11 +165,11 @@ def shown_odds(epsilon: float) -> str:
 
 
 def _shown(value: float, digits: int, rounding: str) -> str:
-    nearest = format(value, f".{digits}g")
-    if math.isclose(float(nearest), value, rel_tol=_SAME):
-        return nearest
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
-    return format(float(rounded), f".{digits}g")
+    shown = format(value, f".{digits}g")
+    if not math.isclose(float(shown), value, rel_tol=_SAME):
+        rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(value))
+        shown = format(float(rounded), f".{digits}g")
+    return format(float(shown), ".0f") if "e+0" in shown and float(shown) < _LONG else shown
 
 
 def nearest(value: Fraction) -> float:

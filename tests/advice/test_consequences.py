@@ -121,3 +121,8 @@ def test_releases_on_different_parts_are_not_added_up(tmp_path: Path) -> None:
     assert [answer.reused for answer in answers] == [False, False, True, True]
     for answer in answers:
         assert answer.consequences == ("If groups are half as large again, 1.67 instead of 1.",)
+
+
+def test_what_changes_nothing_visible_is_said_so() -> None:
+    assert str(Consequence("the hour matters", 1.0, 1.0)) == "If the hour matters, still 1."
+    assert str(Consequence("anything may happen", 1.0, 2160.0)) == "If anything may happen, 2160 instead of 1."

@@ -500,6 +500,7 @@ def test_a_release_by_parts(given: list[str], capsys: pytest.CaptureFixture[str]
     Path("answers.json").write_text(json.dumps(answers))
     verified = printed(capsys, "budget", "verify", "--ledger", "sqlite:///budget.db", "--answer", "answers.json")
     assert "2 answers checked" in verified
+    assert "checked" not in printed(capsys, "budget", "verify", "--ledger", "sqlite:///budget.db")
     assert "holds 2 answers" in printed(capsys, "statement", "answers.json", status=2)
     shown = printed(capsys, "budget", "show", "--ledger", "sqlite:///budget.db")
     assert "for district = 'B'" in shown

@@ -1,7 +1,7 @@
 """Every block of code in the documentation is run by a test, or stands here with the reason why not.
 
-Blocks of Python are run by tests/test_package.py. Commands that are indented are run here, page by page, on tables of
-the names that the page uses.
+Fenced blocks are run by tools/pages.py. Commands that are indented are run here, page by page, on tables of the
+names that the page uses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.docs.navigation import ROOT, all_pages
 
 COMMANDS = ("bayesdp ", "echo ")
 
-ELSEWHERE = {"python": "tests/test_package.py", "console": "tools/pages.py", "text": "tools/pages.py"}
+ELSEWHERE = {"python": "tools/pages.py", "console": "tools/pages.py", "text": "tools/pages.py"}
 """What runs a fenced block, by its language; a text is what the block before it prints."""
 
 NOT_RUN = {

@@ -345,3 +345,9 @@ def test_the_parameters_of_groups_leave_out_means_and_numbers_of_groups() -> Non
     assert AnyOf(Independent(), ArbitraryGroups(3)).parameters is None
     both = AnyOf(Independent(column="s"), CHAIN).parameters
     assert both == f"Model 2:\n{CHAIN.parameters}"
+
+
+def test_a_record_that_is_a_person_hides_no_person_behind_it() -> None:
+    assert Independent(record="person").protects == "one person"
+    assert ArbitraryGroups(4, record="person", unit="group").protects == "a whole group of at most 4 persons"
+    assert ArbitraryGroups(4, record="visit", unit="group").protects.endswith("who is the group is protected")

@@ -50,7 +50,10 @@ SECTIONS = (
         "Reference",
         ("docs/models.md", "docs/what-is-covered.md", "docs/api/README.md", "docs/performance.md", "docs/glossary.md"),
     ),
-    Section("The project", ("docs/architecture.md", "docs/reproduce.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    Section(
+        "The project",
+        ("docs/architecture.md", "docs/reproduce.md", "docs/versions.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    ),
 )
 
 THEORY = (

@@ -49,7 +49,8 @@ class Consequence:
     def __str__(self) -> str:
         if self.epsilon is None:
             return f"If {self.condition}, nothing is proven."
-        return f"If {self.condition}, {shown_above(self.epsilon, 3)} instead of {shown_above(self.promised, 3)}."
+        leaks, promised = shown_above(self.epsilon, 3), shown_above(self.promised, 3)
+        return f"If {self.condition}, {f'still {leaks}' if leaks == promised else f'{leaks} instead of {promised}'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of one consequence in `bayesdp advise --json`."""

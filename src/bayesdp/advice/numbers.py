@@ -227,7 +227,11 @@ def _correlated(model: GaussianGroups) -> tuple[Verdict, str]:
 def _lagged(evidence: NumberEvidence, lag: int) -> tuple[Verdict, str]:
     """Test whether the record `lag` steps back matters, given those in between."""
     correlation, pairs = evidence.partial(lag)
-    what = "one record and the next" if lag == 1 else f"the record before the {_NUMBERS[lag]} and the next, given those"
+    what = (
+        "one record and the next"
+        if lag == 1
+        else f"the record before the {_NUMBERS[lag]} and the next, given those between,"
+    )
     return _judged(what, correlation, correlation * math.sqrt(pairs), _MATTERS * math.sqrt(pairs), 1)
 
 

@@ -34,7 +34,11 @@ app = typer.Typer(
 
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
 Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="The table: .parquet, .csv, .tsv, .csv.gz; a glob; a folder of Parquet.")
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet; sqlite:///FILE#TABLE.",
+    ),
 ]
 LedgerUrl = Annotated[
     str | None,

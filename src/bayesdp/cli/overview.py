@@ -138,6 +138,7 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
         "answer": _answered(answer),
         "diagnosis": details.get("diagnosis", {}).get("verdict"),
         "accepted": details.get("accepted"),
+        "fit": details.get("fit"),
         "by": details.get("by"),
     }
 
@@ -201,6 +202,8 @@ def _note(release: Mapping[str, Any]) -> str:
         "by": release["by"],
     }
     said = "; ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
+    if release["fit"] is not None:
+        said += f"{'; ' if said else ''}its ε is what it was charged, under the ceiling that was assumed before"
     return f"entry {release['entry']}: {said}" if said else ""
 
 

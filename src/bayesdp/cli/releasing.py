@@ -162,10 +162,9 @@ class Verified(Document):
         return {"ok": True, **vars(self)}
 
     def __str__(self) -> str:
-        return (
-            f"The ledger holds together: {counted(self.entries, 'entry', 'entries')}, "
-            f"{counted(self.answers, 'answer')} checked. The head hash is {self.head}."
-        )
+        compared = f", {counted(self.answers, 'answer')} checked" if self.answers else ""
+        entries = counted(self.entries, "entry", "entries")
+        return f"The ledger holds together: {entries}{compared}. The head hash is {self.head}."
 
 
 def verified(url: str | Path, answers: Sequence[str]) -> Verified:

@@ -81,7 +81,7 @@ class Model(Document):
     @property
     def protects(self) -> str:
         """What a guarantee under this model protects, in words."""
-        return f"one {self.record}, not the person behind several"
+        return "one person" if self.record == "person" else f"one {self.record}, not the person behind several"
 
     @property
     def protects_several(self) -> bool:
@@ -403,7 +403,8 @@ def check_unit(unit: object) -> None:
 
 def whole_group(size: int, record: str) -> str:
     """Return in words that all records of a group together are protected."""
-    return f"a whole group of at most {size} {record}s, so that a person who is the group is protected"
+    whole = f"a whole group of at most {size} {record}s"
+    return whole if record == "person" else f"{whole}, so that a person who is the group is protected"
 
 
 def readonly(array: NDArray[np.float64]) -> NDArray[np.float64]:

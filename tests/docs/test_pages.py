@@ -1,0 +1,132 @@
+"""Every page of the documentation is run as a reader would run it, and shows what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import pages
+from tools.docs.navigation import ROOT, all_pages
+
+PAGES = [ROOT / page for page in all_pages()]
+RUN = [page for page in PAGES if re.search(r"^```(python|console)\b", page.read_text(encoding="utf-8"), re.MULTILINE)]
+CONSOLES = [page for page in RUN if "```console" in page.read_text(encoding="utf-8")]
+SLOW = {"docs/journeys/step-counter.md", "docs/journeys/sensor-series.md"}
+"""Pages that take more than five seconds: they climb the ladder of `advise`."""
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def _run(page: Path, *options: str) -> None:
+    command = [sys.executable, str(ROOT / "tools" / "pages.py"), *options, str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if _name(page) in SLOW else []) for page in RUN],
+    ids=_name,
+)
+def test_a_page_shows_what_happens(page: Path) -> None:
+    _run(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", CONSOLES, ids=_name)
+def test_a_reader_at_a_terminal_sees_what_the_page_shows(page: Path) -> None:
+    _run(page, "--bash")
+
+
+def _written(folder: Path, text: str) -> Path:
+    page = folder / "page.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+GREETING = "```python\nprint('an answer of', 6 * 7)\n```\n\n```{}\n{}\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        (GREETING.format("text", "an answer of 42"), 0),
+        (GREETING.format("text", "an answer of 41"), 1),
+        (GREETING.format("text noisy", "an answer of 41"), 1),  # noise is from a seed: numbers are compared
+        (GREETING.replace("\n\n", "\nSome words.\n").format("text", "what is not its output"), 0),
+        ("```console\n$ echo one \\\n    two\none two\n$ echo three\nthree\n```\n", 0),
+        ("```console\n$ echo one\ntwo\n```\n", 1),
+        ("```console fails\n$ ls nowhere 2> errors.txt\n```\n", 0),
+        ("```console\n$ bayesdp --version > version.txt\n$ grep -c . version.txt\n1\n```\n", 0),
+        ("```python nowhere\nimport nowhere\n```\n", 0),
+    ],
+)
+def test_what_a_page_shows_is_compared(tmp_path: Path, text: str, status: int) -> None:
+    assert pages.main([str(_written(tmp_path, text))]) == status
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("```python\nraise ValueError('no')\n```\n", ValueError),
+        ("```console\n$ ls nowhere\n```\n", SystemExit),
+        ("```console fails\n$ true\n```\n", SystemExit),
+        ("```console\nno command\n```\n", ValueError),
+    ],
+)
+def test_what_fails_unasked_is_an_error(tmp_path: Path, text: str, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        pages.main([str(_written(tmp_path, text))])
+
+
+def test_without_steady_noise_numbers_of_noisy_blocks_may_differ(tmp_path: Path) -> None:
+    assert pages.main(["--bash", str(_written(tmp_path, GREETING.format("text noisy", "an answer of 41")))]) == 0
+    assert pages.main(["--bash", str(_written(tmp_path, GREETING.format("text noisy", "no answer of 42")))]) == 1
+
+
+def test_times_and_fingerprints_may_differ_but_no_other_number(tmp_path: Path) -> None:
+    shows = "```console noisy\n$ echo at {} by {} cost {}\nat 2026-01-31T08:05:00+00:00 by {} cost 1.5\n```\n"
+    one, other = "ab" * 32, "cd" * 32
+    assert pages.main([str(_written(tmp_path, shows.format("2027-02-01T09:00:00+00:00", one, "1.5", other)))]) == 0
+    assert pages.main([str(_written(tmp_path, shows.format("2027-02-01T09:00:00+00:00", one, "1.6", other)))]) == 1
+
+
+def test_what_happens_can_be_written_into_a_page(tmp_path: Path) -> None:
+    page = _written(tmp_path, GREETING.format("text", "?") + "```console\n$ echo one\n$ echo two\n```\n")
+    assert pages.main(["--write", str(page)]) == 0
+    assert page.read_text(encoding="utf-8") == (
+        GREETING.format("text", "an answer of 42") + "```console\n$ echo one\none\n$ echo two\ntwo\n```\n"
+    )
+
+
+def test_every_journey_says_what_is_assumed_and_what_plain_dp_leaks() -> None:
+    journeys = sorted((ROOT / "docs" / "journeys").glob("[!R]*.md"))
+    assert len(journeys) == 5
+    for page in journeys:
+        text = page.read_text(encoding="utf-8")
+        assert "**Your task.**" in text, page
+        assert re.search(r"^#+ What you assume", text, re.MULTILINE), page
+        assert re.search("what plain dp would leak", text, re.IGNORECASE), page
+        assert "$ bayesdp release" in text, page
+
+
+def _optional(page: Path) -> list[tuple[str, str]]:
+    """Return the blocks that need a package of which we do not vouch that it is there: its name, and the code."""
+    return re.findall(r"```python (\w+)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("package", "program"), [block for page in PAGES for block in _optional(page)], ids=lambda text: text.split()[0]
+)
+def test_python_that_needs_another_package_runs_where_it_is(package: str, program: str, tmp_path: Path) -> None:
+    pytest.importorskip(package, reason=f"{package} cannot be imported here", exc_type=ImportError)
+    (tmp_path / "page.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, str(tmp_path / "page.py")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
