@@ -141,7 +141,7 @@ def test_an_answer_given_again_can_state_only_what_the_ledger_said(
     for name, forged in (("epsilon_total", 0.7), ("epsilon_remaining", 1.9)):
         Path("answer.json").write_text(json.dumps({**again, name: forged}))
         assert f"its {name} differ" in printed(capsys, *check, status=2)
-    Path("answer.json").write_text(json.dumps({**again, "epsilon_total": 1e-4}))
+    Path("answer.json").write_text(json.dumps({**first, "epsilon_total": 1e-4}))
     assert "answer.json: epsilon_total cannot be below" in printed(capsys, "statement", "answer.json", status=2)
 
 

@@ -149,6 +149,20 @@ def test_upper_and_lower_case_are_different_names(engine: str, frame_of: FrameOf
     assert [each.counts for each in tally(frame, [Sum("A", bounds=(0, 9)), Sum("a", bounds=(0, 9))])] == [(3,), (15,)]
 
 
+def test_texts_that_a_database_holds_for_one_are_not_two_cells() -> None:
+    """Where case is disregarded a record is in every spelling of its cell, and moves them all: not 2, but 5 counts."""
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute("CREATE TABLE rooms (room VARCHAR COLLATE NOCASE)")
+    connection.execute("INSERT INTO rooms VALUES ('hall'), ('hall'), ('kitchen')")
+    rooms, cells = connection.table("rooms"), ["hall", "Hall", "HALL", "kitchen", "Kitchen"]
+    with pytest.raises(QueryError, match="may be the same value of 'room' to duckdb"):
+        tally(rooms, [Histogram("room", cells=cells)])
+    (both,) = tally(rooms, [Count("room", isin=["hall", "Hall"])])
+    assert both.counts == (2,)
+    (apart,) = tally(pl.DataFrame({"room": ["hall", "hall", "Hall", "kitchen"]}), [Histogram("room", cells=cells)])
+    assert apart.counts == (2, 1, 0, 1, 0)
+
+
 def test_engines_that_do_not_tell_case_apart() -> None:
     duckdb, ibis, pa = map(pytest.importorskip, ("duckdb", "ibis", "pyarrow"))
     relation = duckdb.connect().sql('select 1 as "A", 2 as "a", 3 as z')

@@ -172,6 +172,7 @@ def test_names_that_look_like_sql_are_names(tmp_path: Path) -> None:
 def test_no_password_is_shown() -> None:
     address = "postgresql://ada:secret@nowhere.invalid:1/health#visits"
     assert "secret" not in str(Place.of(address))
+    assert str(Place.of("postgresql://ada@db/health?password=secret#visits")) == "postgresql://ada@db/health#visits"
     with pytest.raises(FrameError, match=r"cannot open postgresql://ada:\*\*\*@nowhere") as caught:
         scan(address)
     assert "secret" not in str(caught.value)

@@ -133,6 +133,8 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
         ({"at": 0.5, "candidates": [0, math.inf]}, r"candidates\[1\]"),
         ({"at": 0.5, "candidates": "0:9:x"}, "such as 0,10,20 or 0:120:5"),
         ({"at": 0.5, "candidates": "9:0:0"}, "such as 0,10,20 or 0:120:5"),
+        ({"at": 0.5, "candidates": "0:10:2:7"}, "such as 0,10,20 or 0:120:5"),
+        ({"at": 0.5, "candidates": f"0:{10**18}"}, "from 2 to 1000"),
         ({"at": 1.0, "candidates": [0, 1]}, "at must lie strictly between 0 and 1"),
         ({"at": [], "candidates": [0, 1]}, "say which quantiles"),
         ({"at": [0.5, 0.5], "candidates": [0, 1]}, "each once"),

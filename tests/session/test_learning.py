@@ -1,5 +1,6 @@
 """A fit that is a release: charged before the noise, one for each account, and all spends converted with it."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -90,6 +91,26 @@ def test_all_spends_are_converted_with_what_was_learnt(tmp_path: Path) -> None:
     assert shown["epsilon_total"] == pytest.approx(second.epsilon_total, rel=1e-12)
     with Ledger(tmp_path / "budget.db") as ledger:
         assert ledger.verify().ok
+
+
+def test_an_answer_from_before_the_fit_is_given_again_under_what_was_learnt(tmp_path: Path) -> None:
+    """What it cost under the ceiling is more than all that leaked by what was learnt: no reason to lose a charge."""
+    with opened(tmp_path, epsilon=60.0) as session:
+        first = session.release(ON, epsilon=20.0)
+        fit = session.fit(tau=0.2)
+        assert fit.epsilon_total < first.epsilon
+        again, fresh = session.release_all([ON, OFF], epsilon=1.0)
+        assert charges(tmp_path) == len(session.history) == 3
+    assert (again.reused, again.value, again.epsilon) == (True, first.value, first.epsilon)
+    assert again.epsilon_total == fresh.epsilon_total < first.epsilon
+    assert (again.assumption, again.model_fingerprint) == (fresh.assumption, fresh.model_fingerprint)
+    assert fit.model.assumption == again.assumption != first.assumption
+    assert "by what was assumed before the model was learnt" in again.guarantee
+    kept = tmp_path / "again.json"
+    kept.write_text(json.dumps(again.to_dict()))
+    assert run(["budget", "verify", "--ledger", str(tmp_path / "budget.db"), "--answer", str(kept)]) == 0
+    kept.write_text(json.dumps({**again.to_dict(), "model_fingerprint": "0" * 64}))
+    assert run(["budget", "verify", "--ledger", str(tmp_path / "budget.db"), "--answer", str(kept)]) == 2
 
 
 def test_the_model_depends_on_the_noisy_table_alone(tmp_path: Path) -> None:

@@ -125,6 +125,40 @@ def test_the_account_is_the_largest_of_any_part(
         assert 0 <= cost.epsilon <= cost.total
 
 
+def test_names_that_a_database_holds_for_one_are_one_part(tmp_path: Path) -> None:
+    """A column may be compared without regard to case: 'North' and 'north' are then the same records."""
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute("CREATE TABLE homes (lit INTEGER, district VARCHAR COLLATE NOCASE)")
+    connection.execute(
+        "INSERT INTO homes SELECT i % 2, CASE WHEN i < 40 THEN 'north' ELSE 'south' END FROM range(80) r(i)"
+    )
+    homes = connection.table("homes")
+    with Session(homes, Independent(), epsilon=3.0, ledger=tmp_path / "budget.db", dataset="homes") as session:
+        one, other = (
+            session.release(Count("lit", equals=1, by="district", by_cells=[cell]), epsilon=1.0)
+            for cell in ("north", "NORTH")
+        )
+        assert session.leaked == pytest.approx(one.tau + other.tau)
+        together = session.release_by(Count("lit", equals=0, by="district", by_cells=["north", "North"]), epsilon=1.0)
+        assert sum(answer.tau for answer in together) <= 1.0
+
+
+def test_the_scope_of_the_worst_part_is_not_claimed_for_the_others(tmp_path: Path) -> None:
+    """In B the noise was chosen for heights 10 apart; what it leaks about heights 100 apart is more than ε in all."""
+    frame = polars.DataFrame({"height": [40.0, 50.0, 60.0] * 8, "family": [i // 3 for i in range(24)]})
+    frame = frame.with_columns(
+        region=polars.when(polars.col("family") < 4).then(polars.lit("A")).otherwise(polars.lit("B"))
+    )
+    wide, narrow = (Sum("height", bounds=bounds) for bounds in ((0, 100), (45, 55)))
+    with Session(frame, FAMILIES, epsilon=10.0, ledger=tmp_path / "budget.db", dataset="families") as session:
+        (first,) = session.release_by(replace(wide, by="region", by_cells=["A"]), epsilon=3.0)
+        (second,) = session.release_by(replace(narrow, by="region", by_cells=["B"]), epsilon=1.9)
+    assert second.epsilon_total == first.epsilon_total
+    far = replace(FAMILIES, distance=100.0)
+    assert bdp.leakage(far, narrow, tau=second.tau).epsilon > second.epsilon_total
+    assert second.scope.startswith(f"{first.scope}; of other parts of the table: target values at most 10 apart")
+
+
 @given(
     asked=st.lists(st.tuples(places, st.floats(0.05, 2.0)), min_size=1, max_size=6),
     budget=st.floats(0.5, 4.0),

@@ -1,10 +1,11 @@
-"""Numbers and lists in words."""
+"""Numbers and lists in words, and texts that are taken for one another."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["counted", "having", "listed"]
+__all__ = ["counted", "folded", "having", "listed"]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -33,3 +34,14 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     """
     *most, final = words
     return f"{', '.join(most)} {last} {final}" if most else final
+
+
+def folded(text: str) -> str:
+    """Return a text without all that a database may overlook when it compares texts: case, accents, width, spaces.
+
+    >>> folded("Nord ") == folded("nord"), folded("Malmö") == folded("ＭALMO"), folded("A1") == folded("A2")
+    (True, True, False)
+    """
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    seen = (letter for letter in plain if not unicodedata.combining(letter) and unicodedata.category(letter) != "Cf")
+    return " ".join("".join(seen).split())

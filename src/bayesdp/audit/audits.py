@@ -72,8 +72,8 @@ class Audit(Document):
             parts.append(f"From outputs alone. {self.lower_bound}")
             if self.lower_bound.epsilon > self.epsilon:
                 parts.append(
-                    "Warning: that is more than is proven. It happens by chance, as often as the confidence allows; run "
-                    "it again with a higher one, and report it if it happens again."
+                    "Warning: that is more than is proven. It happens by chance, as often as the confidence allows; "
+                    "run it again with a higher one, and report it if it happens again."
                 )
         return "\n\n".join(parts)
 

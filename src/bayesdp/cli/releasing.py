@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bayesdp._support.documents import Document, read
+from bayesdp._support.documents import Document, fingerprint, read
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
@@ -222,6 +222,10 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
         totals += [] if learnt is None else [learnt.epsilon_total]
         if not any(isclose(answer.epsilon_total, total, rel_tol=1e-9) for total in totals):
             return ("epsilon_total",)
+        models = {entry.content().get("model_fingerprint") for entry in mine if entry.kind == "answer"}
+        models |= set() if learnt is None else {fingerprint(learnt.model.identity)}
+        if answer.model_fingerprint not in models:
+            return ("model_fingerprint",)
         left = [remaining(change["budget"], answer.epsilon_total) for change in budgets]
     except (LookupError, TypeError, ValueError) as error:
         raise LedgerError(f"the ledger is damaged: an entry cannot be read ({error}); verify it") from None

@@ -58,7 +58,7 @@ class Place:
             ) from None
 
     def __str__(self) -> str:
-        address = self.url.render_as_string(hide_password=True)
+        address = self.url.set(query={}).render_as_string(hide_password=True)  # options may hold a password, too
         return address if self.table is None else f"{address}#{self.table}"
 
     @property

@@ -24,6 +24,7 @@ from typing import Any, Literal
 import narwhals as nw
 
 from bayesdp._support.validation import Scalar, brief, plain_number
+from bayesdp._support.words import folded
 from bayesdp.errors import (
     BayesDPError,
     FrameError,
@@ -288,6 +289,24 @@ class Table:
         for value in values:
             self.value(name, alike(self.kind(name), value))
         places(name, self.kind(name), values)
+
+    def check_apart(self, name: str, cells: Sequence[Sequence[Scalar]]) -> None:
+        """Refuse texts in different cells that a database may hold for one: a record would be in several cells.
+
+        Polars, pandas and Dask compare texts letter by letter; a database compares them as the column was declared,
+        perhaps without regard to case, accents or spaces at the end.
+        """
+        if self.kind(name) != "text" or self.engine.is_polars() or self.in_pandas:
+            return
+        place_of: dict[str, int] = {}
+        for place, cell in enumerate(cells):
+            for value in cell:
+                if place_of.setdefault(folded(str(value)), place) != place:
+                    raise QueryError(
+                        f"{brief(value)} may be the same value of {name!r} to {self.engine.value} as one in another "
+                        "cell, for databases may disregard case, accents and spaces; count them in one cell, or read "
+                        "the table with Polars"
+                    )
 
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
         """Return whether a column holds one of these values. Raises QueryError for one it cannot hold."""

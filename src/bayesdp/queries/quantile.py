@@ -151,8 +151,9 @@ def _listed(name: str, value: object) -> Sequence[object]:
     try:
         if ":" not in value:
             return [float(part) for part in value.split(",")]
-        first, last, step = (int(part) for part in f"{value}:1".split(":")[:3])
-        return list(range(first, last + 1, step))[: MOST_CANDIDATES + 1]
+        first, last, *others = (int(part) for part in value.split(":"))
+        (step,) = others or (1,)
+        return list(range(first, last + 1, step)[: MOST_CANDIDATES + 1])
     except ValueError:
         raise QueryError(f"{name} must be numbers, such as 0,10,20 or 0:120:5, not {brief(value)}") from None
 

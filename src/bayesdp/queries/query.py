@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
+from bayesdp._support.words import folded
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.rounding import float_above
 
@@ -170,6 +171,16 @@ class Query(Document):
         """
         return tuple(str(plain_number(cell)) for cell in self.by_cells or ())
 
+    @cached_property
+    def parts_met(self) -> tuple[str, ...]:
+        """The parts as an account tells them apart: a database may hold "North" and "north" for one.
+
+        >>> from bayesdp.queries import Count
+        >>> Count(equals=1, by="district", by_cells=["North", "north ", "south"]).parts_met
+        ('north', 'south')
+        """
+        return tuple(dict.fromkeys(map(folded, self.parts)))
+
     def part_by_part(self) -> tuple[Self, ...]:
         """Return the question about each of its parts, one after the other; only itself if it is about the whole table.
 
@@ -185,7 +196,7 @@ class Query(Document):
 
     def meets(self, other: Query) -> bool:
         """Tell whether a record may be in the parts of both questions: not if they are other values of one column."""
-        return self.by is None or self.by != other.by or not set(self.parts).isdisjoint(other.parts)
+        return self.by is None or self.by != other.by or not set(self.parts_met).isdisjoint(other.parts_met)
 
     # What is computed, in whole numbers
 

@@ -9,7 +9,7 @@ share of the models that the data leave possible stays below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -117,6 +117,10 @@ class Accountant:
         """Return the leakage of everything released so far; 0 if that is nothing."""
         return max(self._proven(met.spent) for met in exposures(spent))
 
+    def leakage_of(self, spent: Spend) -> Leakage:
+        """Return the leakage of everything released so far, with the theorem that proves it, and its scope."""
+        return _worst([self._report(met.spent) for met in exposures(spent)])
+
     def affordable(self, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
         """Return the largest τ for each of `queries` that raises the leakage by at most ε.
 
@@ -178,7 +182,7 @@ class Accountant:
         totals = merged((*spent, *(Release(query, tau) for query in standing)))
         met = exposures(totals, standing)
         leakages = [(self._report(each.spent), bool(each.added)) for each in met]
-        worst, _ = max(leakages, key=lambda pair: pair[0].epsilon)
+        worst = _worst([leakage for leakage, _ in leakages])
         after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
         return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
 
@@ -202,3 +206,14 @@ class Accountant:
     @cached_property
     def _weaker(self) -> tuple[Weaker, ...]:
         return weaker_than(self.model)
+
+
+def _worst(leakages: Sequence[Leakage]) -> Leakage:
+    """Return the leakage of the part that leaks most, which covers no more than what is covered of every part.
+
+    What one theorem proves of the worst part may hold for more pairs of values, or other attackers, than what another
+    proves of the other parts.
+    """
+    worst = max(leakages, key=lambda leakage: leakage.epsilon)
+    scopes = dict.fromkeys((worst.scope, *(leakage.scope for leakage in leakages)))
+    return replace(worst, scope="; of other parts of the table: ".join(scopes))

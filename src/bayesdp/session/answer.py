@@ -23,6 +23,7 @@ __all__ = ["Answer", "Posting", "Promise", "Value"]
 KIND, SCHEMA = "answer", 1
 
 _DIAGNOSIS = ("verdict", "date", "table")
+_ASSUMED_THEN = ", by what was assumed before the model was learnt"
 
 T = TypeVar("T")
 
@@ -31,20 +32,21 @@ T = TypeVar("T")
 class Promise:
     """What is proven about a release, if what holds; the answers released together share it.
 
-    `Answer` says what its entries are.
+    `Answer` says what its entries are. Those that are not compared belong to the account of one moment: an answer that
+    is given again states them anew.
     """
 
-    theorem: str
-    proof: str
-    scope: str
+    theorem: str = field(compare=False)
+    proof: str = field(compare=False)
+    scope: str = field(compare=False)
     protects: str
-    assumption: str
-    model_fingerprint: str
-    notes: Sequence[str] = ()
-    worst_case: str | None = None
+    assumption: str = field(compare=False)
+    model_fingerprint: str = field(compare=False)
+    notes: Sequence[str] = field(default=(), compare=False)
+    worst_case: str | None = field(default=None, compare=False)
     diagnosis: Mapping[str, Any] | None = field(default=None, compare=False, hash=False)
     accepted: str | None = field(default=None, compare=False)
-    parameters: str | None = None
+    parameters: str | None = field(default=None, compare=False)
     consequences: Sequence[str] = field(default=(), compare=False)
     credibility: float | None = None
 
@@ -134,7 +136,7 @@ class Posting:
             (validation.natural, {"entry": self.entry}),
             (validation.text, texts | _given(optional)),
         )
-        if self.epsilon_total < self.epsilon:
+        if self.epsilon_total < self.epsilon and not self.reused:  # a model learnt since may prove less of all of it
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         if not isinstance(self.reused, bool):
             raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
@@ -305,9 +307,10 @@ class Answer(Displayed, Document):
     def guarantee(self) -> str:
         """What an attacker can learn at most, in sentences."""
         raised, total = shown_above(self.epsilon), shown_above(self.epsilon_total)
+        assumed = _ASSUMED_THEN if self.epsilon_total < self.epsilon else ""
         account = (
             f"This answer was released before and costs nothing again. It raised what {self.dataset} has leaked by "
-            f"ε = {raised}; by now ε = {total} has leaked in all (remaining: {self.left})"
+            f"ε = {raised}{assumed}; by now ε = {total} has leaked in all (remaining: {self.left})"
             if self.reused
             else f"This answer raises what {self.dataset} has leaked by ε = {raised}, to ε = {total} in all "
             f"(remaining: {self.left})"
@@ -357,16 +360,11 @@ class Answer(Displayed, Document):
 
         return statement(self).markdown()
 
-    def given_again(self, *, beta: float, total: float, remaining: float, **terms: Any) -> Answer:
-        """Return the answer as it is given again later, at no cost: with the account and the diagnosis of then.
-
-        total, remaining: what the data set has leaked by then, and what remains of its budget.
-        terms:            what else of the promise is that of then.
-        """
-        by = terms.pop("by", self.by)
+    def given_again(self, *, beta: float, promise: Promise, total: float, remaining: float, by: str | None) -> Answer:
+        """Return the answer as it is given again later, at no cost: with the account of then, and what proves it."""
         return Answer(
             replace(self.measurement, beta=beta),
-            replace(self.promise, **terms),
+            replace(promise, notes=tuple(dict.fromkeys((*promise.notes, *self.notes)))),
             replace(self.posting, epsilon_total=total, epsilon_remaining=remaining, by=by, reused=True),
         )
 
@@ -426,7 +424,8 @@ class Answer(Displayed, Document):
     def differences(self, stored: Answer) -> tuple[str, ...]:
         """Return the names of the entries in which this is not the answer that was stored when it was released.
 
-        One that was given again may state the account of that later moment, and its accuracy for another β.
+        One that was given again may state the account of that later moment and what proves it, and its accuracy for
+        another β.
         """
         names = [name for name, item in _ENTRIES.items() if item.compare or not self.reused]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))

@@ -84,10 +84,10 @@ def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable
     """Return for each cell of a column what the releases by that column add for its records."""
     met: dict[str, tuple[list[Release], list[Query]]] = {}
     for query, tau in spent:
-        for cell in query.parts if query.by == column else ():
+        for cell in query.parts_met if query.by == column else ():
             met.setdefault(cell, ([], []))[0].append(Release(query.everywhere(), tau))
     for query in added:
-        for cell in query.parts if query.by == column else ():
+        for cell in query.parts_met if query.by == column else ():
             met.setdefault(cell, ([], []))[1].append(query.everywhere())
     return [Exposure(tuple(releases), tuple(queries)) for releases, queries in met.values()]
 

@@ -19,6 +19,8 @@ from bayesdp.rounding import float_above
 from bayesdp.session.accounting import Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
+from bayesdp.session.parts import merged
+from bayesdp.theorems.spend import Release, Spend
 
 __all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
 
@@ -92,6 +94,13 @@ class Plan:
     stored: Mapping[str, Answer]
     cost: Cost | None
     mechanisms: Mapping[str, PrivateNoise] = field(default_factory=dict)
+
+    @property
+    def spend(self) -> Spend:
+        """Everything that is released once the plan is carried out."""
+        return merged(
+            (*spend_of(self.state.totals), *(Release(asked.query.standing(), self.tau) for asked in self.fresh))
+        )
 
     def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.

@@ -358,21 +358,18 @@ class Session(Displayed):
             reached = extents.get(question.question)
             return requests[question.question] | ({} if reached is None else {_EXTENT: reached.to_dict()})
 
-        promise = self._promise(planned, terms)
+        promise, answers = self._promised(planned, target.beta, terms)
 
         def decide(state: State) -> tuple[Charge, ...]:
-            nonlocal planned, promise
+            nonlocal planned, promise, answers
             if not planned.state.same_account(state):
                 planned = planned_in(state)
-                promise = self._promise(planned, terms)
+                promise, answers = self._promised(planned, target.beta, terms)
             return planned.charges(details, terms)
 
         receipts = self._account.charge(questions, decide) if planned.fresh else ()
 
-        state = receipts[0].state if receipts else planned.state
-        answers = self._given_again(planned, state, target.beta, terms)
         for charged, receipt in zip(planned.fresh, receipts, strict=True):
-            assert promise is not None
             measured = charged.drawn(exact[charged.question], planned.mechanisms[charged.question], target.beta)
             answer = Answer(measured, promise, self._posting(charged, planned, receipt))
             self._account.answer(receipt, answer.to_dict() | requests[charged.question])
@@ -514,19 +511,6 @@ class Session(Displayed):
             published=published,
         )
 
-    def _given_again(self, planned: Plan, state: State, beta: float, terms: Mapping[str, Any]) -> dict[str, Answer]:
-        """Return the stored answers as they are given again, with the account and the diagnosis of now."""
-        if not planned.stored:
-            return {}
-        spend = spend_of(state.totals)
-        total = self._leaked(state)
-        now = {"beta": beta, "total": total, "remaining": remaining(state.budget, total)}
-        what_if = self._accountant.what_if(spend, total)
-        return {
-            question: answer.given_again(**now, **terms, consequences=what_if)
-            for question, answer in planned.stored.items()
-        }
-
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
         """Return what every answer says of the model: computed once, before anything is charged."""
         size, rows = model.group_size, self._inquiry.rows
@@ -545,15 +529,14 @@ class Session(Displayed):
             "notes": tuple(dict.fromkeys(notes)),
         }
 
-    def _promise(self, planned: Plan, terms: Mapping[str, Any]) -> Promise | None:
-        """Return what is proven about the answers that are released together; None if nothing is fresh."""
-        if planned.cost is None:
-            return None
-        leakage, fresh = planned.cost.leakage, [asked.query for asked in planned.fresh]
-        together = max(sum(each is query or each.meets(query) for each in fresh) for query in fresh)
-        shared = [f"This ε is for {together} answers released together."] if together > 1 else []
-        shared += [_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in fresh if query.by is not None)]
-        return Promise(
+    def _promised(self, planned: Plan, beta: float, terms: Mapping[str, Any]) -> tuple[Promise, dict[str, Answer]]:
+        """Return what is proven once a plan is carried out: of its fresh answers, and the stored ones given again.
+
+        Both state the same account, by the same theorem and under the model of now. It is known before the charge.
+        """
+        spend = planned.spend
+        leakage = self._accountant.leakage_of(spend) if planned.cost is None else planned.cost.leakage
+        promise = Promise(
             theorem=leakage.theorem,
             proof=leakage.proof,
             scope=leakage.scope,
@@ -561,10 +544,16 @@ class Session(Displayed):
             worst_case=leakage.worst_case,
             diagnosis=terms["diagnosis"],
             accepted=terms["accepted"],
-            consequences=self._accountant.what_if(leakage.spend, leakage.epsilon),
+            consequences=self._accountant.what_if(spend, leakage.epsilon),
             credibility=self._credibility,
-            **{**self._facts, "notes": (*self._facts["notes"], *shared)},
+            **self._facts,
         )
+        account = {"total": leakage.epsilon, "remaining": remaining(planned.state.budget, leakage.epsilon)}
+        again = {
+            question: answer.given_again(beta=beta, promise=promise, by=terms["by"], **account)
+            for question, answer in planned.stored.items()
+        }
+        return replace(promise, notes=(*promise.notes, *_shared_by([asked.query for asked in planned.fresh]))), again
 
     def _posting(self, asked: Asked, planned: Plan, receipt: Receipt) -> Posting:
         """Return what a charged release cost."""
@@ -604,6 +593,14 @@ _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
+
+
+def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
+    """Yield what answers that are released together say of one another."""
+    together = max((sum(each.meets(query) for each in queries) for query in queries), default=0)
+    if together > 1:
+        yield f"This ε is for {together} answers released together."
+    yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
 
 
 def _check_alone(model: Model) -> None:
