@@ -15,8 +15,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from bayesdp.testing.postgresql import PostgreSQL
-
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 _NUMBERS = itertools.count()
@@ -34,6 +32,8 @@ settings.register_profile(
     "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+from bayesdp.testing.postgresql import PostgreSQL  # noqa: E402 - the suites of bayesdp.testing inherit the profile
 
 
 @pytest.fixture(autouse=True)

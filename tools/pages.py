@@ -32,6 +32,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 _BLOCK = re.compile(r"^```(?P<info>[a-z][\w ]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _MOMENT = re.compile(r"\b[0-9a-f]{32,}\b|\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\+00:00)?(?!\")")
@@ -131,9 +132,8 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
     """
     text, shown = page.read_text(encoding="utf-8"), []
     names: dict[str, Any] = {"__name__": "__main__"}
-    if not by_bash:
-        _steady_noise()
-    with contextlib.chdir(folder):
+    noise: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if by_bash else _steady_noise()
+    with contextlib.chdir(folder), noise:
         for step in steps(text):
             if step.code.language == "python":
                 printed = _python(step.code, names, page, text.count("\n", 0, step.code.start))
@@ -144,8 +144,8 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
     return shown
 
 
-def _steady_noise() -> None:
-    """Draw the noise of this process from a seed: for pages, whose data nobody has to protect."""
+def _steady_noise() -> contextlib.AbstractContextManager[Any]:
+    """Draw the noise of this process from a seed for a while: for pages, whose data nobody has to protect."""
     from bayesdp.mechanisms import DiscreteLaplaceMechanism
 
     source = random.Random(0)
@@ -156,7 +156,7 @@ def _steady_noise() -> None:
             for value in self._checked(values)
         )
 
-    DiscreteLaplaceMechanism.release = release  # type: ignore[method-assign]
+    return mock.patch.object(DiscreteLaplaceMechanism, "release", release)
 
 
 def _python(code: Block, names: dict[str, Any], page: Path, above: int) -> str:

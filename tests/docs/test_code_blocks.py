@@ -42,6 +42,12 @@ NOT_RUN = {
         '{"order_by"': "tests/models/test_base.py reads it",
     },
     "docs/performance.md": {"make bench": "some of them take minutes"},
+    "docs/team.md": {
+        "CREATE ROLE": "tests/ledger/test_team.py runs it on a real server",
+        "python -c": "tests/ledger/test_team.py runs it on a real server",
+        "SET ROLE": "tests/ledger/test_team.py runs it on a real server",
+        "export BAYESDP_LEDGER": "tests/ledger/test_team.py does the same on a real server",
+    },
     "docs/uncertainty.md": {
         "markov-mixing": "two lines of a table that the example above prints",
         "P(": "a formula",

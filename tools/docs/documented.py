@@ -32,6 +32,7 @@ NO_EXAMPLE = {
     "Query": "is what queries inherit; docs/extending.md has one",
     "Session": "needs a table and a ledger; docs/releases.md has one",
     "Theorem": "is what theorems inherit; docs/extending.md has one",
+    "audit": "is a module; its functions have examples",
     "plot_tradeoff": "writes a file; docs/advise.md and README.md show pictures",
     "register": "changes what every theorem is asked for; docs/extending.md has one",
     "theorems": "is a list; its module's docstring says so",

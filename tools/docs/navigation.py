@@ -41,6 +41,7 @@ SECTIONS = (
             "docs/with-other-libraries.md",
             "docs/audit.md",
             "docs/explore.md",
+            "docs/pictures.md",
             "docs/extending.md",
         ),
     ),

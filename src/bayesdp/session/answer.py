@@ -361,7 +361,11 @@ class Answer(Displayed, Document):
         return statement(self).markdown()
 
     def given_again(self, *, beta: float, promise: Promise, total: float, remaining: float, by: str | None) -> Answer:
-        """Return the answer as it is given again later, at no cost: with the account of then, and what proves it."""
+        """Return the answer as it is given again later, at no cost: with the account of then, and what proves it.
+
+        total, remaining: what the data set has leaked by then, and what remains of its budget.
+        promise, by:      what is proven of all that, and who is responsible for giving the answer again.
+        """
         return Answer(
             replace(self.measurement, beta=beta),
             replace(promise, notes=tuple(dict.fromkeys((*promise.notes, *self.notes)))),

@@ -122,7 +122,7 @@ class Theorem(ABC):
         return None
 
     def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | WorstInGroup | None:
-        """Return the adversary that `worst_case` describes, as data, if the theorem knows one."""
+        """Return the adversary that `worst_case` of `spend` describes, as data, if the theorem knows one."""
         return None
 
     def epsilon(self, model: Model, spend: Spend) -> float:
