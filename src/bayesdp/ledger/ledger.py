@@ -194,7 +194,7 @@ class Ledger:
                     "dataset": state.dataset,
                     "budget": state.budget,
                     "charges": state.charges,
-                    "totals": [vars(total) for total in state.totals],
+                    "totals": [total.to_dict() for total in state.totals],
                 }
                 for state in states
             ]
