@@ -179,7 +179,7 @@ def together(prepared: Sequence[Callable[[], Any]], repetitions: int) -> Pace:
 
 
 class Counted:
-    """A server seen through a socket that counts round trips: how often something is sent after an answer.
+    """A server seen through a socket that counts round trips: how often the server says that it waits for more.
 
     url: the address of the server through that socket.
     """
@@ -201,7 +201,7 @@ class Counted:
     def _pass_on(self, client: socket.socket) -> None:
         with client, socket.socket(socket.AF_UNIX) as server:
             server.connect(self._server)
-            answered = True
+            unread = b""
             while True:
                 readable, _, _ = select.select([client, server], [], [])
                 for source, goal in ((client, server), (server, client)):
@@ -210,10 +210,16 @@ class Counted:
                     passed = source.recv(1 << 20)
                     if not passed:
                         return
-                    if source is client and answered:
-                        self.round_trips += 1
-                    answered = source is server
                     goal.sendall(passed)
+                    if source is server:
+                        unread = self._read(unread + passed)
+
+    def _read(self, answered: bytes) -> bytes:
+        """Count ReadyForQuery among the messages of a server; return the beginning of one that is not complete yet."""
+        while len(answered) >= 5 and len(answered) > (length := int.from_bytes(answered[1:5], "big")):
+            self.round_trips += answered[:1] == b"Z"
+            answered = answered[length + 1 :]
+        return answered
 
 
 def round_trips(server: PostgreSQL, rounds: int) -> float:
