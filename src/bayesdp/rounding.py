@@ -91,8 +91,14 @@ def float_below(value: Fraction) -> float:
 
 
 def exact_sum(values: Iterable[float]) -> Fraction:
-    """Return the exact sum of finite floats."""
-    return sum((Fraction(value) for value in values), start=Fraction(0))
+    """Return the exact sum of finite floats.
+
+    >>> exact_sum([0.1] * 10) == 10 * Fraction(0.1), exact_sum([])
+    (True, Fraction(0, 1))
+    """
+    ratios = [value.as_integer_ratio() for value in values]
+    common = math.lcm(*(denominator for _, denominator in ratios))
+    return Fraction(sum(numerator * (common // denominator) for numerator, denominator in ratios), common)
 
 
 def log_above(value: Fraction) -> float:

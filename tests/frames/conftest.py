@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count, pairwise
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -52,7 +51,7 @@ def frame_of(arrow_table: Callable[[Columns], Any], request: pytest.FixtureReque
         "pyarrow": lambda table: table,
         "duckdb": lambda table: pytest.importorskip("duckdb").connect().from_arrow(table),
         "ibis": lambda table: pytest.importorskip("ibis").memtable(table),
-        "postgresql": lambda table: _postgresql(request.getfixturevalue("server"), table),
+        "postgresql": lambda table: _postgresql(request, table),
         "dask": lambda table: _dask(_pandas(table).reset_index(drop=True)),
         "dask-arrow": lambda table: _dask(_pandas_arrow(table)),
         "spark": lambda table: _spark(request.getfixturevalue("spark"), table),
@@ -81,8 +80,11 @@ def _pandas(table: Any) -> Any:
 
 
 @cache
-def _connection(server: Path) -> Any:
-    return pytest.importorskip("ibis").postgres.connect(host=str(server), user="postgres", database="postgres")
+def _connection(request: pytest.FixtureRequest) -> Any:
+    server = request.getfixturevalue("server")
+    connection = pytest.importorskip("ibis").postgres.connect(host=str(server), user="postgres", database="postgres")
+    request.addfinalizer(connection.disconnect)
+    return connection
 
 
 _tables = count()
@@ -104,8 +106,9 @@ _POSTGRESQL = {
 }
 
 
-def _postgresql(server: Path, table: Any) -> Any:
+def _postgresql(request: pytest.FixtureRequest, table: Any) -> Any:
     """Return a table of PostgreSQL, through Ibis; it has no unsigned integers but larger signed ones."""
+    server = request.getfixturevalue("server")
     name, kinds = f"table{next(_tables)}", {column.name: str(column.type) for column in table.schema}
     if "uint64" in kinds.values():
         pytest.skip("PostgreSQL has no unsigned integers of 64 bits")
@@ -124,7 +127,7 @@ def _postgresql(server: Path, table: Any) -> Any:
         ) as copy:
             for row in zip(*(table[column].to_pylist() for column in table.column_names), strict=True):
                 copy.write_row(row)
-    return _connection(server).table(name)
+    return _connection(request).table(name)
 
 
 def _pandas_arrow(table: Any) -> Any:

@@ -4,6 +4,8 @@ Clients connect through a proxy on loopback, which cuts connections between any 
 backends are terminated, and its clients have clocks of their own.
 """
 
+import contextlib
+import gc
 import itertools
 import os
 import select
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +27,7 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.errors import LedgerError
-from bayesdp.ledger import Account, Charge, Ledger, State, database
+from bayesdp.ledger import Account, Charge, Ledger, State, database, transaction
 from bayesdp.testing.postgresql import PostgreSQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
@@ -275,6 +278,115 @@ def test_an_answer_waits_for_a_server_that_restarts(
     check(direct, 1, 1)
 
 
+@contextlib.contextmanager
+def configured(server: PostgreSQL, setting: str, value: str) -> Iterator[None]:
+    """Set something for the whole server."""
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET {setting} = '{value}'".encode())
+        connection.execute("SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM RESET {setting}".encode())
+            connection.execute("SELECT pg_reload_conf()")
+
+
+@pytest.mark.parametrize("may_flush", [True, False])
+def test_what_was_charged_survives_a_crash(may_flush: bool, direct: str, own_server: PostgreSQL) -> None:
+    open_account(direct)
+    with psycopg.connect(direct, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS writer")
+        connection.execute("CREATE ROLE writer LOGIN")
+        connection.execute("ALTER ROLE writer SET synchronous_commit = off")
+        connection.execute("GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO writer")
+        if not may_flush:
+            connection.execute("REVOKE EXECUTE ON FUNCTION pg_logical_emit_message(boolean, text, text) FROM PUBLIC")
+    account = open_account(direct.replace("postgres@", "writer@"))
+    with configured(own_server, "wal_writer_delay", "10s"):  # nobody else writes to disk meanwhile
+        for done in range(3):
+            release(account, f"q{done}")
+            (receipt,) = account.charge([], spending(f"unanswered {done}"))
+            own_server.stop(signal.SIGQUIT)
+            own_server.start()
+            check(direct, 2 * done + 2, done + 1)
+            with Ledger(direct, create=False) as ledger:
+                assert ledger.verify([(receipt.entry, receipt.head)]).ok
+    with psycopg.connect(direct, autocommit=True) as connection:
+        connection.execute("DROP OWNED BY writer")
+        connection.execute("DROP ROLE writer")
+
+
+def test_whoever_waits_for_the_disk_keeps_nobody_waiting_and_is_not_believed_yet(
+    direct: str, own_server: PostgreSQL
+) -> None:
+    account, other = open_account(direct), open_account(direct)
+    (receipt,) = account.charge([], spending("q"))
+    done: list[str] = []
+
+    def answer() -> None:
+        account.answer(receipt, {"value": 41})
+        done.append("answered")
+
+    def look() -> None:
+        assert other.answers("q") == ({"value": 41},)
+        done.append("looked")
+
+    with configured(own_server, "synchronous_standby_names", "nobody"):  # who never confirms anything
+        answering, looking = threading.Thread(target=answer, daemon=True), threading.Thread(target=look, daemon=True)
+        answering.start()
+        with psycopg.connect(direct, autocommit=True) as connection:
+            connection.execute("SET synchronous_commit = local")
+            stored = "SELECT count(*) FROM bayesdp_entries WHERE kind = 'answer'"
+            _wait_until(lambda: connection.execute(stored.encode()).fetchone() == (1,))
+            connection.execute("SELECT * FROM bayesdp_ledger FOR UPDATE NOWAIT")
+            looking.start()
+            waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            _wait_until(lambda: connection.execute(waiting.encode()).fetchone() == (2,))
+        assert done == []
+    answering.join()
+    looking.join()
+    assert sorted(done) == ["answered", "looked"]
+    check(direct, 1, 1)
+
+
+def test_a_server_that_confirms_what_is_not_on_disk_is_not_believed(
+    direct: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = open_account(direct)
+    lying = tuple(text.replace("pg_current_wal_flush_lsn()", "'0/1'::pg_lsn") for text in transaction._FLUSH)
+    monkeypatch.setattr(transaction, "_FLUSH", lying)
+    with pytest.raises(LedgerError, match=r"confirms what is not on its disk.*Nothing was released"):
+        account.charge([], spending("q"))
+
+
+def test_no_connection_is_left_open(direct: str) -> None:
+    account = open_account(direct)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slowly(state: State) -> tuple[Charge, ...]:
+        inside.set()
+        go_on.wait()
+        return (Charge("q", "count", {}, 0.5),)
+
+    charging = threading.Thread(target=account.charge, args=([], slowly))
+    charging.start()
+    inside.wait()
+    account.state()
+    with psycopg.connect(direct) as connection:
+        connection.execute(f"{TERMINATE} AND state = 'idle'".encode())
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        account.state()  # connects again, and forgets the connections that were kept
+        go_on.set()
+        charging.join()
+        gc.collect()
+        account._ledger.close()
+        gc.collect()
+    assert [str(each.message) for each in said if each.category is ResourceWarning] == []
+    check(direct, 1, 0)
+
+
 WORK = """
 import os, sys
 from bayesdp.errors import LedgerError
@@ -329,9 +441,13 @@ def test_two_processes_through_terminations_and_crashes(
 
 
 def _wait_for_lines(log: Path, lines: int) -> None:
+    _wait_until(lambda: log.exists() and log.read_bytes().count(b"\n") >= lines)
+
+
+def _wait_until(reached: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 120
-    while not log.exists() or log.read_bytes().count(b"\n") < lines:
-        assert time.monotonic() < deadline, "the processes are stuck"
+    while not reached():
+        assert time.monotonic() < deadline, "the others are stuck"
         time.sleep(0.05)
 
 
@@ -393,8 +509,11 @@ def test_a_fork_leaves_its_parents_connection_alone(direct: str) -> None:
     if not child:
         status = 1
         try:
-            release(account, "child")
-            status = int(backend() == parents)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                release(account, "child")
+                gc.collect()
+            status = int(backend() == parents or bool(said))
             account._ledger.close()
         finally:
             os._exit(status)

@@ -121,6 +121,10 @@ class Books:
         if any(rows != 1 for rows in changed):
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
 
+    def rely(self) -> None:
+        """See to it that what was read is on disk when the transaction is over: somebody will rely on it."""
+        self._transaction.durable = True
+
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all accounts."""
         names = tuple(name for (name,) in self.rows(_NAMES))
@@ -164,6 +168,8 @@ class Books:
         stored = Entry.intact(self.rows(_ANSWERS, dataset=dataset, question=question))
         if not all(map(self._is_linked, stored)):
             _damaged(f"an answer of {dataset!r} is not the one that was stored")
+        if stored:
+            self.rely()
         return tuple(entry.content() for entry in stored)
 
     def account(self, dataset: str) -> Standing | None:

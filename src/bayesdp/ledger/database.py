@@ -8,6 +8,7 @@ so that a fork never inherits one. A file is built under another name and linked
 half a ledger, and an empty file is not mistaken for a new one. Writers take turns (`turns`).
 
 PostgreSQL runs in READ COMMITTED; every writer first locks the one row of the ledger table. Readers see a snapshot.
+Its commit lets go of that row at once and then waits for the disk, together with all others who wait (`transaction`).
 Connections are kept, for connecting takes longer than everything else; a fork forgets those of its parent. A connection
 that is lost before the commit has written nothing. One that is lost during the commit leaves open whether it has:
 `UncertainError`.
@@ -27,7 +28,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
@@ -129,7 +130,7 @@ _WRITE_SQLITE = ("PRAGMA busy_timeout = {milliseconds}", "PRAGMA synchronous = E
 _READ_POSTGRESQL = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE_POSTGRESQL = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    "SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', '{milliseconds}', true), "
+    "SELECT set_config('synchronous_commit', '{waits}', true), set_config('lock_timeout', '{milliseconds}', true), "
     "set_config('idle_in_transaction_session_timeout', '10min', true)",  # who vanished must not lock out the others
 )
 _INSTALLED = {
@@ -166,11 +167,14 @@ class Database:
         path = _sqlite_path(url)
         self._secrets: tuple[str, ...] = ()
         self._directory: Path | None = None
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()
         self._begin = (_READ_POSTGRESQL, _WRITE_POSTGRESQL) if path is None else (_READ_SQLITE, _WRITE_SQLITE)
+        self._flushes = False
         self._engine = self._at_url(str(url)) if path is None else self._at_path(path, create=create)
         self._keep()
         with self.transaction(write=False) as transaction:
             installed = self._is_installed(transaction)
+        self._flushes = path is None and self._can_flush()
         if not installed and not (create and path is None):
             raise LedgerError(f"{self.name} is not a ledger: it has no table {ledgers.name}")
         if not installed:
@@ -190,13 +194,13 @@ class Database:
             self.close()
             self._keep()
         with self._turn(write=write) as patience:
-            begin = _patiently(self._begin[write], patience)
+            begin = _patiently(self._begin[write], patience, waits=not self._flushes)
             with self._transaction(self._engine, begin, write=write) as transaction:
                 yield transaction
 
     @contextlib.contextmanager
     def _transaction(self, engine: sa.Engine, begin: tuple[str, ...], *, write: bool) -> Iterator[Transaction]:
-        transaction = Transaction(engine, begin)
+        transaction = Transaction(engine, begin, durable=write, flushes=self._flushes)
         broken = False
         try:
             try:
@@ -209,7 +213,7 @@ class Database:
                 transaction.close()
         except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error) as error:
             reason = f"the ledger {self.name} cannot be used: {self._reason(error)}"
-            if transaction.committing and broken:
+            if transaction.committing and (broken or (write and self._flushes)):
                 raise UncertainError(reason) from None
             if write and (transaction.server or not transaction.committing):
                 reason += "; nothing was written"
@@ -231,7 +235,7 @@ class Database:
     def _keep(self) -> None:
         """Keep connections for this process, and see to it that they are closed when nobody needs them any more."""
         self._process = os.getpid()
-        self._close = weakref.finalize(self, _dispose, self._engine, self._process)
+        self._close = weakref.finalize(self, _dispose, self._engine, self._opened, self._process)
 
     def damages(self) -> list[str]:
         """Return what SQLite's own check of the file finds wrong; PostgreSQL looks after its pages itself."""
@@ -244,6 +248,19 @@ class Database:
     def _is_installed(self, transaction: Transaction) -> bool:
         (found,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
         return bool(found)
+
+    def _can_flush(self) -> bool:
+        """Tell whether the server lets us wait for its disk after a commit; else the commit itself must wait."""
+        self._flushes = True
+        try:
+            with self.transaction(write=False) as transaction:
+                transaction.fetch()
+                transaction.durable = True
+        except LostError:
+            raise
+        except LedgerError:
+            return False
+        return True
 
     def _reason(self, error: Exception) -> str:
         """Return the database's own words, without the parameters, and without the password."""
@@ -263,7 +280,7 @@ class Database:
         self._secrets = tuple(str(secret) for secret in secrets if secret)
         self.name = url.set(query={}).render_as_string(hide_password=True)
         try:
-            return sa.create_engine(
+            engine = sa.create_engine(
                 url.set(
                     drivername="postgresql+psycopg",
                     query={"connect_timeout": str(PATIENCE), **_KEPT_ALIVE, **url.query},
@@ -278,6 +295,9 @@ class Database:
             raise MissingDependencyError(
                 'a ledger in PostgreSQL needs psycopg: pip install "bayesdp[postgresql]"'
             ) from None
+        opened = self._opened
+        sa.event.listen(engine, "connect", lambda connection, _: opened.add(connection))
+        return engine
 
     def _at_path(self, path: str | Path, *, create: bool) -> sa.Engine:
         self.name = str(path)
@@ -355,13 +375,28 @@ def index_changes(transaction: Transaction) -> None:
         transaction.run("ROLLBACK TO SAVEPOINT indexing")
 
 
-def _dispose(engine: sa.Engine, process: int) -> None:
-    """Close the connections of a process; a fork forgets those of its parent, which goes on using them."""
-    engine.dispose(close=process == os.getpid())
+def _dispose(engine: sa.Engine, opened: weakref.WeakSet[Any], process: int) -> None:
+    """Close the connections of a process; a fork closes its copies of its parent's, which goes on using them."""
+    ours = process == os.getpid()
+    for connection in () if ours else tuple(opened):
+        _sever(connection)
+    engine.dispose(close=ours)
 
 
-def _patiently(statements: tuple[str, ...], patience: float) -> tuple[str, ...]:
-    return tuple(statement.format(milliseconds=math.ceil(1000 * patience)) for statement in statements)
+def _sever(connection: Any) -> None:
+    """Close a connection without a word to the server, which would end it for the parent as well."""
+    if connection.closed:
+        return
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, connection.fileno(), inheritable=False)
+    os.close(nowhere)
+    connection.close()
+
+
+def _patiently(statements: tuple[str, ...], patience: float, *, waits: bool = True) -> tuple[str, ...]:
+    """Return what begins a transaction. waits: whether its commit waits for the disk."""
+    milliseconds = math.ceil(1000 * patience)
+    return tuple(each.format(milliseconds=milliseconds, waits="on" if waits else "off") for each in statements)
 
 
 def _is_users(place: Path) -> bool:

@@ -182,19 +182,21 @@ class Ledger:
             kept.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
         damages = self._open_database().damages()
         with self._books() as books:
+            books.rely()
             found = (*damages, *verification.problems(books, kept))
             return Verification(not found, books.entries, found, books.head)
 
     def export(self) -> dict[str, Any]:
         """Return all that the ledger holds as one JSON object: every account and every entry."""
         with self._books() as books:
+            books.rely()
             states = [books.state(dataset) for dataset in books.datasets()]
             accounts = [
                 {
                     "dataset": state.dataset,
                     "budget": state.budget,
                     "charges": state.charges,
-                    "totals": [vars(total) for total in state.totals],
+                    "totals": [total.to_dict() for total in state.totals],
                 }
                 for state in states
             ]
@@ -350,7 +352,8 @@ class Account:
     def _settle(self, written: Sequence[Entry], error: UncertainError) -> None:
         """Find out whether charges were committed when the connection was lost; LedgerError unless they were.
 
-        Whoever committed them held the ledger's lock: once we hold it, they are there, and on disk, or never will be.
+        Whoever committed them held the ledger's lock: once we hold it, they are there or never will be; and once we
+        have committed, they are on disk.
         """
         last = written[-1]
 

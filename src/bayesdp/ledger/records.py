@@ -89,15 +89,25 @@ class Opening:
 
 @dataclass(frozen=True)
 class Total:
-    """The releases of one key together: what they ask, and their τ's added exactly and rounded up once.
+    """The releases of one key together: what they ask, as JSON text, and their τ's added exactly and rounded up once.
 
-    >>> Total("count", {"query": "count"}, tau=0.75).tau
-    0.75
+    >>> Total("count", '{"query":"count"}', tau=0.75).query
+    {'query': 'count'}
     """
 
     key: str
-    query: Mapping[str, Any]
+    asked: str
     tau: float
+
+    @property
+    def query(self) -> Mapping[str, Any]:
+        """What they ask, as a JSON object."""
+        found: Mapping[str, Any] = parsed(self.asked)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the total as a JSON object."""
+        return {"key": self.key, "query": self.query, "tau": self.tau}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from bayesdp._support import validation
@@ -35,10 +36,7 @@ class Subtotal:
 
     def rounded(self) -> Total:
         """Return it as it is accounted for: the sum rounded up once."""
-        exact = Fraction(self.tau)
-        if exact <= 0:
-            raise ValueError(f"tau must be greater than 0, not {self.tau}")
-        return Total(self.key, parsed(self.query), _rounded_up(exact))
+        return _total(self.key, self.query, self.tau)
 
 
 @dataclass(frozen=True)
@@ -101,6 +99,16 @@ class Standing:
             return tuple(subtotal.rounded() for subtotal in self.subtotals)
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
+
+
+@lru_cache(maxsize=4096)
+def _total(key: str, query: str, tau: str) -> Total:
+    """Return a subtotal as it is accounted for. An account may have many, of which a release changes one."""
+    exact = Fraction(tau)
+    if exact <= 0:
+        raise ValueError(f"tau must be greater than 0, not {tau}")
+    parsed(query)
+    return Total(key, query, _rounded_up(exact))
 
 
 def _rounded_up(total: Fraction) -> float:

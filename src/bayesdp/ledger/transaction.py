@@ -4,6 +4,12 @@ Statements are written with SQLAlchemy, compiled once, and executed by the drive
 other's results are sent together: in PostgreSQL's pipeline mode a batch costs one round trip, and the server executes
 its statements one after the other, each seeing what was committed before it began. What begins the transaction goes
 with the first batch.
+
+A commit that waits for the disk holds the ledger's lock meanwhile, and so everybody else must wait for the disk in
+turn. So a writer commits without waiting, which lets go of the lock, and in the same batch flushes the server's log: an
+empty message in it is committed, waiting for the disk and for standbys. The log is written in order, so what was
+committed before is then on disk, too, and everything it rests on; and many flushes are one. Whoever reads what will be
+relied on, such as a stored answer, flushes likewise: a crash may undo what another process has not flushed yet.
 """
 
 from __future__ import annotations
@@ -32,6 +38,13 @@ _DIALECTS: dict[str, Any] = {
     "postgresql": postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call]
 }
 _CLOCK = sa.select(sa.func.clock_timestamp())
+_FLUSH = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    "SELECT set_config('synchronous_commit', 'on', true)",
+    "SELECT pg_logical_emit_message(true, 'bayesdp', '') - '0/0'::pg_lsn",
+    "COMMIT",
+    "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn",
+)
 
 
 @dataclass
@@ -40,14 +53,19 @@ class Transaction:
 
     engine: where connections come from.
     begin:  what begins the transaction.
+    durable: whether all that it wrote and read must be on disk when it is committed.
+    flushes: whether a server's log is flushed for that after the commit; else the commit itself waits for the disk.
 
     Raises the driver's own exceptions; `Database.transaction` turns them into ours.
     """
 
     engine: sa.Engine
     begin: tuple[str, ...]
+    durable: bool = False
+    flushes: bool = False
     committing: bool = False
     _connection: PoolProxiedConnection | None = None
+    _pool: sa.Pool | None = None
     _moment: datetime | None = None
 
     @property
@@ -94,11 +112,14 @@ class Transaction:
             if self.server and self._driver.info.transaction_status.name != "INTRANS":
                 raise LedgerError("the ledger's transaction was given up before its commit; nothing was written")
             self.committing = True
-            self._connection.commit()
+            if self.server and self.flushes and self.durable:
+                self._commit_and_flush()
+            else:
+                self._connection.commit()
             self.committing = False
 
     def close(self) -> None:
-        """Undo what is not committed and give the connection back; one that is lost is forgotten."""
+        """Undo what is not committed and give the connection back; one that is lost, or kept by nobody, is closed."""
         if self._connection is None:
             return
         connection, self._connection = self._connection, None
@@ -106,7 +127,20 @@ class Transaction:
             connection.rollback()
         except Exception:
             connection.invalidate()
+        if self.server and self._pool is not self.engine.pool:  # the others were closed meanwhile
+            connection.invalidate()
         connection.close()
+
+    def _commit_and_flush(self) -> None:
+        """Commit, and wait until that is on disk; LedgerError if the server says so and it is not."""
+        texts: list[_Text] = [(text, {}) for text in ("COMMIT", *_FLUSH)]
+        found = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
+        *_, ((written,),), _, ((flushed,),) = found
+        if flushed < written:
+            raise LedgerError(
+                "the ledger's server confirms what is not on its disk: bayesdp budget show tells what it holds. "
+                "Nothing was released"
+            )
 
     @property
     def _driver(self) -> Any:
@@ -132,7 +166,8 @@ class Transaction:
 
         They only read and lock, so that nothing is done twice.
         """
-        self._connection = self.engine.raw_connection()
+        self._connect()
+        assert self._connection is not None
         used = self._connection.info.get(_USED, False)
         self._connection.info[_USED] = True
         try:
@@ -142,8 +177,12 @@ class Transaction:
                 raise
         self.close()
         self.engine.dispose()
-        self._connection = self.engine.raw_connection()
+        self._connect()
         return _executed(self._driver, texts, self.server)
+
+    def _connect(self) -> None:
+        self._pool = self.engine.pool
+        self._connection = self.engine.raw_connection()
 
 
 _USED = "used"
@@ -158,15 +197,20 @@ def _text(dialect: str, statement: sa.Executable) -> _Text:
     return str(compiled), {name: value for name, value in (compiled.params or {}).items() if value is not None}
 
 
-def _executed(driver: Any, texts: Sequence[tuple[str, Mapping[str, Any]]], server: bool) -> list[_Result]:
-    """Execute texts in order; return the rows of each and how many it changed."""
+def _executed(
+    driver: Any, texts: Sequence[tuple[str, Mapping[str, Any]]], server: bool, *, prepare: bool | None = None
+) -> list[_Result]:
+    """Execute texts in order; return the rows of each and how many it changed.
+
+    prepare: whether a server keeps the texts; by default those that come again and again.
+    """
     if not server:
         return [_result(driver.execute(text, values)) for text, values in texts]
     cursors = []
     with driver.pipeline() if _pipelines() else contextlib.nullcontext():
         for text, values in texts:
             cursor = driver.cursor()
-            cursors.append(cursor.execute(text, values or None))
+            cursors.append(cursor.execute(text, values or None, prepare=prepare))
     return [_result(cursor) for cursor in cursors]
 
 

@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import validation
-from bayesdp._support.documents import Document
+from bayesdp._support.documents import Document, parse
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp._support.words import folded
 from bayesdp.errors import InvalidInputError, QueryError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayesdp.queries.clipped import Clipped
     from bayesdp.queries.placement import Placement
 
-__all__ = ["Query", "Value", "query_from_dict"]
+__all__ = ["Query", "Value", "query_from_dict", "query_from_text"]
 
 Value = int | float | tuple[int, ...] | tuple[float, ...]
 """An answer: a count, a sum or mean, or one number a cell."""
@@ -91,6 +91,7 @@ class Query(Document):
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
             raise QueryError(f'there is a query of kind "{cls.kind}" already, {known.__module__}.{known.__qualname__}')
         Query._kinds[cls.kind] = cls
+        query_from_text.cache_clear()
 
     @classmethod
     def kinds(cls) -> Mapping[str, type[Query]]:
@@ -388,3 +389,15 @@ def query_from_dict(document: object) -> Query:
         if item.name not in entries and item.default is MISSING and item.default_factory is MISSING:
             raise QueryError(f'a {kind} needs "{item.name}"')
     return kinds[kind](**entries)
+
+
+@lru_cache(maxsize=4096)
+def query_from_text(written: str) -> Query:
+    """Read a query from the JSON text of its object, as a ledger holds it: again and again, and each only once.
+
+    Raises as `query_from_dict` does, and InvalidInputError for what is not one JSON object.
+
+    >>> query_from_text('{"query":"sum","column":"height","bounds":[0,100]}').column
+    'height'
+    """
+    return query_from_dict(parse(written))

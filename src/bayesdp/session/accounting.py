@@ -22,7 +22,7 @@ from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
 from bayesdp.ledger import Total
 from bayesdp.models import Model
-from bayesdp.queries import Query, query_from_dict
+from bayesdp.queries import Query, query_from_text
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.leakage import Composition, Leakage
@@ -75,7 +75,7 @@ class Cost:
 def spend_of(totals: Iterable[Total]) -> Spend:
     """Return a ledger's totals as a spend; LedgerError if they are damaged."""
     try:
-        return tuple(Release(query_from_dict(total.query), total.tau) for total in totals)
+        return tuple(Release(query_from_text(total.asked), total.tau) for total in totals)
     except (InvalidInputError, TypeError) as error:
         raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 

@@ -70,13 +70,16 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
 
 def merged(spend: Iterable[Release]) -> Spend:
     """Return one release for each question, the τ's added exactly and rounded up once."""
-    return tuple(Release(query, float_above(total)) for query, total in _totals(spend).items())
+    releases = tuple(spend)
+    if len({release.query for release in releases}) == len(releases):
+        return releases
+    return tuple(Release(query, float_above(total)) for query, total in _totals(releases).items())
 
 
 def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
     totals: dict[Query, Fraction] = {}
     for query, tau in spend:
-        totals[query] = totals.get(query, Fraction(0)) + Fraction(tau)
+        totals[query] = totals.get(query, 0) + Fraction(tau)
     return totals
 
 

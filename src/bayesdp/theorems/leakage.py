@@ -261,12 +261,13 @@ class Composition:
     def panel(self, spend: Spend) -> Panel:
         """Return the theorems to ask about a spend."""
         queries = queries_of(spend)
-        if queries not in self._panels:
+        panel = self._panels.get(queries)
+        if panel is None:
             if len(self._panels) >= _REMEMBERED:
                 self._panels.clear()
             self.model.check_queries(queries)
-            self._panels[queries] = Panel.about(self.model, queries, composing=True)
-        return self._panels[queries]
+            panel = self._panels[queries] = Panel.about(self.model, queries, composing=True)
+        return panel
 
     def proven(self, spend: Spend) -> float:
         """Return the smallest ε that is proven under every model that may hold, as `report` does; 0 for nothing."""

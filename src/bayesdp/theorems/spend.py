@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from bayesdp._support import validation
@@ -54,17 +55,23 @@ def as_spend(
 
 def queries_of(spend: Spend) -> tuple[Query, ...]:
     """Return the queries of a spend, in order."""
-    return tuple(release.query for release in spend)
+    return tuple([query for query, _ in spend])
 
 
 def exact_total(spend: Spend) -> Fraction:
     """Return the exact sum of the τ's: the releases together are that much DP."""
-    return exact_sum(tuple(release.tau for release in spend))
+    return _exact_sum(tuple([tau for _, tau in spend]))
 
 
 def total_tau(spend: Spend) -> float:
     """Return the sum of the τ's, rounded up to a float."""
     return float_above(exact_total(spend))
+
+
+@lru_cache(maxsize=64)
+def _exact_sum(taus: tuple[float, ...]) -> Fraction:
+    """Return the exact sum: every theorem asks for that of the same spend."""
+    return exact_sum(taus)
 
 
 def _as_release(index: int, release: object) -> Release:
