@@ -131,6 +131,14 @@ class Table:
         return bool(self.engine.is_pyspark() or self.engine.is_pyspark_connect())
 
     @property
+    def partitions(self) -> int:
+        """How many parts the engine cuts a table into to compute them apart; 1 if it does not."""
+        native: Any = self.frame.to_native()
+        if self.engine.is_dask():
+            return int(native.npartitions)
+        return int(native.sparkSession.conf.get("spark.sql.shuffle.partitions")) if self._in_spark else 1
+
+    @property
     def in_pandas(self) -> bool:
         """Whether aggregates are computed in pandas, where a window follows the order of the rows."""
         return self.engine.is_pandas() or self.engine.is_dask()

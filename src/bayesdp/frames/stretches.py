@@ -1,0 +1,170 @@
+"""One long chain without entities, cut into stretches: each is computed by itself, wherever the engine puts it.
+
+A window over a whole table brings all its records to one machine. So the order is cut at some records, and every
+stretch is given, as *guests*, the records just before it, as many as are looked back for. Guests are looked up, never
+counted. Which stretch a record belongs to depends on nothing but its own order: wherever the cuts are, and however
+often a lost part is computed again, the counts are the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from importlib import import_module
+from itertools import pairwise
+from operator import add
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp._support.validation import Scalar
+from bayesdp.frames.source import Table, plain, whole
+
+__all__ = ["STRETCH", "Stretches", "cut", "stretches_of"]
+
+STRETCH = "stretch"
+"""The column that says in which stretch a record is looked at; of a guest, the one after its own."""
+
+_OWN, _LAST = "own stretch", "last stretch"
+
+FEWEST = 2**16
+"""A stretch has about so many records at least; a shorter one is not worth a partition."""
+
+MOST = 256
+"""So many stretches at most: each record is compared with where all of them begin."""
+
+_EACH_PARTITION = 4
+"""So many stretches for each partition of the engine, so that partitions are of about one size."""
+
+_SAMPLED = 16
+"""So many orders for each stretch are looked at to cut the chain, which makes one record in sixteen a guest."""
+
+Place = tuple[Scalar, ...]
+"""The values of the order columns at a record."""
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Where a chain is cut.
+
+    cuts:   the order of the first record of every stretch but the first.
+    guests: the order of the first guest of each of these.
+    before: how many records come before that guest.
+    """
+
+    orders: tuple[str, ...]
+    cuts: tuple[Place, ...]
+    guests: tuple[Place, ...]
+    before: tuple[int, ...]
+
+    def own(self, frame: Any) -> Any:
+        """Return the records without the guests: each is now there once."""
+        return frame.filter(nw.col(STRETCH) == nw.col(_OWN))
+
+    def earlier(self) -> nw.Expr:
+        """Return how many records come before the first one of a stretch, its guests included."""
+        more = (now - then for then, now in pairwise((0, *self.before)))
+        passed = (
+            nw.when(nw.col(STRETCH) > place).then(nw.lit(each)).otherwise(nw.lit(0)) for place, each in enumerate(more)
+        )
+        return reduce(add, passed)
+
+    def placed(self, table: Table, frame: Any) -> Any:
+        """Return a frame with two columns: the stretch of each record, and the last one that it is looked at in."""
+        return frame.with_columns(
+            _reached(table, self.orders, self.cuts).alias(_OWN), _reached(table, self.orders, self.guests).alias(_LAST)
+        )
+
+
+def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> Stretches | None:
+    """Return where to cut the one chain of a table, for looking `back` records back.
+
+    orders: the columns that put its records in order. rows: how many rows it has.
+
+    None if the chain stays whole: in an engine of one machine, and if it is short.
+    """
+    wanted = min(_EACH_PARTITION * table.partitions, rows // FEWEST, MOST)
+    if wanted < 2:
+        return None
+    sample = _sampled(table, orders, wanted * _SAMPLED, rows)
+    reach = max(math.ceil(2 * back * len(sample) / rows), 1)
+    each = max(len(sample) // wanted, reach + 1)
+    first = range(each, len(sample), each)
+    if not first:
+        return None
+    cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)
+    tried = Stretches(tuple(orders), cuts, guests, ())
+    sizes = _sizes(table, tried)
+    before = [sum(sizes[cell] for cell in range(2 * place + 1)) for place in range(len(cuts))]
+    enough = [place for place in range(len(cuts)) if sizes[2 * place + 1] >= back]
+    kept = [tuple(places[place] for place in enough) for places in (tried.cuts, tried.guests)]
+    return Stretches(tried.orders, *kept, tuple(before[place] for place in enough)) if enough else None
+
+
+def cut(table: Table, stretches: Stretches) -> Table:
+    """Return the table with the guests of every stretch beside it, and each stretch in one partition."""
+    if table.engine.is_dask():
+        native: Any = table.frame.to_native()
+        placed = native.map_partitions(_with_guests, table, stretches, meta=_with_guests(native._meta, table, stretches))
+        return replace(table, frame=nw.from_native(placed).lazy()).together([STRETCH])
+    functions: Any = import_module("pyspark.sql.functions")
+    native = stretches.placed(table, table.frame).to_native()
+    frame: Any = nw.from_native(native.withColumn(STRETCH, functions.explode(functions.sequence(_OWN, _LAST)))).lazy()
+    return replace(table, frame=frame)
+
+
+def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
+    """Return one partition, in pandas, with a second row for each record that is a guest elsewhere."""
+    placed = stretches.placed(table, nw.from_native(native, eager_only=True))
+    guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
+    both = [placed.with_columns(nw.col(_OWN).alias(STRETCH)), guests.with_columns(nw.col(_LAST).alias(STRETCH))]
+    return nw.concat(both).to_native()
+
+
+def _reached(table: Table, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
+    """Return how many of these places, in ascending order, a record has reached; none if it has no order."""
+    return reduce(add, (table.ones(_at_or_after(table, orders, place)) for place in places))
+
+
+def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
+    *earlier, (last, value) = [(order, table.value(order, value)) for order, value in zip(orders, place, strict=True)]
+    reached = nw.col(last) >= value
+    for order, held in reversed(earlier):
+        reached = (nw.col(order) > held) | ((nw.col(order) == held) & reached)
+    return reached.fill_null(False)
+
+
+def _sampled(table: Table, orders: Sequence[str], size: int, rows: int) -> list[Place]:
+    """Return about so many places of records, in ascending order: their order alone, not their state."""
+    chosen = replace(table, frame=table.frame.select(*orders))
+    if table.engine.is_dask():
+        parts = chosen.parts(lambda frame: frame.gather_every(max(rows // size, 1)))
+    else:
+        native: Any = chosen.frame.to_native()
+        frame: Any = nw.from_native(native.sample(fraction=min(size / rows, 1.0), seed=0)).lazy()
+        parts = replace(chosen, frame=frame).parts(lambda frame: frame)
+    complete = (row for part in parts for row in part if all(plain(value) is not None for value in row))
+    return list(dict.fromkeys(tuple(map(_literal, row)) for row in sorted(complete)))
+
+
+def _literal(value: Any) -> Scalar:
+    held = plain(value)
+    assert held is not None
+    return held
+
+
+def _sizes(table: Table, stretches: Stretches) -> Counter[int]:
+    """Return how many records lie between the places at which guests and stretches begin, in their order."""
+
+    def counted(frame: Any) -> Any:
+        cells = stretches.placed(table, frame).select(cell=nw.col(_OWN) + nw.col(_LAST))
+        return cells.group_by("cell").agg(nw.len().alias("n"))
+
+    sizes: Counter[int] = Counter()
+    for part in table.parts(counted):
+        for cell, count in part:
+            sizes[whole(cell)] += whole(count)
+    return sizes
