@@ -2,7 +2,7 @@
 
 import datetime as dt
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -113,11 +113,16 @@ def test_diagnoses(engine: str, frame_of: FrameOf) -> None:
 @every_engine
 @pytest.mark.usefixtures("short")
 def test_ties_and_records_without_a_place_are_found(engine: str, frame_of: FrameOf) -> None:
-    kinds = {"k": "int64", "j": "int64", "s": "int64"}
     numbers = list(range(60))
+    states = [number % 2 for number in numbers]
 
-    def told(columns: dict[str, list[Any]], **layout: Any) -> str:
-        frames = (frame_of(each, {n: (kinds[n], values) for n, values in columns.items()}) for each in (engine, "polars"))
+    def told(ks: Sequence[int | None], **layout: Any) -> str:
+        columns: dict[str, tuple[str, list[Any]]] = {
+            "k": ("int64", list(ks)),
+            "j": ("int64", [7] * 60),
+            "s": ("int64", states),
+        }
+        frames = (frame_of(each, columns) for each in (engine, "polars"))
         messages = []
         for frame in frames:
             with pytest.raises(RecordsError) as refused:
@@ -126,17 +131,14 @@ def test_ties_and_records_without_a_place_are_found(engine: str, frame_of: Frame
         assert messages[0] == messages[1]
         return messages[0]
 
-    states = [number % 2 for number in numbers]
-    for place in range(0, 59, 7):
+    for place in (17, 40):
         tied = [*numbers[:place], place + 1, *numbers[place + 1 :]]
-        assert "1 record of the table has the same k" in told({"k": tied, "s": states}, order_by="k")
-        assert "1 record of the table follows" in told({"k": tied, "s": states}, order_by="k", step=1)
-        beside = {"k": tied, "j": [7] * 60, "s": states}
-        assert "1 record of the table has the same j, k" in told(beside, order_by=["j", "k"])
+        assert "1 record of the table has the same k" in told(tied, order_by="k")
+        assert "1 record of the table has the same j, k" in told(tied, order_by=["j", "k"])
+    assert "1 record of the table follows" in told([*numbers[:30], 31, *numbers[31:]], order_by="k", step=1)
     lost = [*numbers[:30], None, *numbers[31:]]
-    assert "1 record of the table has no value in the columns" in told({"k": lost, "s": states}, order_by="k")
-    unplaced = {"k": lost, "j": [7] * 60, "s": states}
-    assert "1 record of the table has no value in the columns" in told(unplaced, order_by=["j", "k"])
+    for order in ("k", ["j", "k"]):
+        assert "1 record of the table has no value in the columns" in told(lost, order_by=order)
 
 
 @every_engine

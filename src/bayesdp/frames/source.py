@@ -112,7 +112,7 @@ class Table:
         misread = column == "*" and self.engine.is_duckdb()
         if self.engine.is_polars():
             misread = column == "*" or (column.startswith("^") and column.endswith("$"))
-        elif self._in_spark:
+        elif self.in_spark:
             misread = column == "*" or "." in column or "`" in column
         if misread:
             raise FrameError(
@@ -127,7 +127,8 @@ class Table:
                 )
 
     @property
-    def _in_spark(self) -> bool:
+    def in_spark(self) -> bool:
+        """Whether Spark computes."""
         return bool(self.engine.is_pyspark() or self.engine.is_pyspark_connect())
 
     @property
@@ -136,7 +137,7 @@ class Table:
         native: Any = self.frame.to_native()
         if self.engine.is_dask():
             return int(native.npartitions)
-        return int(native.sparkSession.conf.get("spark.sql.shuffle.partitions")) if self._in_spark else 1
+        return int(native.sparkSession.conf.get("spark.sql.shuffle.partitions")) if self.in_spark else 1
 
     @property
     def in_pandas(self) -> bool:
@@ -288,7 +289,7 @@ class Table:
                 f"column {name!r} of {self.name} holds times without a time zone, but {brief(literal)} has one; leave "
                 "it out"
             )
-        if self._in_spark:  # whose own literals are in a time zone
+        if self.in_spark:  # whose own literals are in a time zone
             return nw.lit(moment.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return moment
 
@@ -325,7 +326,7 @@ class Table:
             column = self.column(name)
             either = [column if value else ~column for value in dict.fromkeys(wanted)]
             return either[0] if len(either) == 1 else either[0] | either[1]
-        if self.kind(name) == "time" and self._in_spark:
+        if self.kind(name) == "time" and self.in_spark:
             equal: list[nw.Expr] = [self.column(name) == value for value in wanted]
             return reduce(or_, equal)
         return self.column(name).is_in(wanted)

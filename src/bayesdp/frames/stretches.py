@@ -8,6 +8,7 @@ often a lost part is computed again, the counts are the same integers.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -28,16 +29,16 @@ __all__ = ["STRETCH", "Stretches", "cut", "stretches_of"]
 STRETCH = "stretch"
 """The column that says in which stretch a record is looked at; of a guest, the one after its own."""
 
-_OWN, _LAST = "own stretch", "last stretch"
+_OWN, _LAST, _NODE = "own stretch", "last stretch", "node"
 
 FEWEST = 2**16
 """A stretch has about so many records at least; a shorter one is not worth a partition."""
 
-MOST = 256
-"""So many stretches at most: each record is compared with where all of them begin."""
+MOST = 2**10
+"""So many stretches at most."""
 
 _EACH_PARTITION = 4
-"""So many stretches for each partition of the engine, so that partitions are of about one size."""
+"""So many stretches for each partition of Spark: it deals them out by chance, so that partitions are about as large."""
 
 _SAMPLED = 16
 """So many orders for each stretch are looked at to cut the chain, which makes one record in sixteen a guest."""
@@ -74,6 +75,8 @@ class Stretches:
 
     def placed(self, table: Table, frame: Any) -> Any:
         """Return a frame with two columns: the stretch of each record, and the last one that it is looked at in."""
+        if table.in_spark:
+            return nw.from_native(_placed_in_spark(frame.to_native(), self)).lazy()
         return frame.with_columns(
             _reached(table, self.orders, self.cuts).alias(_OWN), _reached(table, self.orders, self.guests).alias(_LAST)
         )
@@ -86,7 +89,8 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
 
     None if the chain stays whole: in an engine of one machine, and if it is short.
     """
-    wanted = min(_EACH_PARTITION * table.partitions, rows // FEWEST, MOST)
+    several = _EACH_PARTITION if table.in_spark else 1
+    wanted = min(several * table.partitions, rows // FEWEST, MOST)
     if wanted < 2:
         return None
     sample = _sampled(table, orders, wanted * _SAMPLED, rows)
@@ -100,15 +104,19 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
     sizes = _sizes(table, tried)
     before = [sum(sizes[cell] for cell in range(2 * place + 1)) for place in range(len(cuts))]
     enough = [place for place in range(len(cuts)) if sizes[2 * place + 1] >= back]
-    kept = [tuple(places[place] for place in enough) for places in (tried.cuts, tried.guests)]
-    return Stretches(tried.orders, *kept, tuple(before[place] for place in enough)) if enough else None
+    if not enough:
+        return None
+    kept_cuts, kept_guests = (tuple(places[place] for place in enough) for places in (cuts, guests))
+    return Stretches(tried.orders, kept_cuts, kept_guests, tuple(before[place] for place in enough))
 
 
 def cut(table: Table, stretches: Stretches) -> Table:
     """Return the table with the guests of every stretch beside it, and each stretch in one partition."""
     if table.engine.is_dask():
         native: Any = table.frame.to_native()
-        placed = native.map_partitions(_with_guests, table, stretches, meta=_with_guests(native._meta, table, stretches))
+        placed = native.map_partitions(
+            _with_guests, table, stretches, meta=_with_guests(native._meta, table, stretches)
+        )
         return replace(table, frame=nw.from_native(placed).lazy()).together([STRETCH])
     functions: Any = import_module("pyspark.sql.functions")
     native = stretches.placed(table, table.frame).to_native()
@@ -124,6 +132,39 @@ def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
     return nw.concat(both).to_native()
 
 
+def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
+    """Do the same in Spark by a binary search: comparisons with each place would be more code than Java compiles.
+
+    The places at which guests and stretches begin are laid out as a tree, level by level, in one array: below node i
+    are 2i, for what comes before its place, and 2i + 1.
+    """
+    functions: Any = import_module("pyspark.sql.functions")
+    places = [place for both in zip(stretches.guests, stretches.cuts, strict=True) for place in both]
+    levels = len(places).bit_length()
+    padded = [*places, *[None] * (2**levels - 1 - len(places))]
+    tree = [
+        padded[(2 * each + 1) * 2 ** (levels - level - 1) - 1] for level in range(levels) for each in range(2**level)
+    ]
+    held = {
+        order: functions.from_json(
+            functions.lit(json.dumps([None if place is None else str(place[i]) for place in tree])), "array<string>"
+        ).cast(f"array<{native.schema[order].dataType.simpleString()}>")
+        for i, order in enumerate(stretches.orders)
+    }
+    native = native.withColumn(_NODE, functions.lit(1))
+    node = functions.col(_NODE)
+    for _ in range(levels):
+        reached: Any = None
+        for order, nodes in reversed(held.items()):
+            mine, its = functions.col(order), functions.element_at(nodes, node)
+            reached = mine >= its if reached is None else (mine > its) | ((mine == its) & reached)
+        went = functions.coalesce(reached, functions.lit(False)).cast("int")
+        native = native.withColumn(_NODE, node * 2 + went)
+    cell = node - 2**levels
+    placed = native.withColumns({_OWN: functions.shiftright(cell, 1), _LAST: functions.shiftright(cell + 1, 1)})
+    return placed.drop(_NODE)
+
+
 def _reached(table: Table, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
     """Return how many of these places, in ascending order, a record has reached; none if it has no order."""
     return reduce(add, (table.ones(_at_or_after(table, orders, place)) for place in places))
@@ -134,7 +175,8 @@ def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
     reached = nw.col(last) >= value
     for order, held in reversed(earlier):
         reached = (nw.col(order) > held) | ((nw.col(order) == held) & reached)
-    return reached.fill_null(False)
+    known: nw.Expr = reached.fill_null(False)
+    return known
 
 
 def _sampled(table: Table, orders: Sequence[str], size: int, rows: int) -> list[Place]:
