@@ -117,12 +117,9 @@ def test_ties_and_records_without_a_place_are_found(engine: str, frame_of: Frame
     states = [number % 2 for number in numbers]
 
     def told(ks: Sequence[int | None], **layout: Any) -> str:
-        columns: dict[str, tuple[str, list[Any]]] = {
-            "k": ("int64", list(ks)),
-            "j": ("int64", [7] * 60),
-            "s": ("int64", states),
-        }
-        frames = (frame_of(each, columns) for each in (engine, "polars"))
+        columns: dict[str, list[Any]] = {"k": list(ks), "j": [7] * 60, "s": states}
+        typed = {name: ("int64", values) for name, values in columns.items()}
+        frames = (frame_of(each, typed) for each in (engine, "polars"))
         messages = []
         for frame in frames:
             with pytest.raises(RecordsError) as refused:
