@@ -41,6 +41,9 @@ __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "pl
 Kind = Literal["truth", "whole", "number", "text", "time"]
 Missing = Literal["error", "drop"]
 
+_SHUFFLED = 200
+"""How many partitions Spark makes where it is free to choose."""
+
 _NAMES: dict[Kind, str] = {
     "truth": "true and false",
     "whole": "whole numbers",
@@ -137,7 +140,8 @@ class Table:
         native: Any = self.frame.to_native()
         if self.engine.is_dask():
             return int(native.npartitions)
-        return int(native.sparkSession.conf.get("spark.sql.shuffle.partitions")) if self.in_spark else 1
+        told = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
+        return int(told) if told.isdigit() else _SHUFFLED
 
     @property
     def in_pandas(self) -> bool:

@@ -15,19 +15,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from importlib import import_module
-from itertools import pairwise
 from operator import add
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 from bayesdp._support.validation import Scalar
 from bayesdp.frames.source import Table, plain, whole
 
-__all__ = ["STRETCH", "Stretches", "cut", "stretches_of"]
+__all__ = ["EARLIER", "STRETCH", "Stretches", "cut", "stretches_of"]
 
 STRETCH = "stretch"
 """The column that says in which stretch a record is looked at; of a guest, the one after its own."""
+
+EARLIER = "earlier records"
+"""The column that says how many records come before the first one of that stretch, its guests included."""
 
 _OWN, _LAST, _NODE = "own stretch", "last stretch", "node"
 
@@ -64,14 +67,6 @@ class Stretches:
     def own(self, frame: Any) -> Any:
         """Return the records without the guests: each is now there once."""
         return frame.filter(nw.col(STRETCH) == nw.col(_OWN))
-
-    def earlier(self) -> nw.Expr:
-        """Return how many records come before the first one of a stretch, its guests included."""
-        more = (now - then for then, now in pairwise((0, *self.before)))
-        passed = (
-            nw.when(nw.col(STRETCH) > place).then(nw.lit(each)).otherwise(nw.lit(0)) for place, each in enumerate(more)
-        )
-        return reduce(add, passed)
 
     def placed(self, table: Table, frame: Any) -> Any:
         """Return a frame with two columns: the stretch of each record, and the last one that it is looked at in."""
@@ -120,8 +115,10 @@ def cut(table: Table, stretches: Stretches) -> Table:
         return replace(table, frame=nw.from_native(placed).lazy()).together([STRETCH])
     functions: Any = import_module("pyspark.sql.functions")
     native = stretches.placed(table, table.frame).to_native()
-    frame: Any = nw.from_native(native.withColumn(STRETCH, functions.explode(functions.sequence(_OWN, _LAST)))).lazy()
-    return replace(table, frame=frame)
+    native = native.withColumn(STRETCH, functions.explode(functions.sequence(_OWN, _LAST)))
+    earlier = _array(functions, [0, *stretches.before], "bigint")
+    native = native.withColumn(EARLIER, functions.element_at(earlier, functions.col(STRETCH) + 1))
+    return replace(table, frame=nw.from_native(native).lazy())
 
 
 def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
@@ -129,7 +126,8 @@ def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
     placed = stretches.placed(table, nw.from_native(native, eager_only=True))
     guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
     both = [placed.with_columns(nw.col(_OWN).alias(STRETCH)), guests.with_columns(nw.col(_LAST).alias(STRETCH))]
-    return nw.concat(both).to_native()
+    found: Any = nw.concat(both).to_native()
+    return found.assign(**{EARLIER: np.take([0, *stretches.before], found[STRETCH].to_numpy(dtype=np.int64))})
 
 
 def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
@@ -145,10 +143,9 @@ def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
     tree = [
         padded[(2 * each + 1) * 2 ** (levels - level - 1) - 1] for level in range(levels) for each in range(2**level)
     ]
+    types = {field.name: field.dataType.simpleString() for field in native.schema}
     held = {
-        order: functions.from_json(
-            functions.lit(json.dumps([None if place is None else str(place[i]) for place in tree])), "array<string>"
-        ).cast(f"array<{native.schema[order].dataType.simpleString()}>")
+        order: _array(functions, [None if place is None else place[i] for place in tree], types[order])
         for i, order in enumerate(stretches.orders)
     }
     native = native.withColumn(_NODE, functions.lit(1))
@@ -163,6 +160,12 @@ def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
     cell = node - 2**levels
     placed = native.withColumns({_OWN: functions.shiftright(cell, 1), _LAST: functions.shiftright(cell + 1, 1)})
     return placed.drop(_NODE)
+
+
+def _array(functions: Any, values: Sequence[Scalar | None], dtype: str) -> Any:
+    """Return a constant of Spark, an array; it is written as one text, for many literals take long to hand over."""
+    texts = json.dumps([None if value is None else str(value) for value in values])
+    return functions.from_json(functions.lit(texts), "array<string>").cast(f"array<{dtype}>")
 
 
 def _reached(table: Table, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:

@@ -20,7 +20,7 @@ from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.clocks import SHOWN, showed
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
-from bayesdp.frames.stretches import STRETCH, Stretches, cut, stretches_of
+from bayesdp.frames.stretches import EARLIER, STRETCH, Stretches, cut, stretches_of
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
@@ -156,7 +156,7 @@ class Sequences:
     def position(self) -> nw.Expr:
         """Return which record of its chain each one is, from 1 on."""
         place = self.ordered(nw.col("o0").cum_count())
-        return place if self.stretches is None else place + self.stretches.earlier()
+        return place if self.stretches is None else place + nw.col(EARLIER)
 
     def own(self, frame: Any) -> Any:
         """Return each record of a frame of `along` once, when what runs along chains is computed."""
