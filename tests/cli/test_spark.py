@@ -42,6 +42,7 @@ def test_engines_and_masters_that_are_none(data: str, capsys: pytest.CaptureFixt
     assert "--master goes with --engine spark" in told(capsys, *fit, "--master", "local[2]")
     spark = ("--engine", "spark")
     assert "Spark reads Parquet here, and 'x.csv' is none" in told(capsys, "fit", "x.csv", *CHAIN, *spark)
+    assert "--master must be spark://host:7077, yarn, " in told(capsys, *fit, *spark, "--master", "nowhere")
     database = "postgresql://ada:secret@db/health#visits"
     assert "and a table of a database is none" in told(capsys, "fit", database, *CHAIN, *spark)
 
@@ -99,9 +100,10 @@ def test_release_on_executors_in_processes_of_their_own(data: str, tmp_path: Pat
 @pytest.mark.slow
 def test_where_spark_does_not_start(data: str) -> None:
     pytest.importorskip("pyspark.sql")
-    done = command("fit", data, *CHAIN, "--engine", "spark", "--master", "nowhere")
+    done = command("fit", data, *CHAIN, "--engine", "spark", "--master", "spark://nowhere")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "bayesdp: Spark does not start at 'nowhere': Could not parse Master URL: 'nowhere'\n"
+    assert done.stderr.startswith("bayesdp: Spark does not start at 'spark://nowhere': ")
+    assert done.stderr.count("\n") == 1
     done = command("fit", data, *CHAIN, "--engine", "spark", JAVA_HOME=data)
     assert done.returncode == 2
     assert "Spark does not start: its Java program ended at once" in done.stderr

@@ -28,6 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/frames/" in item.nodeid and any(engine in item.name for engine in SLOW_ENGINES):
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))  # of PySpark
 
 
 @pytest.fixture(scope="session")
@@ -219,6 +220,8 @@ def _spark(session: Any, table: Any) -> Any:
         "date32[day]": types.DateType(),
         "timestamp[us]": types.TimestampNTZType(),
     }
+    if any(str(column.type) not in names for column in table.schema):
+        pytest.skip("Spark has no unsigned integers")
     schema = types.StructType([types.StructField(column.name, names[str(column.type)]) for column in table.schema])
     rows = list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
     return session.createDataFrame(rows, schema).repartition(3).cache()

@@ -14,10 +14,12 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp import Count, Histogram, Independent, OddsChain, Quantile, Session, Sum
+from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.frames import stretches
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.groups import group_moments
 from bayesdp.frames.series import series_moments
+from bayesdp.frames.spark import spark_table
 from bayesdp.frames.transitions import Sequences, transitions
 from bayesdp.ledger import Ledger
 from bayesdp.models.layout import ChainLayout, GroupLayout
@@ -120,6 +122,23 @@ def test_diagnosis_and_advice(frame: Any, path: Path, monkeypatch: pytest.Monkey
     assert [rung.verdict for rung in ladder] == [
         rung.verdict for rung in bdp.advise(str(path), Count("s", equals=1), **given, within=["w"]).ladder
     ]
+
+
+def test_parquet_by_its_path(cluster: Any, path: Path, tmp_path: Path) -> None:
+    """The session that runs already is used, and goes on."""
+    question = Count("s", equals=1)
+    with spark_table(f"{path}/*.parquet") as table:
+        assert tally(table, [question]) == tally(str(path), [question])
+        assert (table.name, table.guessed) == (f"{path}/*.parquet", False)
+    with pytest.raises(InvalidInputError, match="Spark runs already in this process"), spark_table("x", "local[7]"):
+        pass
+    with pytest.raises(FrameError, match="there is no such file"), spark_table(str(tmp_path / "absent.parquet")):
+        pass
+    (tmp_path / "year=2012").mkdir()
+    pl.DataFrame({"s": [1, 0, 1]}).write_parquet(tmp_path / "year=2012" / "steps.parquet")
+    with spark_table(str(tmp_path), cluster.sparkContext.master) as table:
+        assert (set(table.schema), table.guessed) == ({"s", "year"}, True)
+        assert tally(table, [question])[0].counts == (2,)
 
 
 # --- lost executors ---------------------------------------------------------------------------------------------------

@@ -17,9 +17,8 @@ from bayesdp.models.layout import ChainLayout
 
 FrameOf = Callable[[str, dict[str, tuple[str, list[Any]]]], Any]
 
-with_spark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # PySpark leaves them to Python
-pytestmark = with_spark
-every_engine = pytest.mark.parametrize("engine", ["dask", "dask-arrow", "spark"])
+ENGINES = ("dask", "dask-arrow", "spark")
+every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 MOMENT = dt.datetime(2024, 2, 28, 21, 0)
 

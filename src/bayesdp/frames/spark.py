@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from bayesdp.frames.source import Table, scan
 
 __all__ = ["spark_table"]
 
+_MASTER = re.compile(r"yarn|local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|k8s)://.+")
 _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -38,6 +40,8 @@ def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
     if is_database(path) or _is_other(path):
         what = "a table of a database" if is_database(path) else brief(path)
         raise FrameError(f"Spark reads Parquet here, and {what} is none; read it without Spark, or save it as Parquet")
+    if master is not None and not _MASTER.fullmatch(master):
+        raise InvalidInputError(f"master must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}")
     with _running(master) as session:
         yield _opened(session, path)
 
