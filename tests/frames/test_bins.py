@@ -17,7 +17,7 @@ from bayesdp.frames.aggregates import tally
 from bayesdp.frames.bins import bin_names, binned
 
 FrameOf = Callable[[str, Any], Any]
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask-arrow")
+ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask-arrow", "spark")
 EDGES = [-1, 0.5, 3]
 FLOATS = [-5.0, -1.0, 0.0, 0.5, 2.9, 3.0, None, math.nan, 1e300]
 WHOLE = [-2, -1, 0, 1, 2, 3, None, 7, 2**60]

@@ -834,10 +834,7 @@ def test_diagnoses_are_the_same_everywhere(engine: str, frame_of: FrameOf, wante
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
 
-with_spark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # PySpark leaves them to Python
 
-
-@with_spark
 def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> None:
     """Every statistic once; `test_spark_compiled` has them all."""
     frame = frame_of("spark", COLUMNS)
@@ -876,7 +873,6 @@ def check_spark_names(frame_of: FrameOf, spark: Any) -> None:
 
 
 @pytest.mark.slow
-@with_spark
 def test_spark_compiled(frame_of: FrameOf, spark: Any) -> None:
     spark.conf.unset("spark.sql.codegen.wholeStage")
     spark.conf.unset("spark.sql.codegen.factoryMode")

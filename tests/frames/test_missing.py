@@ -16,7 +16,19 @@ from bayesdp.frames.groups import group_moments
 from bayesdp.frames.transitions import transitions
 from bayesdp.models.layout import ChainLayout, GroupLayout
 
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
+ENGINES = (
+    "pandas",
+    "pandas-arrow",
+    "polars",
+    "lazy",
+    "pyarrow",
+    "duckdb",
+    "ibis",
+    "postgresql",
+    "dask",
+    "dask-arrow",
+    "spark",
+)
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 Columns = dict[str, tuple[str, list[Any]]]

@@ -13,7 +13,19 @@ from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_par
 from bayesdp.frames.parts import cells_of, check_parts, part_sizes
 from bayesdp.frames.source import scan
 
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "dask-arrow")
+ENGINES = (
+    "pandas",
+    "pandas-arrow",
+    "polars",
+    "lazy",
+    "pyarrow",
+    "duckdb",
+    "ibis",
+    "postgresql",
+    "dask",
+    "dask-arrow",
+    "spark",
+)
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 FrameOf = Callable[[str, dict[str, tuple[str, list[Any]]]], Any]

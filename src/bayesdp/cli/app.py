@@ -40,6 +40,18 @@ Data = Annotated[
         help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet; sqlite:///FILE#TABLE.",
     ),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="ENGINE",
+        help="Who reads the table: polars, or spark, which reads Parquet.",
+        autocompletion=completion.engines,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; else as it is configured."),
+]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
@@ -225,6 +237,8 @@ def fit(
     ledger: LedgerUrl = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
     separate_because: Separate = None,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
@@ -239,12 +253,13 @@ def fit(
         if not force:
             refuse_replacing(output, "a model", options.model)
     privately = fitting.Privately(private_tau, odds_ceiling, states, dataset, budget, ledger, by, separate_because)
-    if privately:
-        learnt = privately.fitted(data, model, chosen)
-        fitted: Model = learnt.model
+    private = bool(privately)
+    with options.table(data, engine, master) as table:
+        learnt = privately.fitted(table, model, chosen) if private else None
+        fitted: Model = fitting.fitted(table, model, chosen) if learnt is None else learnt.model
+    if learnt is not None:
         text = f"{learnt}\n"
     else:
-        fitted = fitting.fitted(data, model, chosen)
         unasked = "There is no diagnosis for such a model, which is no sign that it holds."
         told = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
         text = f"{fitted.summary()}\n\n{told}\n"
@@ -268,6 +283,8 @@ def diagnose(
         typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
     ] = None,
     plot: Plot = None,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
@@ -282,7 +299,8 @@ def diagnose(
     refuse_overwriting(place, options.files(data))
     if output is not None:
         refuse_replacing(output, "a model", options.model)
-    diagnosis = fitting.diagnosis(assumed, data, missing, chosen)
+    with options.table(data, engine, master) as table:
+        diagnosis = fitting.diagnosis(assumed, table, missing, chosen)
     write(place, assumed.with_diagnosis(diagnosis))
     if plot is not None:
         diagnosis.plot(plot)
@@ -323,6 +341,8 @@ def advise(
         str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
     ] = "0.95",
     plot: Plot = None,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Which models of correlation does a table not deny, what does each cost, and what if one is wrong?"""
@@ -339,7 +359,8 @@ def advise(
     chosen |= {"state": state, "step": step, "role": role}
     numbers = {"epsilon": epsilon, "beta": beta, "credibility": credibility}
     chosen |= {name: options.number(f"--{name}", text) for name, text in numbers.items()}
-    advice = advising.advised(data, question, missing=missing, record=record, **chosen)
+    with options.table(data, engine, master) as table:
+        advice = advising.advised(table, question, missing=missing, record=record, **chosen)
     if plot is not None:
         advice.plot(plot)
     print(_text(advice, as_json))
@@ -390,6 +411,8 @@ def release(
     credibility: Credibility = None,
     growing: Growing = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question with noise, and charge the ledger for it."""
@@ -403,7 +426,10 @@ def release(
     place = options.ledger(ledger)
     told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
     told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
-    with releasing.session(data, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened:
+    with (
+        options.table(data, engine, master) as table,
+        releasing.session(table, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened,
+    ):
         if dry_run:
             print(_text(opened.preview(asked, **target), as_json))
         elif len(asked.parts) > 1:
@@ -489,6 +515,8 @@ def open_account(
     separate_because: Separate = None,
     credibility: Credibility = None,
     growing: Growing = False,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Open a data set's account, without a release."""
@@ -498,7 +526,9 @@ def open_account(
     place = options.ledger(ledger)
     told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
     told |= {"credibility": options.credibility(credibility)}
-    print(_text(releasing.opened(data, assumed, place, dataset, limit, **told), as_json))
+    with options.table(data, engine, master) as table:
+        opened = releasing.opened(table, assumed, place, dataset, limit, **told)
+    print(_text(opened, as_json))
 
 
 @budget_app.command("record", short_help="Charge a release that is made elsewhere.")
@@ -521,6 +551,8 @@ def record_release(
         str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
     ] = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    engine: Engine = "polars",
+    master: Master = None,
     as_json: AsJson = False,
 ) -> None:
     """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
@@ -530,7 +562,10 @@ def record_release(
     limit = None if budget is None else options.positive("--budget", budget)
     made: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
     told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
-    with releasing.session(data, assumed, options.ledger(ledger), dataset, limit, **told) as opened:
+    with (
+        options.table(data, engine, master) as table,
+        releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **told) as opened,
+    ):
         print(_text(opened.record(**made), as_json))
 
 

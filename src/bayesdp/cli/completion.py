@@ -9,7 +9,7 @@ import typer
 
 from bayesdp.errors import InvalidInputError
 
-__all__ = ["check_shell", "datasets", "fitted_models", "proofs", "query_kinds", "reproducible"]
+__all__ = ["check_shell", "datasets", "engines", "fitted_models", "proofs", "query_kinds", "reproducible"]
 
 _COMPLETION = {"--install-completion", "--show-completion"}
 _SHELLS = {"bash", "zsh", "fish", "powershell", "pwsh"}
@@ -43,6 +43,12 @@ def _completing(names: Names) -> Completer:
 
     complete.__doc__ = names.__doc__
     return complete
+
+
+@_completing
+def engines(context: typer.Context) -> Iterable[str]:
+    """Name the engines that read tables."""
+    return "polars", "spark"
 
 
 @_completing

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from bayesdp.cli.spelling import spelled
 from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
+    from bayesdp.frames.source import Table
     from bayesdp.models import Model
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "picture",
     "positive",
     "split",
+    "table",
     "whole",
 ]
 
@@ -64,6 +67,22 @@ def files(data: str) -> list[str]:
         return matching(data) if inside is None else [inside]
     except (OSError, ValueError):
         return []
+
+
+@contextmanager
+def table(data: str, engine: str, master: str | None) -> Iterator[str | Table]:
+    """Return the table as the engine that --engine names reads it; Spark runs only meanwhile."""
+    if engine not in ("polars", "spark"):
+        raise InvalidInputError(f"--engine must be polars or spark, not {brief(engine)}")
+    if engine == "polars":
+        if master is not None:
+            raise InvalidInputError("--master goes with --engine spark")
+        yield data
+        return
+    from bayesdp.frames.spark import spark_table
+
+    with spark_table(data, master) as opened:
+        yield opened
 
 
 def picture(path: str | None, inputs: Sequence[str]) -> None:

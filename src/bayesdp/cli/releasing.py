@@ -16,6 +16,7 @@ from bayesdp._support.documents import Document, fingerprint, read
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.frames.source import Table
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
@@ -32,7 +33,7 @@ __all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised
 
 @contextmanager
 def session(
-    data: str,
+    data: str | Table,
     model: Model,
     ledger: str | Path,
     dataset: str,
@@ -85,7 +86,7 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def opened(data: str, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
+def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
     """Open an account on purpose, told what else is given; an error if there is one already."""
     with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()

@@ -54,7 +54,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
     counted = transitions(table, model.subject, layout, _rule(layout))
-    chains = Sequences.of(table, model.subject, layout)
+    chains = Sequences.of(table, model.subject, layout, back=2)
     if not set(counted.states) <= chains.places(states).keys():
         raise FrameError(
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
@@ -98,9 +98,8 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
     """Return the counts of pairs, of pairs in each half of every chain's records, of triples, of first states, and of
     states before a gap.
     """
-    position = chains.ordered(nw.col("o0").cum_count())
     length: Any = nw.col("o0").count().over(*chains.entities) if chains.entities else nw.lit(rows)
-    keys = {"i": position, "m": length, "p": chains.before("s"), "n": nw.col("s")}
+    keys = {"i": chains.position(), "m": length, "p": chains.before("s"), "n": nw.col("s")}
     ones = chains.table.ones
     after = {"h": ones(nw.col("i") * 2 > nw.col("m")), "f": ones(nw.col("i") == 1)}
     with_triples = len(states) <= MOST_TRIPLES
@@ -160,7 +159,7 @@ def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
         return counted.sort(*chains.orders).head(MOST_TIMES)
 
     index = chains.places(states)
-    parts = chains.table.parts(by_time)
+    parts = chains.along.parts(by_time)
     width = len(chains.orders)
     ends = [part[-1][:width] for part in parts if len(part) == MOST_TIMES]
     times: dict[Any, Any] = {}

@@ -71,7 +71,7 @@ def series_moments(
             raise FrameError(f"column {value!r} of {table.name} holds no numbers, so it is no series")
         column_totals(picked, [value], missing)
         public = [name for name in within if name in table]
-        chains = Sequences.of(table, value, layout, public)
+        chains = Sequences.of(table, value, layout, public, back=order)
         sizes = chains.sizes()
         if sizes.lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {value!r}")
@@ -141,7 +141,7 @@ def _sums(chains: Sequences, grid: Grid, strata: Mapping[str, nw.Expr], lag: int
         frame = frame.with_columns(**earlier) if earlier else frame
         unbroken = [nw.col(name) if chains.step is None else nw.col(name) == FOLLOWS for name in ("r", *earlier)]
         present = [~nw.col("q").is_null(), ~nw.col("x").is_null()]
-        return frame.filter(reduce(and_, [*unbroken, *present]))
+        return chains.own(frame).filter(reduce(and_, [*unbroken, *present]))
 
     def summed(frame: Any) -> Any:
         frame = related(frame).with_columns(qx=nw.col("q") * nw.col("x"), one=nw.col("q") * 0 + 1)
@@ -152,7 +152,7 @@ def _sums(chains: Sequences, grid: Grid, strata: Mapping[str, nw.Expr], lag: int
         return grouped if lag else grouped.head(_MOST_MEANS + 1)
 
     by_key: dict[Key, list[int]] = {}
-    for part in chains.table.parts(summed):
+    for part in (chains.along if lag else chains.table).parts(summed):
         for row in part:
             key, sums = tuple(map(plain, row[: len(both)])), [whole(entry) for entry in row[len(both) :]]
             before = by_key.setdefault(key, [0, 0, 0, 0])

@@ -41,6 +41,9 @@ __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "pl
 Kind = Literal["truth", "whole", "number", "text", "time"]
 Missing = Literal["error", "drop"]
 
+_SHUFFLED = 200
+"""How many partitions Spark makes where it is free to choose."""
+
 _NAMES: dict[Kind, str] = {
     "truth": "true and false",
     "whole": "whole numbers",
@@ -112,7 +115,7 @@ class Table:
         misread = column == "*" and self.engine.is_duckdb()
         if self.engine.is_polars():
             misread = column == "*" or (column.startswith("^") and column.endswith("$"))
-        elif self._in_spark:
+        elif self.in_spark:
             misread = column == "*" or "." in column or "`" in column
         if misread:
             raise FrameError(
@@ -127,8 +130,18 @@ class Table:
                 )
 
     @property
-    def _in_spark(self) -> bool:
+    def in_spark(self) -> bool:
+        """Whether Spark computes."""
         return bool(self.engine.is_pyspark() or self.engine.is_pyspark_connect())
+
+    @property
+    def partitions(self) -> int:
+        """How many parts the engine cuts a table into to compute them apart; 1 if it does not."""
+        native: Any = self.frame.to_native()
+        if self.engine.is_dask():
+            return int(native.npartitions)
+        told = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
+        return int(told) if told.isdigit() else _SHUFFLED
 
     @property
     def in_pandas(self) -> bool:
@@ -280,7 +293,7 @@ class Table:
                 f"column {name!r} of {self.name} holds times without a time zone, but {brief(literal)} has one; leave "
                 "it out"
             )
-        if self._in_spark:  # whose own literals are in a time zone
+        if self.in_spark:  # whose own literals are in a time zone
             return nw.lit(moment.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return moment
 
@@ -317,7 +330,7 @@ class Table:
             column = self.column(name)
             either = [column if value else ~column for value in dict.fromkeys(wanted)]
             return either[0] if len(either) == 1 else either[0] | either[1]
-        if self.kind(name) == "time" and self._in_spark:
+        if self.kind(name) == "time" and self.in_spark:
             equal: list[nw.Expr] = [self.column(name) == value for value in wanted]
             return reduce(or_, equal)
         return self.column(name).is_in(wanted)

