@@ -40,8 +40,7 @@ _DIALECTS: dict[str, Any] = {
 _CLOCK = sa.select(sa.func.clock_timestamp())
 _FLUSH = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    "SELECT set_config('synchronous_commit', 'on', true)",
-    "SELECT pg_logical_emit_message(true, 'bayesdp', '') - '0/0'::pg_lsn",
+    "SELECT pg_logical_emit_message(true, 'bayesdp', '') - '0/0'::pg_lsn, set_config('synchronous_commit', 'on', true)",
     "COMMIT",
     "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn",
 )
@@ -135,7 +134,7 @@ class Transaction:
         """Commit, and wait until that is on disk; LedgerError if the server says so and it is not."""
         texts: list[_Text] = [(text, {}) for text in ("COMMIT", *_FLUSH)]
         found = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
-        *_, ((written,),), _, ((flushed,),) = found
+        *_, ((written, _),), _, ((flushed,),) = found
         if flushed < written:
             raise LedgerError(
                 "the ledger's server confirms what is not on its disk: bayesdp budget show tells what it holds. "
