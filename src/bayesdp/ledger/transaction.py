@@ -204,13 +204,13 @@ def _executed(
     prepare: whether a server keeps the texts; by default those that come again and again.
     """
     if not server:
-        return [_result(driver.execute(text, values)) for text, values in texts]
+        return [_result(cursor, cursor.description) for cursor in (driver.execute(*each) for each in texts)]
     cursors = []
     with driver.pipeline() if _pipelines() else contextlib.nullcontext():
         for text, values in texts:
             cursor = driver.cursor()
             cursors.append(cursor.execute(text, values or None, prepare=prepare))
-    return [_result(cursor) for cursor in cursors]
+    return [_result(cursor, cursor.rownumber) for cursor in cursors]  # its description takes long to make
 
 
 @lru_cache(maxsize=1)
@@ -221,5 +221,6 @@ def _pipelines() -> bool:
     return psycopg.Pipeline.is_supported()
 
 
-def _result(cursor: Any) -> _Result:
-    return (cursor.fetchall() if cursor.description is not None else []), cursor.rowcount
+def _result(cursor: Any, rows: object) -> _Result:
+    """Return the rows and how many were changed. rows: None if the statement has none."""
+    return ([] if rows is None else cursor.fetchall()), cursor.rowcount
