@@ -165,7 +165,8 @@ def _process(prepared: Any, repetitions: int, start: Any, results: Any) -> None:
 
 def together(prepared: Sequence[Callable[[], Any]], repetitions: int) -> Pace:
     """Let processes of their own do these things at the same time, so often each."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["polars", "psycopg", "narwhals", "opendp.mod", "bayesdp.session.session"])
     start, results = context.Barrier(len(prepared)), context.SimpleQueue()
     processes = [context.Process(target=_process, args=(each, repetitions, start, results)) for each in prepared]
     for process in processes:

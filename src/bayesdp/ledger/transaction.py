@@ -40,8 +40,7 @@ _DIALECTS: dict[str, Any] = {
 _CLOCK = sa.select(sa.func.clock_timestamp())
 _FLUSH = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    "SELECT set_config('synchronous_commit', 'on', true)",
-    "SELECT pg_logical_emit_message(true, 'bayesdp', '') - '0/0'::pg_lsn",
+    "SELECT pg_logical_emit_message(true, 'bayesdp', '') - '0/0'::pg_lsn, set_config('synchronous_commit', 'on', true)",
     "COMMIT",
     "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn",
 )
@@ -135,7 +134,7 @@ class Transaction:
         """Commit, and wait until that is on disk; LedgerError if the server says so and it is not."""
         texts: list[_Text] = [(text, {}) for text in ("COMMIT", *_FLUSH)]
         found = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
-        *_, ((written,),), _, ((flushed,),) = found
+        *_, ((written, _),), _, ((flushed,),) = found
         if flushed < written:
             raise LedgerError(
                 "the ledger's server confirms what is not on its disk: bayesdp budget show tells what it holds. "
@@ -205,13 +204,13 @@ def _executed(
     prepare: whether a server keeps the texts; by default those that come again and again.
     """
     if not server:
-        return [_result(driver.execute(text, values)) for text, values in texts]
+        return [_result(cursor, cursor.description) for cursor in (driver.execute(*each) for each in texts)]
     cursors = []
     with driver.pipeline() if _pipelines() else contextlib.nullcontext():
         for text, values in texts:
             cursor = driver.cursor()
             cursors.append(cursor.execute(text, values or None, prepare=prepare))
-    return [_result(cursor) for cursor in cursors]
+    return [_result(cursor, cursor.rownumber) for cursor in cursors]  # its description takes long to make
 
 
 @lru_cache(maxsize=1)
@@ -222,5 +221,6 @@ def _pipelines() -> bool:
     return psycopg.Pipeline.is_supported()
 
 
-def _result(cursor: Any) -> _Result:
-    return (cursor.fetchall() if cursor.description is not None else []), cursor.rowcount
+def _result(cursor: Any, rows: object) -> _Result:
+    """Return the rows and how many were changed. rows: None if the statement has none."""
+    return ([] if rows is None else cursor.fetchall()), cursor.rowcount
