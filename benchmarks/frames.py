@@ -161,7 +161,8 @@ def csv_types(folder: Path, rows: int) -> None:
     times = np.datetime64("2024-01-01", "us") + np.arange(rows) * np.timedelta64(1, "m")
     columns = {"time": times, "day": times.astype("datetime64[D]"), "value": generator.normal(50, 20, rows)}
     polars.DataFrame({"meter": generator.integers(0, 2000, rows), **columns}).write_csv(path)
-    ours, bare = [], []
+    ours: list[float] = []
+    bare: list[float] = []
     for _ in range(ROUNDS):
         for query, taken in (
             (lambda: polars.read_csv(path, try_parse_dates=True, infer_schema_length=100), bare),

@@ -35,9 +35,6 @@ QUESTIONS = ("count", "sum", "histogram", "quantile", "transitions by hour")
 REPEATED = 10**7
 """Up to so many rows the better of two times is taken; beyond, one."""
 
-SECONDS = 900
-"""A question that takes longer is given up."""
-
 MEMORY = {"polars": 130, "duckdb": 60, "spark": 0}
 """Bytes a row that transitions may need; a question for which the machine has fewer is not run. Spark spills."""
 
@@ -121,15 +118,15 @@ def spark_log(folder: Path) -> dict[str, int]:
     return dict(found)
 
 
-def measured(engine: str, question: str, folder: Path, rows: int) -> Cost | str:
+def measured(engine: str, question: str, folder: Path, rows: int, seconds: float) -> Cost | str:
     """Return what a question costs, or why it was not run."""
     if question == QUESTIONS[-1] and available() < MEMORY[engine] * rows:
         return "needs more memory than was free"
     command = [sys.executable, __file__, "child", engine, question, str(folder), str(rows)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
-        return f"more than {SECONDS} s"
+        return f"more than {seconds:g} s"
     if done.returncode:
         raise SystemExit(f"{engine}, {question}, {rows:,} rows failed:\n{done.stderr}")
     return Cost(**json.loads(done.stdout.splitlines()[-1]))
@@ -182,7 +179,7 @@ def leakage_times() -> dict[str, list[float]]:
     """Return the seconds that calibrations take for chains of 10⁶, 10⁸ and 10¹⁰ records: they read no data."""
     from bayesdp import Count, MarkovChain, OddsChain, calibrate
 
-    found = {}
+    found: dict[str, list[float]] = {}
     for name, chain in (
         ("chain of two states", lambda rows: MarkovChain([[0.88, 0.12], [0.3, 0.7]], length=rows)),
         ("bounded odds", lambda rows: OddsChain(17.1148, length=rows)),
@@ -309,23 +306,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)
     parser.add_argument("--write-docs", action="store_true")
+    parser.add_argument("--seconds", type=float, default=1800, help="give up a question that takes longer")
     arguments = parser.parse_args()
     sizes, load = sorted(arguments.rows), os.getloadavg()[0]
     costs: Costs = {(engine, question): {} for question in QUESTIONS for engine in ENGINES}
-    for rows in sizes:
+    times = leakage_times()
+    for done, rows in enumerate(sizes, start=1):
         with tempfile.TemporaryDirectory() as folder:
             write_meters(Path(folder) / "meters", rows)
             for (engine, question), found in costs.items():
-                found[rows] = measured(engine, question, Path(folder) / "meters", rows)
+                found[rows] = measured(engine, question, Path(folder) / "meters", rows, arguments.seconds)
                 print(f"{engine}, {question}, {rows:,} rows: {found[rows]}", file=sys.stderr, flush=True)
-    times = leakage_times()
+        tables = [setting(load), rates(costs, sizes[:done]), future(costs), leaked(times)]
+        if arguments.write_docs:
+            write_docs("\n\n".join(tables))
     report_growth(costs)
     report_leakage(times)
-    tables = [setting(load), rates(costs, sizes), future(costs), leaked(times)]
-    if arguments.write_docs:
-        write_docs("\n\n".join(tables))
-    else:
-        print("\n\n".join(["", *tables]))
+    print("\n\n".join(["", *tables]))
 
 
 if __name__ == "__main__":
