@@ -7,12 +7,14 @@ log of events says how many bytes it read, shuffled, and returned to the driver.
     python benchmarks/scale.py                        # 10⁶, 10⁷ and 10⁸ rows
     python benchmarks/scale.py 1000000 10000000       # other sizes
     python benchmarks/scale.py --write-docs           # and write the tables of docs/scale.md
+    python benchmarks/scale.py --resume --minutes 60  # go on with what build/scale.json lacks, for an hour
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
@@ -21,13 +23,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+KEPT = PAGE.parents[1] / "build" / "scale.json"
 BEGIN, END = "<!-- measured: begin (python benchmarks/scale.py --write-docs) -->", "<!-- measured: end -->"
 
 SIZES = (10**6, 10**7, 10**8)
@@ -254,9 +257,10 @@ def extrapolated(question: str, found: dict[int, Cost]) -> tuple[dict[str, int],
     per_row = question == QUESTIONS[-1]
     shuffled = log["shuffled"] * FUTURE // largest if per_row else log["shuffled"] * readers // max(log["readers"], 1)
     returned = log["returned"] * tasks // max(log["tasks"], 1)
-    seconds = fixed + slope * FUTURE * THREADS / EXECUTORS
+    busy = EXECUTORS if per_row else min(EXECUTORS, readers)
+    seconds = fixed + slope * FUTURE * THREADS / busy
     expected = {"readers": readers, "read": read, "shuffled": shuffled, "returned": returned}
-    return expected, f"{seconds:.3g}, {EXECUTORS:,} executors"
+    return expected, f"{seconds:.3g}, {busy:,} executors"
 
 
 def _line(question: str, rows: str, log: dict[str, int], seconds: str) -> str:
@@ -300,29 +304,51 @@ def write_docs(text: str) -> None:
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
+def kept() -> dict[str, Cost | str]:
+    """Return what an earlier run measured."""
+    found = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    return {name: cost if isinstance(cost, str) else Cost(**cost) for name, cost in found.items()}
+
+
+def keep(found: dict[str, Cost | str]) -> None:
+    """Keep what was measured, for a run that goes on."""
+    KEPT.parent.mkdir(exist_ok=True)
+    plain = {name: cost if isinstance(cost, str) else asdict(cost) for name, cost in found.items()}
+    KEPT.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     from bayesdp.testing.meters import ENGINES, write_meters
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)
-    parser.add_argument("--write-docs", action="store_true")
+    parser.add_argument("--write-docs", action="store_true", help="write the tables of docs/scale.md")
+    parser.add_argument("--resume", action="store_true", help="measure only what build/scale.json lacks")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no question after so many minutes")
     parser.add_argument("--seconds", type=float, default=1800, help="give up a question that takes longer")
     arguments = parser.parse_args()
-    sizes, load = sorted(arguments.rows), os.getloadavg()[0]
+    sizes, load, end = sorted(arguments.rows), os.getloadavg()[0], time.monotonic() + 60 * arguments.minutes
+    known = kept() if arguments.resume else {}
     costs: Costs = {(engine, question): {} for question in QUESTIONS for engine in ENGINES}
+    for rows in sizes:
+        names = {pair: f"{', '.join(pair)}, {rows:,} rows" for pair in costs}
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "meters"
+            for pair, name in names.items():
+                if name not in known and time.monotonic() < end:
+                    if not folder.exists():
+                        write_meters(folder, rows)
+                    known[name] = measured(*pair, folder, rows, arguments.seconds)
+                    print(f"{name}: {known[name]}", file=sys.stderr, flush=True)
+                    keep(known)
+                costs[pair][rows] = known.get(name, "the time was over")
     times = leakage_times()
-    for done, rows in enumerate(sizes, start=1):
-        with tempfile.TemporaryDirectory() as folder:
-            write_meters(Path(folder) / "meters", rows)
-            for (engine, question), found in costs.items():
-                found[rows] = measured(engine, question, Path(folder) / "meters", rows, arguments.seconds)
-                print(f"{engine}, {question}, {rows:,} rows: {found[rows]}", file=sys.stderr, flush=True)
-        tables = [setting(load), rates(costs, sizes[:done]), future(costs), leaked(times)]
-        if arguments.write_docs:
-            write_docs("\n\n".join(tables))
     report_growth(costs)
     report_leakage(times)
-    print("\n\n".join(["", *tables]))
+    tables = "\n\n".join([setting(load), rates(costs, sizes), future(costs), leaked(times)])
+    print(f"\n{tables}")
+    if arguments.write_docs:
+        write_docs(tables)
 
 
 if __name__ == "__main__":
