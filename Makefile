@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 DEMO_READY := $(VENV)/.ready-demo
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo test test-all lint docs pictures pages notebooks bench clean
+.PHONY: demo test test-all lint docs pictures pages notebooks bench bench-short clean
 
 demo: $(DEMO_READY)
 	$(BIN)/python -m bayesdp.experiments.demo demo-output
@@ -46,8 +46,12 @@ pages: $(READY)
 notebooks: $(READY)
 	$(BIN)/python tools/notebooks.py --write
 
+# Every benchmark, and one table of what was measured beside its targets; the short form takes a few minutes.
 bench: $(READY)
-	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+	$(BIN)/python tools/bench.py
+
+bench-short: $(READY)
+	$(BIN)/python tools/bench.py --short
 
 define install
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

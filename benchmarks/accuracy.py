@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from bayesdp.accuracy import RandomizedResponse
+from bayesdp.testing.benchmarks import heading, report
 
 
 def plain_tail(flip: float, records: int, ones: int, alpha: float) -> float:
@@ -32,16 +33,16 @@ def timed(function: Callable[..., float], *arguments: float) -> tuple[float, flo
 
 def main() -> None:
     RandomizedResponse(0.2, 10, 5).alpha(0.05)  # loads NumPy
+    print(heading())
     for records in (700, 2000, 10_000):
         law, alpha = RandomizedResponse(0.2, records, records // 2), 0.8 * math.sqrt(records)
         ours, fast = timed(law.tail, alpha)
-        print(f"n = {records:6}: beta at alpha = {alpha:.1f} is {ours:.6g}, {fast:.4f} s", end="")
+        slow = None
         if records <= 2000:
             theirs, slow = timed(plain_tail, 0.2, records, records // 2, alpha)
             assert math.isclose(ours, theirs, rel_tol=1e-6)
-            print(f"; the plain double loop takes {slow:.3f} s, {slow / fast:.0f} times as long", end="")
-        _, inverse = timed(law.alpha, 0.05)
-        print(f"; alpha from beta on top: {inverse:.4f} s")
+        report(f"β from α, {records:,} records", fast, baseline=slow, beside="" if slow is None else "a double loop")
+        report(f"α from β, {records:,} records", timed(law.alpha, 0.05)[1])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ python benchmarks/advise.py 1000000    # fewer
 
 from __future__ import annotations
 
-import resource
 import sys
 import tempfile
 import time
@@ -17,6 +16,7 @@ import polars
 
 import bayesdp as bdp
 from bayesdp.experiments.data import load
+from bayesdp.testing.benchmarks import heading, peak_megabytes, report
 
 ROWS = 10_000_000
 METERS = 2000
@@ -35,27 +35,28 @@ def generate(path: Path, rows: int) -> None:
     polars.DataFrame(table).write_parquet(path)
 
 
-def report(name: str, rows: int, frame: object, **columns: object) -> None:
+def advised(name: str, rows: int, frame: object, limit: float | None, **columns: object) -> None:
     begun, used = time.perf_counter(), time.process_time()
     advice = bdp.advise(frame, **columns)  # type: ignore[arg-type]
     seconds, worked = time.perf_counter() - begun, time.process_time() - used
     chosen = "none" if advice.recommended is None else advice.recommended.name
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(
-        f"{name:8} {rows:12,} rows {seconds:7.1f} s ({worked:.1f} s of work), peak {peak:.1f} GB; {chosen}", flush=True
-    )
+    report(f"advise, {name}, {rows:,} rows ({chosen})", seconds, at_most=limit)
+    report(f"advise, {name}, {rows:,} rows: processor time", worked)
+    report(f"advise, {name}, {rows:,} rows: peak", peak_megabytes() / 1024, "GB")
 
 
 def main(rows: int) -> None:
     steps = load("activity").frame
-    report("polars", len(steps), steps, state="steps > 0", order_by=["date", "interval"], missing="drop")
+    print(heading())
+    advised("polars", len(steps), steps, 10, state="steps > 0", order_by=["date", "interval"], missing="drop")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "meters.parquet"
         generate(path, rows)
         import duckdb
 
         for name, frame in (("polars", polars.scan_parquet(path)), ("duckdb", duckdb.sql(f"from '{path}'"))):
-            report(name, rows, frame, state="on", order_by="time", entity="meter", step="15m")
+            limit = 60 if rows == ROWS else None
+            advised(name, rows, frame, limit, state="on", order_by="time", entity="meter", step="15m")
 
 
 if __name__ == "__main__":

@@ -1,162 +1,194 @@
-"""Statistics through `bayesdp.frames` against hand-written Polars and DuckDB queries on 20 million rows.
+"""Private sums and counts, and transitions, against hand-written queries of the engine itself, over Parquet files.
 
-Each query runs in processes of its own on the same Parquet file, ours and the hand-written one in turn; the ratio is
-that of the best times, and of the peak memory. The hand-written queries clean NaN, as any correct query must, and do
-nothing else.
+Each query runs in processes of its own on the same files, ours and the hand-written one in turn; the ratio is that of
+the best times, and of the peak memory. Private: a session is opened, the answer charged to a new ledger, and released.
+The hand-written queries compute the same integers (they clean NaN, and place values on the grid) and nothing else; a
+clipped sum of floats, which depends on the order of addition, stands beside them. Transitions are those of a fifth of
+the rows, by meter. At last a CSV file with dates: finding its types beside reading it.
 
-    python benchmarks/frames.py            # 20 million rows
-    python benchmarks/frames.py 2000000    # fewer
+    python benchmarks/frames.py             # a hundred million rows, a million of CSV
+    python benchmarks/frames.py 1000000     # fewer
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-ROWS = 20_000_000
-REPEATS = 3
-ROUNDS = 4
-STEP = 100 / 2**37
+ROWS = 100_000_000
+CSV_ROWS = 1_000_000
+REPEATS, ROUNDS = 2, 3
+LIMITS = {"polars": 1.15, "duckdb": 1.15, "spark": 1.3}
+TRANSITIONS_LIMIT = 1.25
+
+Query = Callable[[], Any]
 
 
-def generate(path: Path, rows: int) -> None:
-    import numpy as np
-    import polars
+def hand_written(engine: str, frame: Any, folder: Path, step: float) -> dict[str, Query]:
+    """Return the queries as one writes them for an engine."""
+    if engine == "polars":
+        return _in_polars(frame, step)
+    table = f"'{folder}/*.parquet'" if engine == "duckdb" else "meters"
+    placed = f"floor(greatest(0, least(100, value)) / cast({step!r} as double) + 0.5)"
+    window = f"select state, lag(state) over (partition by meter order by time) as before from {table}"
+    counted = f"select before, state, count(*) from ({window}) where before is not null group by before, state"
+    queries = {
+        "sum": f"select sum(case when isnan(value) then null else cast({placed} as bigint) end) from {table}",
+        "float sum": f"select sum(greatest(0, least(100, value))) from {table}",
+        "count": f"select count(*) from {table} where value > 60 and not isnan(value)",
+        "transitions": counted,
+    }
+    if engine == "duckdb":
+        import duckdb
 
-    generator = np.random.default_rng(1)
-    polars.DataFrame(
-        {
-            "entity": generator.integers(0, 2000, rows),
-            "time": np.arange(rows),
-            "state": generator.integers(0, 3, rows),
-            "value": generator.normal(50, 20, rows),
-        }
-    ).write_parquet(path)
+        return {name: lambda sql=sql: duckdb.execute(sql).fetchall() for name, sql in queries.items()}  # type: ignore[misc]
+    frame.createOrReplaceTempView("meters")
+    return {name: lambda sql=sql: frame.sparkSession.sql(sql).collect() for name, sql in queries.items()}  # type: ignore[misc]
 
 
-def polars_sum(path: str) -> Callable[[], Any]:
-    import polars
+def _in_polars(frame: Any, step: float) -> dict[str, Query]:
+    from polars import Int64, col
 
-    column = polars.col("value").fill_nan(None)
-    placed = (column.clip(0, 100) / STEP + 0.5).floor().cast(polars.Int64)
-    return lambda: polars.scan_parquet(path).select(placed.sum()).collect(engine="streaming").item()
+    value, before = col("value").fill_nan(None), col("state").shift(1).over("meter", order_by="time")
+    placed = (value.clip(0, 100) / step + 0.5).floor().cast(Int64)
+    queries = {
+        "sum": frame.select(placed.sum()),
+        "float sum": frame.select(col("value").clip(0, 100).sum()),
+        "count": frame.filter(value > 60).select(col("value").len()),
+        "transitions": frame.with_columns(before=before).group_by("before", "state").len().drop_nulls(),
+    }
+    return {name: lambda query=query: query.collect(engine="streaming").rows() for name, query in queries.items()}  # type: ignore[misc]
 
 
-def polars_sum_ours(path: str) -> Callable[[], Any]:
-    import polars
+def private(frame: Any, question: Any, folder: Path) -> Query:
+    """Return a release, anew each time: a session, a charge to a new ledger, noise."""
+    from bayesdp import Independent, Session
 
-    from bayesdp import Sum
+    numbers = count()
+
+    def released() -> Any:
+        ledger = folder / f"{next(numbers)}.db"
+        with Session(frame, Independent(), epsilon=1.0, ledger=ledger, dataset="meters") as session:
+            return session.release(question, epsilon=0.5)
+
+    return released
+
+
+def child(engine: str, name: str, variant: str, place: str) -> None:
+    """Time one query in this process; print it with its exact answer."""
+    from bayesdp import Count, Sum
     from bayesdp.frames.aggregates import tally
-
-    return lambda: tally(polars.scan_parquet(path), [Sum("value", bounds=(0, 100))])[0].counts[0]
-
-
-def polars_transitions(path: str) -> Callable[[], Any]:
-    import polars
-
-    before = polars.col("state").shift(1).over("entity", order_by="time")
-    counted = polars.scan_parquet(path).with_columns(before=before).group_by("before", "state").len()
-    return lambda: sorted(row for row in counted.collect(engine="streaming").rows() if row[0] is not None)
-
-
-def polars_transitions_ours(path: str) -> Callable[[], Any]:
-    import polars
-
-    return _transitions(lambda: polars.scan_parquet(path))
-
-
-def duckdb_sum(path: str) -> Callable[[], Any]:
-    import duckdb
-
-    sql = f"""select sum(case when isnan(value) then null
-              else floor(greatest(0, least(100, value)) / {STEP!r}::double + 0.5)::bigint end) from '{path}'"""
-    return lambda: int(duckdb.execute(sql).fetchall()[0][0])
-
-
-def duckdb_sum_ours(path: str) -> Callable[[], Any]:
-    import duckdb
-
-    from bayesdp import Sum
-    from bayesdp.frames.aggregates import tally
-
-    return lambda: tally(duckdb.sql(f"select * from '{path}'"), [Sum("value", bounds=(0, 100))])[0].counts[0]
-
-
-def duckdb_transitions(path: str) -> Callable[[], Any]:
-    import duckdb
-
-    window = f"select state, lag(state) over (partition by entity order by time) as before from '{path}'"
-    sql = f"select before, state, count(*) from ({window}) where before is not null group by all order by all"
-    return lambda: duckdb.execute(sql).fetchall()
-
-
-def duckdb_transitions_ours(path: str) -> Callable[[], Any]:
-    import duckdb
-
-    return _transitions(lambda: duckdb.sql(f"select * from '{path}'"))
-
-
-def _transitions(source: Callable[[], object]) -> Callable[[], Any]:
     from bayesdp.frames.transitions import transitions
     from bayesdp.models import ChainLayout
+    from bayesdp.testing.benchmarks import peak_megabytes
+    from bayesdp.testing.meters import opened
 
-    def counted() -> list[tuple[Any, Any, int]]:
-        found = transitions(source(), "state", ChainLayout("time", entity="entity"))
-        states = found.states
-        return [(a, b, found.counts[i][j]) for i, a in enumerate(states) for j, b in enumerate(states)]
+    question = Count("value > 60", equals=True) if name == "count" else Sum("value", bounds=(0, 100))
+    with tempfile.TemporaryDirectory() as folder, opened(engine, Path(place)) as frame:
+        answer: Any
+        if variant == "hand":
+            step = tally(frame, [Sum("value", bounds=(0, 100))])[0].grid.step  # type: ignore[union-attr]
+            query = hand_written(engine, frame, Path(place), step)[name]
+            answer = sorted([int(number) for number in row] for row in query())
+        elif name == "transitions":
 
-    return counted
+            def query() -> Any:
+                return transitions(frame, "state", ChainLayout("time", entity="meter"))
+
+            counts = query().counts
+            answer = [[a, b, counts[a][b]] for a in range(len(counts)) for b in range(len(counts))]
+        else:
+            query = private(frame, question, Path(folder))
+            query()
+            answer = [list(tally(frame, [question])[0].counts)]
+        times = []
+        for _ in range(REPEATS):
+            begun = time.perf_counter()
+            query()
+            times.append(time.perf_counter() - begun)
+    print(json.dumps({"seconds": min(times), "megabytes": peak_megabytes(), "answer": answer}))
 
 
-QUERIES: dict[str, Callable[[str], Callable[[], Any]]] = {
-    name: query for name, query in globals().items() if callable(query) and name.startswith(("polars_", "duckdb_"))
-}
-
-
-def child(name: str, path: str) -> None:
-    query = QUERIES[name](path)
-    answer, best = query(), float("inf")
-    for _ in range(REPEATS):
-        begun = time.perf_counter()
-        query()
-        best = min(best, time.perf_counter() - begun)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": best, "megabytes": peak, "answer": answer}))
-
-
-def measured(name: str, path: Path) -> dict[str, Any]:
-    command = [sys.executable, __file__, "child", name, str(path)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def measured(*arguments: object) -> dict[str, Any]:
+    command = [sys.executable, __file__, "child", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, arguments))} failed:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def best(rounds: list[dict[str, Any]], what: str) -> float:
-    return min(float(each[what]) for each in rounds)
+def compare(engine: str, name: str, folder: Path, rows: int, limit: float) -> None:
+    """Report ours beside the hand-written query."""
+    from bayesdp.testing.benchmarks import report
+
+    hand, ours, floats = [], [], []
+    for _ in range(ROUNDS):
+        hand.append(measured(engine, name, "hand", folder))
+        ours.append(measured(engine, name, "ours", folder))
+        floats += [measured(engine, "float sum", "hand", folder)] if name == "sum" else []
+    if hand[0]["answer"] != ours[0]["answer"]:
+        raise SystemExit(f"{name} in {engine}: the answers differ: {hand[0]['answer']} and {ours[0]['answer']}")
+
+    def best(rounds: list[dict[str, Any]], what: str = "seconds") -> float:
+        return min(float(each[what]) for each in rounds)
+
+    title = f"{engine}, {'' if name == 'transitions' else 'private '}{name}, {rows:,} rows"
+    report(title, best(ours), baseline=best(hand), beside="a hand-written query, same integers", ratio_at_most=limit)
+    if floats:
+        report(title, best(ours), baseline=best(floats), beside="a clipped sum of floats")
+    if engine != "spark":  # whose memory is Java's
+        peak = best(ours, "megabytes")
+        report(f"{title}: memory", peak, "MB", baseline=best(hand, "megabytes"), beside="a hand-written query")
+
+
+def csv_types(folder: Path, rows: int) -> None:
+    """Report what finding the types of a CSV file with dates takes, beside Polars reading it."""
+    import numpy as np
+    import polars
+
+    from bayesdp.frames.source import scan
+    from bayesdp.testing.benchmarks import report
+
+    generator, path = np.random.default_rng(1), folder / "rows.csv"
+    times = np.datetime64("2024-01-01", "us") + np.arange(rows) * np.timedelta64(1, "m")
+    columns = {"time": times, "day": times.astype("datetime64[D]"), "value": generator.normal(50, 20, rows)}
+    polars.DataFrame({"meter": generator.integers(0, 2000, rows), **columns}).write_csv(path)
+    ours: list[float] = []
+    bare: list[float] = []
+    for _ in range(ROUNDS):
+        for query, taken in (
+            (lambda: polars.read_csv(path, try_parse_dates=True, infer_schema_length=100), bare),
+            (lambda: scan(path), ours),
+        ):
+            begun = time.perf_counter()
+            query()
+            taken.append(time.perf_counter() - begun)
+    title = f"types of a CSV file with dates, {rows:,} rows"
+    report(title, min(ours), baseline=min(bare), beside="Polars reading it", ratio_at_most=3)
 
 
 def main(rows: int) -> None:
+    from bayesdp.testing.benchmarks import heading
+    from bayesdp.testing.meters import ENGINES, write_meters
+
+    print(heading())
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.parquet"
-        generate(path, rows)
-        print(f"{rows:,} rows; hand-written query = 1")
-        print(f"{'query':22} {'hand':>8} {'ours':>8} {'time':>7} {'memory':>7}")
-        for name in (name for name in QUERIES if not name.endswith("_ours")):
-            hand, ours = [], []
-            for _ in range(ROUNDS):
-                hand.append(measured(name, path))
-                ours.append(measured(f"{name}_ours", path))
-            if hand[0]["answer"] != ours[0]["answer"]:
-                raise SystemExit(f"{name}: the answers differ: {hand[0]['answer']} and {ours[0]['answer']}")
-            seconds = best(hand, "seconds"), best(ours, "seconds")
-            memory = best(ours, "megabytes") / best(hand, "megabytes")
-            print(f"{name:22} {seconds[0]:7.3f}s {seconds[1]:7.3f}s {seconds[1] / seconds[0]:6.2f}× {memory:6.2f}×")
+        whole, fifth = Path(folder) / "whole", Path(folder) / "fifth"
+        csv_types(Path(folder), min(rows, CSV_ROWS))
+        write_meters(whole, rows)
+        write_meters(fifth, rows // 5)
+        for engine in ENGINES:
+            for name in ("sum", "count"):
+                compare(engine, name, whole, rows, LIMITS[engine])
+            compare(engine, "transitions", fifth, rows // 5, TRANSITIONS_LIMIT)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@
 
 References are what one would write first: one linear program a step, one loop an adversary, one output at a time.
 Where the reference would take too long it is run on a smaller problem, named in the last column.
+
+python benchmarks/leakage.py          # all
+python benchmarks/leakage.py short    # chains of up to 26 states
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -21,6 +25,7 @@ from scipy.optimize import linprog, minimize_scalar
 from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.testing.activities import activities
+from bayesdp.testing.benchmarks import heading, peak_megabytes, report
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
@@ -207,12 +212,12 @@ def random_tree(size: int) -> NDArray[np.float64]:
     return np.column_stack([parents, np.arange(1, size), generator.choice([1.5, 4.0, 9.0], size - 1)])
 
 
-def peak(function: Callable[[], object]) -> str:
+def peak(function: Callable[[], object]) -> float:
     tracemalloc.start()
     function()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return f"at most {most / 2**20:.0f} MB"
+    return most / 2**20
 
 
 def random_covariance(size: int) -> tuple[tuple[float, ...], ...]:
@@ -221,9 +226,8 @@ def random_covariance(size: int) -> tuple[tuple[float, ...], ...]:
     return tuple(map(tuple, ((matrix + matrix.T) / 2).tolist()))
 
 
-def row(name: str, limit: float, ours: float, reference: float | None = None, note: str = "") -> None:
-    ratio = "" if reference is None else f"{reference / ours:10.1f}×"
-    print(f"{name:52} {ours:8.3f} s  (at most {limit:5.2f} s)  {ratio:>11}  {note}")
+def row(name: str, limit: float, ours: float, reference: float, note: str = "", unit: str = "s") -> None:
+    report(name, ours, unit, baseline=reference, beside=f"plain: {note}" if note else "plain", at_most=limit)
 
 
 def networks() -> None:
@@ -237,12 +241,12 @@ def networks() -> None:
         def all_targets(theorem: Theorem = theorem, edges: NDArray[np.float64] = edges) -> float:
             return theorem.epsilon(Network(edges=edges, records=10**5), as_spend(COUNT, 1.0))
 
-        note = f"2,000 records; {peak(all_targets)}"
+        report(f"{theorem.name}, 10⁵ records, all targets: memory", peak(all_targets), "MB", at_most=500)
         walks_of.cache_clear()
-        row(f"{theorem.name}, 10⁵ records, all targets", limit, timed(all_targets), timed(reference), note)
+        row(f"{theorem.name}, 10⁵ records, all targets", limit, timed(all_targets), timed(reference), "2,000 records")
 
 
-def main() -> None:
+def main(short: bool) -> None:
     generator = np.random.default_rng(0)
     mixing, quilt = MarkovMixing(), MarkovQuilt()
 
@@ -250,7 +254,7 @@ def main() -> None:
         return timed(lambda: largest_taus(theorem, chain, COUNT, epsilons))  # type: ignore[arg-type]
 
     timed(lambda: mixing_epsilons(MarkovChain([[0.6, 0.4], [0.3, 0.7]]), [1.0]))
-    print(f"{'what':52} {'time':>10}  {'':17}  {'reference':>10}")
+    print(heading())
     reference = timed(lambda: plain_mixing(np.array(ACTIVITY), 0.25, 45))
     row(
         "markov-mixing, 2 states, calibration",
@@ -285,18 +289,7 @@ def main() -> None:
         reference,
         "one τ, 4 deep",
     )
-    for name, many, limit in (
-        ("26 activities, any length", activities(26, 1), 5),
-        ("26 states, any length", MarkovChain(generator.dirichlet(np.ones(26), 26)), 5),
-        ("51 activities, any length", activities(51, 0), 20),
-        ("51 states, any length", MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
-        ("100 states, any length", MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
-    ):
-        reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
-        row(f"markov-mixing, {name}", limit, calibrated(mixing, many, [1.0]), reference, "one τ, 1 deep, 1 ending")
-    huge = MarkovChain(generator.dirichlet(np.ones(300), 300))
-    reference = timed(lambda: plain_relaxation(huge.matrix[:50], math.exp(0.25)))
-    row("300 states: refused, the quilt", 120, timed(lambda: calibrate(huge, COUNT, epsilon=1.0)), reference, "50 rows")
+    many_states(generator, short)
     ten = generator.dirichlet(np.ones(10), 10)
     reference = timed(lambda: plain_quilt(ten, 0.12, 16))
     row(
@@ -331,7 +324,9 @@ def main() -> None:
     reference = timed(lambda: plain_covariance(np.array(random_covariance(12))))
     row("gaussian-covariance, m = 12", 0.1, timed(lambda: covariance_factor(random_covariance(12))), reference)
     row("gaussian-covariance, m = 16", 2, timed(lambda: covariance_factor(random_covariance(16))), reference, "m = 12")
-    row("gaussian-covariance, m = 20", 30, timed(lambda: covariance_factor(random_covariance(20))), reference, "m = 12")
+    if not short:
+        ours = timed(lambda: covariance_factor(random_covariance(20)))
+        row("gaussian-covariance, m = 20", 30, ours, reference, "m = 12")
     for size, limit in ((1000, 2), (1500, 5)):
         steps = np.arange(size)
         covariance = tuple(map(tuple, (0.5 ** np.abs(steps[:, None] - steps)).tolist()))
@@ -345,6 +340,28 @@ def main() -> None:
     odds_chains()
 
 
+def many_states(generator: np.random.Generator, short: bool) -> None:
+    """Calibrations of chains of 26 to 300 states, and how much memory they take."""
+    chains: list[tuple[str, Callable[[], MarkovChain], float]] = [
+        ("26 activities, any length", lambda: activities(26, 1), 5),
+        ("26 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(26), 26)), 5),
+        ("51 activities, any length", lambda: activities(51, 0), 20),
+        ("51 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
+        ("100 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
+    ]
+    for name, made, limit in chains[: 2 if short else None]:
+        many = made()
+        reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
+        ours = timed(lambda many=many: largest_taus(MarkovMixing(), many, COUNT, [1.0]))  # type: ignore[misc]
+        row(f"markov-mixing, {name}", limit, ours, reference, "one τ, 1 deep, 1 ending")
+    if short:
+        return
+    huge = MarkovChain(generator.dirichlet(np.ones(300), 300))
+    reference = timed(lambda: plain_relaxation(huge.matrix[:50], math.exp(0.25)))
+    row("300 states: refused, the quilt", 120, timed(lambda: calibrate(huge, COUNT, epsilon=1.0)), reference, "50 rows")
+    report("300 states: memory, with all before", peak_megabytes(), "MB", at_most=2048)
+
+
 def odds_chains() -> None:
     """The closed form: one call of the whole theorem, and 10⁵ values of τ at once."""
     spend, chain, theorem = as_spend(COUNT, 0.25), OddsChain(17.1148), OddsChainTheorem()
@@ -353,11 +370,12 @@ def odds_chains() -> None:
     ours = timed(lambda: [theorem.epsilon(chain, spend) for _ in range(repeats)]) / repeats
     reference = timed(lambda: [plain_chain(17.1148, 0.25, 200) for _ in range(200)]) / 200
     row(
-        "odds-chain, any length, one τ (µs instead of s)",
+        "odds-chain, any length, one τ",
         50,
         1e6 * ours,
         1e6 * reference,
         "recursion, 200 records a side",
+        "µs",
     )
     taus = np.linspace(0.001, 5, 10**5)
     ours = timed(lambda: leakage_of_any_length(taus, chain.log_odds))
@@ -407,4 +425,4 @@ def walks() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main("short" in sys.argv[1:])

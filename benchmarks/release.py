@@ -1,11 +1,13 @@
 """One warm release, end to end, against the bare OpenDP call; and a ledger of 100,000 entries against an empty one.
 
-python benchmarks/release.py
+python benchmarks/release.py            # 100,000 entries
+python benchmarks/release.py 2000       # fewer
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +19,7 @@ import bayesdp as bdp
 from bayesdp.experiments.data import load
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
+from bayesdp.testing.benchmarks import heading, report
 
 ROUNDS = 40
 ENTRIES = 100_000
@@ -54,7 +57,7 @@ def fill(ledger: Ledger, dataset: str, entries: int) -> None:
             books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
 
 
-def main() -> None:
+def main(entries: int) -> None:
     frame = load("activity").frame
     chain = bdp.MarkovChain.fit(frame, state="steps > 0", order_by=["date", "interval"], missing="drop")
     with tempfile.TemporaryDirectory() as folder, ExitStack() as open_:
@@ -65,16 +68,17 @@ def main() -> None:
         ]
         for session in sessions:
             session.release(bdp.Count("steps > 0", equals=True), epsilon=1e-3)
-        fill(full, "steps", ENTRIES)
+        fill(full, "steps", entries)
         os.sync()
         mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
         calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
         bare, few, many = medians(calls, *(releases(session) for session in sessions))
-    added = 1000 * (few - bare)
-    print(f"bare OpenDP call                     {1000 * bare:8.2f} ms")
-    print(f"release, empty ledger                {1000 * few:8.2f} ms, {added:.1f} ms added, {few / bare:.0f}×")
-    print(f"release, ledger of {ENTRIES:,} entries   {1000 * many:8.2f} ms, {many / few:.2f}× the empty one")
+    print(heading())
+    beside = "the bare OpenDP call"
+    report("release: added to the bare OpenDP call", 1000 * (few - bare), "ms", at_most=30)
+    report("release, empty ledger", 1000 * few, "ms", baseline=1000 * bare, beside=beside)
+    report(f"release, {entries:,} entries", 1000 * many, "ms", baseline=1000 * few, beside="an empty ledger")
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else ENTRIES)

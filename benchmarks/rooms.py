@@ -21,6 +21,7 @@ from typing import Any
 import polars
 
 import bayesdp as bdp
+from bayesdp.testing.benchmarks import report
 
 HOUSE = Path(bdp.__file__).parent
 GROUND = {"errors", "rounding", "validation", "documents", "lazy", "files", "_support", "__init__"}
@@ -77,10 +78,10 @@ def between_rooms(changes: Passages) -> Passages:
     return rooms
 
 
-def line(kind: str, changes: Passages) -> str:
-    """Return the two figures as text."""
+def reported(kind: str, changes: Passages) -> None:
+    """Report how often control passed, and between how many places."""
     places = {place for passage in changes for place in passage}
-    return f"{kind:36} {changes.total():4d} changes, {len(places):2d} visited"
+    report(f"{kind} ({len(places)} visited)", changes.total(), "changes")
 
 
 def main() -> None:
@@ -91,10 +92,10 @@ def main() -> None:
     ):
         session.release(bdp.Count("on", equals=0), epsilon=0.1)
         changes = passages(lambda: session.release(bdp.Count("on", equals=1), epsilon=0.1))
-    print(line("modules", changes))
-    print(line("modules, no theorems and models", apart_from(THEORY, changes)))
-    print(line("the same above the ground floor", apart_from(THEORY | GROUND, changes)))
-    print(line("rooms above the ground floor", between_rooms(apart_from(GROUND, changes))))
+    reported("modules", changes)
+    reported("modules, no theorems and models", apart_from(THEORY, changes))
+    reported("the same above the ground floor", apart_from(THEORY | GROUND, changes))
+    reported("rooms above the ground floor", between_rooms(apart_from(GROUND, changes)))
 
 
 if __name__ == "__main__":

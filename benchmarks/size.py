@@ -14,6 +14,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from bayesdp.testing.benchmarks import report
+
 
 def needed(name: str, extras: set[str]) -> set[str]:
     """Return the names of all packages that one needs, itself included."""
@@ -44,7 +46,7 @@ def main() -> None:
     sizes = {name: megabytes(distribution(name)) for name in needed("bayesdp", set(sys.argv[1:]))}
     for name, size in sorted(sizes.items(), key=lambda pair: -pair[1]):
         print(f"{size:8.1f} MB  {size / sum(sizes.values()):4.0%}  {name}")
-    print(f"{sum(sizes.values()):8.1f} MB        in all, {len(sizes)} packages")
+    report(f"{len(sizes)} packages in all", sum(sizes.values()), "MB")
 
 
 if __name__ == "__main__":

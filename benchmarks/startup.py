@@ -5,6 +5,8 @@ import sys
 import time
 from statistics import median
 
+from bayesdp.testing.benchmarks import heading, report
+
 
 def seconds(*arguments: str) -> float:
     def once() -> float:
@@ -18,16 +20,14 @@ def seconds(*arguments: str) -> float:
 
 def main() -> None:
     baseline = seconds("-c", "pass")
-    print(f"{'what':34} {'seconds':>8}  ratio to `python -c pass`")
-    for name, arguments in {
-        "python -c pass": ("-c", "pass"),
-        "python -c 'import typer'": ("-c", "import typer"),
-        "python -c 'import numpy'": ("-c", "import numpy"),
-        "python -c 'import bayesdp'": ("-c", "import bayesdp"),
-        "bayesdp --help": ("-m", "bayesdp", "--help"),
-    }.items():
-        taken = seconds(*arguments)
-        print(f"{name:34} {taken:8.3f}  {taken / baseline:.1f}")
+    print(heading())
+    for name, limit, arguments in (
+        ("python -c 'import typer'", None, ("-c", "import typer")),
+        ("python -c 'import numpy'", None, ("-c", "import numpy")),
+        ("python -c 'import bayesdp'", 0.3, ("-c", "import bayesdp")),
+        ("bayesdp --help", None, ("-m", "bayesdp", "--help")),
+    ):
+        report(name, seconds(*arguments), baseline=baseline, beside="python -c pass", at_most=limit)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import numpy as np
 from bayesdp import Count, MarkovChain, Query, calibrate
 from bayesdp.calibration.credibility import DRAWS, posterior
 from bayesdp.experiments.data import activity_chain
+from bayesdp.testing.benchmarks import heading, report
 
 SHARE = 20
 """Every so many of the models drawn is calibrated by itself; the time is scaled."""
@@ -31,18 +32,18 @@ def five_states() -> MarkovChain:
 def row(name: str, chain: MarkovChain, query: Query, limit: float) -> None:
     calibrate(chain, query, epsilon=1.0)
     begun = time.perf_counter()
-    found = calibrate(chain, query, epsilon=1.0, credibility=0.95)
+    calibrate(chain, query, epsilon=1.0, credibility=0.95)
     ours = time.perf_counter() - begun
     begun = time.perf_counter()
     for model in posterior(chain, DRAWS)[::SHARE]:
         calibrate(model, query, epsilon=1.0)
     plain = SHARE * (time.perf_counter() - begun)
-    assert found.uncertainty is not None
-    print(f"{name}: {ours:6.2f} s (at most {limit:g} s), tau {found.tau:.6g}, theorem {found.uncertainty.theorem}")
-    print(f"  {DRAWS} models one by one, every theorem, no spread: {plain:.2f} s (scaled), {plain / ours:.1f}×")
+    beside = f"{DRAWS} models one by one, every theorem, no spread (scaled)"
+    report(name, ours, baseline=plain, beside=beside, at_most=limit)
 
 
 def main() -> None:
+    print(heading())
     row("Activity, 2 states", activity_chain(), Count("steps > 0", equals=True), 10)
     row("5 states in small steps", five_states(), Count(equals=0), 20)
 

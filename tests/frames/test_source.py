@@ -127,7 +127,9 @@ def test_types_do_not_depend_on_where_a_value_stands(early: str, monkeypatch: py
         return scan(written("x.csv", "a\n" + f"{early}\n" * 9 + f"{late}\n")).schema
 
     expected = list(map(schema, LATE))
-    monkeypatch.setattr("bayesdp.frames.files._FIRST_ROWS", 3)
+    monkeypatch.setattr("bayesdp.frames.files._FIRST_ROWS", (3,))
+    assert list(map(schema, LATE)) == expected
+    monkeypatch.setattr("bayesdp.frames.files._FIRST_ROWS", (2, 5))
     assert list(map(schema, LATE)) == expected
 
 

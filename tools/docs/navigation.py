@@ -37,6 +37,7 @@ SECTIONS = (
             "docs/uncertainty.md",
             "docs/releases.md",
             "docs/frames.md",
+            "docs/scale.md",
             "docs/team.md",
             "docs/with-other-libraries.md",
             "docs/audit.md",

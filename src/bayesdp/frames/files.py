@@ -272,23 +272,37 @@ def _scanned(
 def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, int]]) -> Mapping[str, polars.DataType]:
     """Return the types of columns: those of the first rows, if every value can be read so, else those of all rows.
 
-    All rows at once take several times the size of the files in memory; the first rows, and reading, do not. A column
-    without values in the first rows shows nothing there. Found once: every question would do it again.
+    Finding types takes far longer than reading, above all those of times, and all rows at once take several times the
+    size of the files in memory; the first rows, and reading, do not. Found once: every question would do it again.
+    """
+    for rows in _FIRST_ROWS:
+        types = _scanned(files, separator, None, rows).collect_schema()
+        present = {name: sum(counts.get(name, 0) for counts in values) for name in types}
+        if _fits(files, separator, types, present, rows):
+            return types
+    return _scanned(files, separator, None, None).collect_schema()
+
+
+def _fits(
+    files: Sequence[str], separator: str, types: Mapping[str, polars.DataType], present: Mapping[str, int], rows: int
+) -> bool:
+    """Tell whether all values that are present can be read as these types, and none was found without a value.
+
+    A column without values in the first rows shows nothing there.
     """
     import polars
 
     count = polars.all().count()
-    types = _scanned(files, separator, None, _FIRST_ROWS).collect_schema()
-    begun = _texts(files[0], separator).head(_FIRST_ROWS).select(count).collect(engine="streaming")
+    begun = _texts(files[0], separator).head(rows).select(count).collect(engine="streaming")
+    if not all(begun[name].item() or not number for name, number in present.items()):
+        return False
     read = _scanned(files, separator, types, 1, lenient=True).select(count).collect(engine="streaming")
-    present = {name: sum(counts.get(name, 0) for counts in values) for name in types}
-    if read.to_dicts() == [present] and all(begun[name].item() or not number for name, number in present.items()):
-        return types
-    return _scanned(files, separator, None, None).collect_schema()
+    return read.to_dicts() == [present]
 
 
-_FIRST_ROWS = 100_000
-"""The types of a text file's columns are guessed from so many rows; the rest of the file is checked against them."""
+_FIRST_ROWS = (10_000, 100_000)
+"""The types of a text file's columns are guessed from so many rows, few first; the whole file is checked against them.
+"""
 
 
 def _separator(name: str) -> str:

@@ -71,7 +71,7 @@ def series_moments(
             raise FrameError(f"column {value!r} of {table.name} holds no numbers, so it is no series")
         column_totals(picked, [value], missing)
         public = [name for name in within if name in table]
-        chains = Sequences.of(table, value, layout, public, back=order)
+        chains = Sequences.of(table, value, layout, public, back=order, numeric=True)
         sizes = chains.sizes()
         if sizes.lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {value!r}")

@@ -98,16 +98,27 @@ class Sequences:
 
     @classmethod
     def of(
-        cls, source: object, state: str, layout: ChainLayout, public: Sequence[str] = (), *, back: int = 1
+        cls,
+        source: object,
+        state: str,
+        layout: ChainLayout,
+        public: Sequence[str] = (),
+        *,
+        back: int = 1,
+        numeric: bool = False,
     ) -> Sequences:
         """Return the chains of a table; refuses columns that cannot be a state, an order or an entity.
 
-        public: columns that make strata.
-        back:   how many records back is looked from a record.
+        public:  columns that make strata.
+        back:    how many records back is looked from a record.
+        numeric: whether states are numbers to compute with; else they only tell records apart.
         """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
-        table = whole_table.pick([*subject.columns, *layout.order_by, *layout.entity, *public])
+        apart = {*layout.entity, *(() if numeric or subject.condition is not None else subject.columns)}
+        table = whole_table.pick(
+            [*subject.columns, *layout.order_by, *layout.entity, *public], apart=apart - {*layout.order_by}
+        )
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
         for column in public:
             _check_public(table, column, subject)
