@@ -605,7 +605,7 @@ _IMPOSSIBLE = (
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max((sum(each.meets(query) for each in queries) for query in queries), default=0)
+    together = max(sum(each.meets(query) for each in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
