@@ -1,10 +1,11 @@
 """How often the 95 % point of a posterior lies above the truth: the tables of docs/uncertainty.md and of
 docs/theory/private-fit.md.
 
-python benchmarks/coverage.py [DATA SETS] [correlations | odds]
+python benchmarks/coverage.py [DATA SETS] [correlations | odds | groups]
 
 correlations: of groups, estimated from exact moments.
 odds:         of chains, learnt from noisy transition counts (Session.fit), the noise included.
+groups:       of groups, learnt from noisy sums of squares and products (Session.fit), the noise included.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bayesdp import GaussianGroups
 from bayesdp.frames.groups import group_moments
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt import Learnt, sensitivity
+from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation, pairs_sensitivity
 from bayesdp.models.moments import AnovaMoments
 from bayesdp.models.strata import log_odds_of
 from bayesdp.testing.benchmarks import report
@@ -53,6 +55,15 @@ CHAINS: list[tuple[str, list[object]]] = [
 """Transition tables, one for each hour, which come in turn."""
 
 NO_CEILING = 1e300
+
+LEARNT_GROUPS: list[tuple[str, dict[int, float], float, float]] = [
+    ("pairs", {2: 1.0}, 0.6, 4.0),
+    ("groups of three", {3: 1.0}, 0.3, 4.0),
+    ("groups of three, close", {3: 1.0}, 0.95, 4.0),
+    ("one to five, bounds close to the values", {1: 0.2, 2: 0.4, 5: 0.4}, 0.4, 2.4),
+]
+"""The share of records in groups of each size, the true correlation, and how many standard deviations from the mean the
+closer bound is; the other one is half as far again."""
 
 
 def groups(generator: np.random.Generator, sizes: Sequence[int], correlation: float) -> pl.DataFrame:
@@ -132,24 +143,67 @@ def odds_coverage(sets: int) -> None:
             for tau in TAUS:
                 odds = [learnt_odds(generator, table, tau) for table in counts]
                 covered = float(np.mean(np.array(odds) >= truth))
-                error = float(np.sqrt(np.maximum(covered * (1 - covered), 0.25 / sets) / sets))
-                all_covered.append((covered, error))
-                median = f"{np.median(odds):.4g}"
-                print(
-                    f"| {name} | {records:,} | {tau:g} | {truth:.4g} | {median} | {100 * covered:.1f} % "
-                    f"(± {100 * error:.1f}) |",
-                    flush=True,
-                )
+                all_covered.append(print_row(name, records, tau, truth, float(np.median(odds)), covered, sets))
     worst(f"coverage of learnt odds, {sets} data sets", all_covered)
+
+
+def sums_over_pairs(
+    generator: np.random.Generator, numbers: dict[int, int], correlation: float, reach: float
+) -> np.ndarray:
+    """Return the three sums that a private fit releases, of groups whose bounds are −1 and 1."""
+    deviation = 2 / (2.5 * reach)
+    mean, sums = 1 - reach * deviation, np.zeros(3, dtype=np.int64)
+    for size, number in numbers.items():
+        common, own = generator.standard_normal((number, 1)), generator.standard_normal((number, size))
+        values = mean + deviation * (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own)
+        placed = np.floor(values.clip(-1, 1) * STEPS + 0.5).astype(np.int64)
+        squares, totals = (placed**2).sum(), placed.sum(axis=1)
+        sums += ((totals**2).sum() - squares, (size - 1) * squares, STEPS * (size - 1) * totals.sum())
+    return sums
+
+
+def learnt_correlation(generator: np.random.Generator, sums: np.ndarray, numbers: dict[int, int], tau: float) -> float:
+    """Return the correlation that sums teach with noise of the same law as a release has."""
+    size = max(numbers)
+    noisy = sums + np.rint(generator.laplace(scale=pairs_sensitivity(size) / tau, size=3)).astype(np.int64)
+    return LearntCorrelation(1, tau, LEVEL, (-1, 1), size, list(numbers.items()), noisy.tolist()).correlation
+
+
+def group_coverage(sets: int) -> None:
+    print(
+        f"| groups | records | τ₀ | true correlation | learnt (median) | covered of {sets} |\n|---|---|---|---|---|---|"
+    )
+    all_covered = []
+    for name, shares, truth, reach in LEARNT_GROUPS:
+        generator = np.random.default_rng(0)
+        for records in RECORDS:
+            numbers = {size: round(records * share / size) for size, share in shares.items()}
+            sums = [sums_over_pairs(generator, numbers, truth, reach) for _ in range(sets)]
+            for tau in TAUS:
+                learnt = np.array([learnt_correlation(generator, each, numbers, tau) for each in sums])
+                covered, median = float(np.mean(learnt >= truth)), float(np.median(learnt))
+                all_covered.append(print_row(name, records, tau, truth, median, covered, sets))
+    worst(f"coverage of learnt correlations, {sets} data sets", all_covered)
+
+
+def print_row(
+    name: str, records: int, tau: float, truth: float, median: float, covered: float, sets: int
+) -> tuple[float, float]:
+    """Print a row of a table; return the share that is covered, and its standard error."""
+    error = float(np.sqrt(np.maximum(covered * (1 - covered), 0.25 / sets) / sets))
+    print(
+        f"| {name} | {records:,} | {tau:g} | {truth:.4g} | {median:.4g} | {100 * covered:.1f} % "
+        f"(± {100 * error:.1f}) |",
+        flush=True,
+    )
+    return covered, error
 
 
 def main() -> None:
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 400
-    wanted = sys.argv[2] if len(sys.argv) > 2 else None
-    if wanted != "correlations":
-        odds_coverage(sets)
-    if wanted != "odds":
-        correlation_coverage(sets)
+    coverages = {"odds": odds_coverage, "groups": group_coverage, "correlations": correlation_coverage}
+    for name in sys.argv[2:] or coverages:
+        coverages[name](sets)
 
 
 def correlation_coverage(sets: int) -> None:

@@ -24,7 +24,7 @@ EDGES = [(0, 1, 1.5), (1, 2, 2.0)]
         ({"odds": 2, "degree": 2, "forest": 1}, "forest must be true or false"),
         ({"odds": 2, "degree": 2, "hidden": [1]}, "hidden= goes with edges="),
         ({"odds": 2, "degree": 2, "position": "seat"}, "position= goes with edges="),
-        ({"edges": EDGES}, "needs records="),
+        ({"edges": []}, "needs records="),
         ({"edges": EDGES, "records": 3, "odds": 2}, "edges= says everything"),
         ({"edges": EDGES, "records": 2}, r"edges\[1\] names the position 2, but the last is 1"),
         ({"edges": [(0, 1)], "records": 2}, r"edges\[0\] must be two positions and an odds ratio"),
@@ -142,3 +142,12 @@ def test_it_says_what_nobody_checked() -> None:
 def test_unknown_entries_are_refused() -> None:
     with pytest.raises(InvalidInputError, match='has no "nodes"'):
         Model.from_dict({"type": "network", "nodes": 3})
+
+
+def test_edges_alone_say_how_many_positions_there_are() -> None:
+    network = Network(edges=[(4, 1, 9), (1, 2, 4)])
+    assert network == Network(edges=[(4, 1, 9), (1, 2, 4)], records=5)
+    assert network.is_forest
+    assert Model.from_json(network.to_json()) == network
+    with pytest.raises(ModelError, match="the last is 4"):
+        Network(edges=[(4, 1, 9)], hidden=[5])

@@ -64,6 +64,16 @@ def charges(folder: Path) -> int:
         return len(ledger.entries(kind="charge"))
 
 
+def chain_of(fit: Fit) -> OddsChain:
+    assert isinstance(fit.model, OddsChain)
+    return fit.model
+
+
+def counts_of(fit: Fit) -> Learnt:
+    assert isinstance(fit.learnt, Learnt)
+    return fit.learnt
+
+
 def proven(odds: float, tau: float) -> float:
     """Return the closed form of odds-chain."""
     return 4 * math.asinh(math.sqrt(odds) * math.sinh(tau / 4))
@@ -75,14 +85,14 @@ def test_all_spends_are_converted_with_what_was_learnt(tmp_path: Path) -> None:
         assert first.epsilon_total == pytest.approx(proven(CEILING, first.tau), rel=1e-6)
         fit = session.fit(OddsChain, tau=0.2, odds_ceiling=CEILING)
         assert fit.epsilon == pytest.approx(proven(CEILING, first.tau + 0.2) - first.epsilon_total, rel=1e-6)
-        assert 10 < fit.model.odds < 100
+        assert 10 < fit.bound < 100
         assert session.model == fit.model
         assert session.leaked == fit.epsilon_total
-        assert session.leaked == pytest.approx(proven(fit.model.odds, first.tau + 0.2), rel=1e-6)
+        assert session.leaked == pytest.approx(proven(fit.bound, first.tau + 0.2), rel=1e-6)
         assert session.remaining == fit.epsilon_remaining
         second = session.release(OFF, epsilon=0.5)
         together = first.tau + 0.2 + second.tau
-        assert second.epsilon_total == pytest.approx(proven(fit.model.odds, together), rel=1e-6)
+        assert second.epsilon_total == pytest.approx(proven(fit.bound, together), rel=1e-6)
         assert session.leaked == pytest.approx(second.epsilon_total, rel=1e-12)
         assert session.release(ON, epsilon=0.3).reused
         assert [type(each) for each in session.history] == [Answer, Fit, Answer]
@@ -116,8 +126,8 @@ def test_an_answer_from_before_the_fit_is_given_again_under_what_was_learnt(tmp_
 def test_the_model_depends_on_the_noisy_table_alone(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(tau=0.2)
-    again = Learnt(CEILING, 0.2, 0.95, fit.learnt.counts)
-    assert fit.model == replace(CHAIN.learning(again), gaps=fit.model.gaps)
+    again = Learnt(CEILING, 0.2, 0.95, counts_of(fit).counts)
+    assert fit.model == replace(CHAIN.learning(again), gaps=chain_of(fit).gaps)
 
 
 def test_the_same_again_is_free_and_anything_else_refused(tmp_path: Path) -> None:
@@ -159,7 +169,7 @@ def test_a_model_that_was_learnt_elsewhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="does not know"):
         opened(tmp_path / "elsewhere", fit.model)
     with pytest.raises(LedgerError, match="does not know"):
-        opened(tmp_path, replace(fit.model, odds=2.0))
+        opened(tmp_path, replace(chain_of(fit), odds=2.0))
     with pytest.raises(ModelError, match="stands alone"):
         opened(tmp_path / "elsewhere", AnyOf(fit.model, Independent()))
 
@@ -178,7 +188,7 @@ def test_a_crash_after_the_charge_leaves_the_charge(tmp_path: Path, monkeypatch:
         assert session.model.opened_as is session.model
         assert session.leaked == pytest.approx(proven(CEILING, 0.1), rel=1e-6)
         fit = session.fit(tau=0.1)
-        assert session.leaked == pytest.approx(proven(fit.model.odds, 0.2), rel=1e-6)
+        assert session.leaked == pytest.approx(proven(fit.bound, 0.2), rel=1e-6)
     assert charges(tmp_path) == 2
 
 
@@ -208,36 +218,36 @@ def test_the_budget_must_allow_it_under_the_ceiling(tmp_path: Path) -> None:
 def test_the_ceiling_stands_where_noise_hides_everything(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(tau=0.0005)
-    assert fit.model.odds == CEILING
+    assert fit.bound == CEILING
     assert "the ceiling stands" in str(fit)
 
 
 def test_strata_are_public_and_all_of_them_are_noised(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(tau=1.0, within={"place": ["north", "south", "west"]})
-    assert np.shape(fit.learnt.counts) == (3, 2, 2)
-    assert math.prod(np.shape(fit.learnt.counts[2])) == 4, "nobody saw the west"
+    assert np.shape(counts_of(fit).counts) == (3, 2, 2)
+    assert math.prod(np.shape(counts_of(fit).counts[2])) == 4, "nobody saw the west"
     (tmp_path / "hours").mkdir()
     hourly = replace(CHAIN, layout=replace(CHAIN.layout, order_by="at")) if CHAIN.layout else CHAIN
     with opened(tmp_path / "hours", hourly) as session:
         fit = session.fit(tau=1.0, within="hour")
-    assert np.shape(fit.learnt.counts) == (24, 2, 2)
-    assert abs(int(np.sum(fit.learnt.counts)) - 3999) < 600
+    assert np.shape(counts_of(fit).counts) == (24, 2, 2)
+    assert abs(int(np.sum(counts_of(fit).counts)) - 3999) < 600
 
 
 def test_a_memory_of_two(tmp_path: Path) -> None:
     with opened(tmp_path, replace(CHAIN, memory=2)) as session:
         fit = session.fit(tau=0.3)
-        assert np.shape(fit.learnt.counts) == (1, 2, 2, 2)
-        assert fit.learnt.scale == pytest.approx(6 / 0.3)
-        assert session.leaked == pytest.approx(proven(fit.model.odds, 2 * 0.3), rel=1e-6)
+        assert np.shape(counts_of(fit).counts) == (1, 2, 2, 2)
+        assert counts_of(fit).scale == pytest.approx(6 / 0.3)
+        assert session.leaked == pytest.approx(proven(fit.bound, 2 * 0.3), rel=1e-6)
 
 
 def test_a_condition_needs_no_states(tmp_path: Path) -> None:
     frame = FRAME.with_columns(n=(polars.col("s") == "on").cast(polars.Int64))
     condition = OddsChain(CEILING).located(state="n > 0", order_by="t")
     with opened(tmp_path, condition, frame) as session:
-        assert 10 < session.fit(tau=0.5).model.odds < 100
+        assert 10 < session.fit(tau=0.5).bound < 100
         session.release(Count(equals=True), epsilon=0.2)
 
 
@@ -363,7 +373,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     for wrong, said in (
         ([*fit, "--odds-ceiling", "500"], "--odds-ceiling goes with --private-tau"),
         ([*private, "--merge", "20"], "--merge looks at the counts"),
-        ([*fit, "--private-tau", "0.2", "--dataset", "switch"], "a private fit needs --odds-ceiling"),
+        ([*fit, "--private-tau", "0.2", "--dataset", "switch"], "needs --odds-ceiling and --dataset"),
         ([*[each if each != "odds-chain" else "markov" for each in private]], "--private-tau goes with"),
     ):
         assert run(wrong) == 2
@@ -379,7 +389,7 @@ def test_a_fit_touches_every_part(tmp_path: Path) -> None:
             Count("s", equals="on", by="place", by_cells=["north", "south"]), epsilon=0.5
         )
         assert first.tau == second.tau
-        assert session.leaked == pytest.approx(proven(fit.model.odds, 0.2 + first.tau), rel=1e-6)
+        assert session.leaked == pytest.approx(proven(fit.bound, 0.2 + first.tau), rel=1e-6)
         assert session.leaked <= before + 0.5 * (1 + 1e-9)
 
 
@@ -392,6 +402,6 @@ def test_growing_data_go_on_with_what_was_learnt(tmp_path: Path) -> None:
         assert session.fit(tau=0.2) == fit
         second = session.release(ON, epsilon=0.3)
         assert not second.reused
-        assert session.leaked == pytest.approx(proven(fit.model.odds, 0.2 + first.tau + second.tau), rel=1e-6)
+        assert session.leaked == pytest.approx(proven(fit.bound, 0.2 + first.tau + second.tau), rel=1e-6)
     with pytest.raises(LedgerError, match="does not continue"):
         opened(tmp_path, frame=FRAME.tail(3000), growing=True)

@@ -377,10 +377,11 @@ def _largest_taus(
         elif formula is not None and (tau := stepped_down(formula, epsilon, evaluate)) is not None:
             largest[epsilon] = tau
     left = sorted(set(epsilons) - set(largest))
-    first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
-    starts = [tau / len(queries) for tau in first]
-    tolerance = theorem.tolerance_for(model)
-    largest.update(zip(left, searched(evaluate, left, starts, tolerance, theorem.vectorised), strict=True))
+    if left:
+        first = [tau for epsilon in left for tau in theorem.starts(model, queries[0], epsilon, spent) if tau > 0]
+        starts = [tau / len(queries) for tau in first]
+        tolerance = theorem.tolerance_for(model)
+        largest.update(zip(left, searched(evaluate, left, starts, tolerance, theorem.vectorised), strict=True))
     return [largest[epsilon] for epsilon in epsilons]
 
 

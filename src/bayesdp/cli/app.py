@@ -220,7 +220,7 @@ def fit(
     force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
     private_tau: Annotated[
         str | None,
-        typer.Option(metavar="τ", help="Learn an odds-chain from noisy counts with this privacy, and charge for it."),
+        typer.Option(metavar="τ", help="Learn the model from noisy numbers with this privacy, and charge for it."),
     ] = None,
     odds_ceiling: Annotated[
         str | None, typer.Option(metavar="θ", help="The largest odds ratio possible, assumed until one is learnt.")
@@ -228,6 +228,17 @@ def fit(
     states: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="The values of the state, which are public; a condition needs none."),
+    ] = None,
+    correlation_ceiling: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ρ", help="The largest correlation possible, assumed until one is learnt; 1 if not given."
+        ),
+    ] = None,
+    size: Annotated[str | None, typer.Option(metavar="M", help="The most records a group may have.")] = None,
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="LOW HIGH", help="Values are clipped to these to learn a correlation; they are public."),
     ] = None,
     dataset: Annotated[
         str | None,
@@ -244,7 +255,7 @@ def fit(
 ) -> None:
     """Estimate a model from a table, and say whether the table looks like it.
 
-    With --private-tau the fit is a release: its noisy counts are charged to the ledger, and the guarantee covers them.
+    With --private-tau the fit is a release: its noisy numbers are charged to the ledger, and the guarantee covers them.
     """
     from bayesdp._support.documents import write
 
@@ -252,7 +263,19 @@ def fit(
         refuse_overwriting(output, options.files(data))
         if not force:
             refuse_replacing(output, "a model", options.model)
-    privately = fitting.Privately(private_tau, odds_ceiling, states, dataset, budget, ledger, by, separate_because)
+    privately = fitting.Privately(
+        private_tau,
+        odds_ceiling,
+        states,
+        correlation_ceiling,
+        size,
+        bounds,
+        dataset,
+        budget,
+        ledger,
+        by,
+        separate_because,
+    )
     private = bool(privately)
     with options.table(data, engine, master) as table:
         learnt = privately.fitted(table, model, chosen) if private else None

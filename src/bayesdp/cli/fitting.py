@@ -123,6 +123,9 @@ class Privately:
     tau: str | None
     odds_ceiling: str | None
     states: str | None
+    correlation_ceiling: str | None
+    size: str | None
+    bounds: tuple[str, str] | None
     dataset: str | None
     budget: str | None
     ledger: str | None
@@ -139,31 +142,63 @@ class Privately:
     def fitted(self, data: str | Table, kind: str, chosen: Mapping[str, Any]) -> Fit:
         """Learn the model by a release that is charged to the ledger."""
         from bayesdp.cli import releasing
-        from bayesdp.cli.asking import values_named
-        from bayesdp.models import OddsChain
 
-        given = _options_given(kind, chosen)
-        if kind != OddsChain.kind:
-            raise InvalidInputError(f"--private-tau goes with --model {OddsChain.kind}, not with {kind}")
+        given = _options_given(kind, {**chosen, "credibility": None})
+        if kind not in _LEARNERS:
+            raise InvalidInputError(f"--private-tau goes with --model {listed(_LEARNERS, 'or')}, not with {kind}")
         if "merge" in given:
             raise InvalidInputError("--merge looks at the counts, and --private-tau keeps them private; leave it out")
-        if self.tau is None or self.odds_ceiling is None or self.dataset is None:
-            raise InvalidInputError(
-                "a private fit needs --odds-ceiling (the largest odds ratio possible) and --dataset"
-            )
-        chain = OddsChain(
-            options.number("--odds-ceiling", self.odds_ceiling),
-            memory=given.pop("memory", 1),
-            record=given.pop("record", "record"),
-        )
-        chain = replace(chain, states=() if self.states is None else values_named(self.states, chain))
-        lesson: dict[str, Any] = {"tau": options.number("--private-tau", self.tau)}
-        lesson |= {name: given.pop(name) for name in ("credibility", "within") if name in given}
+        needed, refused, opened = _LEARNERS[kind]
+        if self.tau is None or self.dataset is None or any(getattr(self, name) is None for name in needed):
+            flags = listed([*(f"--{name.replace('_', '-')}" for name in needed), "--dataset"])
+            raise InvalidInputError(f"a private fit of --model {kind} needs {flags}")
+        for name in refused:
+            if getattr(self, name) is not None:
+                raise InvalidInputError(f"--{name.replace('_', '-')} does not go with --model {kind}")
+        lesson = {
+            "tau": options.number("--private-tau", self.tau),
+            "credibility": options.number("--credibility", chosen["credibility"]),
+            "within": given.pop("within", None),
+            "bounds": None if self.bounds is None else options.bounds("--bounds", self.bounds),
+        }
         budget = None if self.budget is None else options.positive("--budget", self.budget)
         told: dict[str, Any] = {"by": self.by, "separate_because": self.separate_because}
-        place = options.ledger(self.ledger)
-        with releasing.session(data, chain.located(**given), place, self.dataset, budget, **told) as session:
+        place, model = options.ledger(self.ledger), opened(self, given)
+        with releasing.session(data, model, place, self.dataset, budget, **told) as session:
             return session.fit(**lesson)
+
+
+def _odds_chain(told: Privately, given: dict[str, Any]) -> Model:
+    """Return the chain a private fit starts from: with the ceiling, its states and its columns."""
+    from bayesdp.cli.asking import values_named
+    from bayesdp.models import OddsChain
+
+    chain = OddsChain(
+        options.number("--odds-ceiling", told.odds_ceiling or ""),
+        memory=given.pop("memory", 1),
+        record=given.pop("record", "record"),
+    )
+    chain = replace(chain, states=() if told.states is None else values_named(told.states, chain))
+    return chain.located(**given)
+
+
+def _normal_groups(told: Privately, given: dict[str, Any]) -> Model:
+    """Return the groups a private fit starts from: with the ceiling, the largest size and their columns."""
+    from bayesdp.models import GaussianGroups
+
+    groups = GaussianGroups(
+        correlation=options.number("--correlation-ceiling", told.correlation_ceiling or "1"),
+        size=options.whole("--size", told.size or ""),
+        record=given.pop("record", "record"),
+    )
+    return groups.located(**given)
+
+
+_LEARNERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], Callable[[Privately, dict[str, Any]], Model]]] = {
+    "odds-chain": (("odds_ceiling",), ("correlation_ceiling", "size", "bounds"), _odds_chain),
+    "gaussian": (("size", "bounds"), ("odds_ceiling", "states"), _normal_groups),
+}
+"""The models that can be fitted by a release: the options each needs, those it refuses, and what it starts from."""
 
 
 def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:

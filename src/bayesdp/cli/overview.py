@@ -14,6 +14,7 @@ from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
+from bayesdp.models.learnt import Learnt
 from bayesdp.plotting.budget import plot_budget
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
@@ -146,7 +147,9 @@ def _release(entry: Mapping[str, Any], answer: Mapping[str, Any] | None) -> dict
 def _asked(details: Mapping[str, Any]) -> str:
     randomized = details.get("randomized")
     if details.get("fit") is not None:
-        return f"the transitions of {details['fit']}, to learn their odds ratio"
+        return str(
+            details.get("learning") or Learnt.about(details["fit"])
+        )  # older ledgers have learnt odds ratios only
     return query_from_dict(details["query"]).description if randomized is None else f"{randomized}, record by record"
 
 

@@ -20,6 +20,7 @@ from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
 from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
 from bayesdp.models.layout import GroupLayout
+from bayesdp.models.learnt_correlation import MOST_PAIRS, STEPS
 from bayesdp.models.moments import AnovaMoments, Moments
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "group_moments",
     "moment_bits",
     "moment_grid",
+    "pair_sums",
     "role_tables",
 ]
 
@@ -235,6 +237,13 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
     if largest < 2:
         raise RecordsError(_ALONE.format(table.name))
     grid = moment_grid(table, value, *extremes(table, value), moment_bits(row_count(table) * largest))
+    return _anova(_sums_by_size(table, layout, grid), grid)
+
+
+def _sums_by_size(table: Table, layout: GroupLayout, grid: Grid) -> dict[int, list[int]]:
+    """Return, by group size: how many groups, Σ placed values, Σ (group sums)², Σ squares."""
+    value = layout.value[0]
+    keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
 
     def by_size(frame: Any) -> Any:
         placed = frame.select(**keys, q=grid.placed(table, value))
@@ -248,7 +257,37 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
         for size, *sums in part:
             kept = sizes.setdefault(whole(size), [0, 0, 0, 0])
             sizes[whole(size)] = [before + whole(now) for before, now in zip(kept, sums, strict=True)]
-    return _anova(sizes, grid)
+    return sizes
+
+
+def pair_sums(
+    source: object, layout: GroupLayout, bounds: tuple[float, float], most: int, missing: Missing = "error"
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, int, int]]:
+    """Return how many groups there are of each size, and the three sums over pairs that a private fit releases.
+
+    Values are clipped to the bounds and placed on STEPS steps on either side of their middle. The sums, over all pairs
+    of different members of a group, in both orders: of the products, of the squares of the first, and of the first
+    times STEPS. `most` is the largest group there may be.
+
+    >>> import polars
+    >>> twins = polars.DataFrame({"pair": [1, 1, 2, 2], "height": [0.0, 10.0, 10.0, 10.0]})
+    >>> [total / STEPS**2 for total in pair_sums(twins, GroupLayout("height", "pair"), (0, 10), 2)[1]]
+    [0.0, 4.0, 2.0]
+    """
+    table, missing = scan(source), checked_missing(missing)
+    with reading(table):
+        picked = checked_groups(table, layout, missing)
+        if row_count(picked) * (most - 1) > MOST_PAIRS:
+            raise FrameError(f"{table.name} may have more than {MOST_PAIRS} pairs; their sums would not be exact")
+        low, high = bounds
+        grid = Grid(low, high, low + (high - low) / 2, (high - low) / 2 / STEPS)
+        sizes = _sums_by_size(picked.together(layout.group), layout, grid)
+    if not 2 <= max(sizes, default=0) <= most:
+        raise RecordsError(f"{table.name} has no group of two, or one of more than {most} records")
+    products = sum(squared - squares for _, _, squared, squares in sizes.values())
+    squares = sum((size - 1) * sums[3] for size, sums in sizes.items())
+    firsts = STEPS * sum((size - 1) * sums[1] for size, sums in sizes.items())
+    return tuple((size, sums[0]) for size, sums in sorted(sizes.items())), (products, squares, firsts)
 
 
 def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:

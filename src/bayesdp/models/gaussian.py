@@ -20,6 +20,7 @@ from bayesdp.models.base import Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
+from bayesdp.models.learnt_correlation import LearntCorrelation
 from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, read_moments
 from bayesdp.models.precision import Precision, exact_inverse
 from bayesdp.models.view import TableView
@@ -55,7 +56,8 @@ class GaussianGroups(Model):
               farther apart move their relatives farther too, and leak more (docs/errata.md, 1).
     unit:     "record" if one record is protected; "group" if all records of a group together are.
     moments:  the sample moments the covariance was estimated from, if it was; another than theirs is refused.
-    layout:   the columns of the table it was fitted on.
+    layout:   the columns of the table it was fitted on; `located` names them for a model that was not.
+    learnt:   how the correlation was learnt by a private release (`Session.fit`), if it was: the guarantee covers it.
 
     >>> GaussianGroups(correlation=0.275, size=3).group_size
     3
@@ -71,6 +73,7 @@ class GaussianGroups(Model):
     unit: Literal["record", "group"] = "record"
     moments: Moments | AnovaMoments | None = None
     layout: GroupLayout | None = None
+    learnt: LearntCorrelation | None = None
 
     kind: ClassVar[str] = "gaussian"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
@@ -116,6 +119,18 @@ class GaussianGroups(Model):
             raise ModelError(
                 f"the model describes {self.column!r}, but its layout is about {', '.join(self.layout.value)}; name "
                 "one column in both"
+            )
+        if self.learnt is not None:
+            self._check_learnt(self.learnt)
+
+    def _check_learnt(self, learnt: LearntCorrelation) -> None:
+        if not isinstance(learnt, LearntCorrelation):
+            raise ModelError(f"learnt must be what Session.fit learnt, not {brief(learnt)}")
+        if self.correlation is None or learnt.size != self.size:
+            raise ModelError("what was learnt is a bound on every correlation, of groups of another size or kind")
+        if self.correlation > learnt.ceiling:
+            raise ModelError(
+                f"correlation = {self.correlation:g} is above the ceiling of {learnt.ceiling:g} that was assumed before"
             )
 
     def _check_given(self) -> None:
@@ -347,6 +362,8 @@ class GaussianGroups(Model):
     def summary(self) -> str:
         """Return what is assumed, and the standard deviations and correlations of up to a dozen members."""
         summary = super().summary()
+        if self.learnt is not None:
+            return f"{summary} {self.learnt.origin}"
         if isinstance(self.moments, AnovaMoments):
             basis = f"Estimated from {self.moments.records} records in {self.moments.groups} groups."
             return f"{summary} {self._exchangeable} {basis}"
@@ -387,6 +404,38 @@ class GaussianGroups(Model):
     @property
     def estimated(self) -> bool:
         return self.moments is not None
+
+    @property
+    def origin(self) -> str | None:
+        return None if self.learnt is None else self.learnt.origin
+
+    @property
+    def opened_as(self) -> GaussianGroups:
+        """The groups as they were before the correlation was learnt: with the ceiling."""
+        return self if self.learnt is None else replace(self, correlation=self.learnt.ceiling, learnt=None)
+
+    def learning(self, learnt: LearntCorrelation) -> Self:
+        """Return the groups with the correlation that noisy sums teach."""
+        return replace(self, correlation=learnt.correlation, learnt=learnt)
+
+    def located(
+        self,
+        *,
+        value: str | Sequence[str],
+        group: str | Sequence[str] | None = None,
+        role: str | None = None,
+        missing: Literal["error", "drop"] = "error",
+    ) -> Self:
+        """Return the groups with the columns they are in, named as in fit; what was learnt on others is left out.
+
+        >>> GaussianGroups(correlation=0.9, size=3).located(value="height", group="family").column
+        'height'
+        """
+        dropped = upstairs("bayesdp.frames.source").checked_missing(missing) == "drop"
+        layout = GroupLayout(value, () if group is None else group, role, dropped=dropped)
+        column = None if layout.wide else layout.value[0]
+        unlearnt = self.correlation if self.learnt is None else self.learnt.ceiling
+        return replace(self, correlation=unlearnt, learnt=None, layout=layout, column=column)
 
     @property
     def apart(self) -> tuple[str, ...] | None:
@@ -476,6 +525,8 @@ class GaussianGroups(Model):
             content["moments"] = self.moments.to_dict()
         if self.layout is not None:
             content["layout"] = self.layout.to_dict()
+        if self.learnt is not None:
+            content["learnt"] = self.learnt.to_dict()
         return content
 
     @classmethod
@@ -485,6 +536,8 @@ class GaussianGroups(Model):
             read["moments"] = read_moments(read["moments"])
         if read.get("layout") is not None:
             read["layout"] = GroupLayout.from_dict(read["layout"])
+        if read.get("learnt") is not None:
+            read["learnt"] = LearntCorrelation.from_dict(read["learnt"])
         return cls(**read)
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -81,6 +81,10 @@ class Learnt:
     within: Sequence[str] = ()
     strata: Sequence[Values] = ((),)
 
+    parameter: ClassVar[str] = "odds"
+    noun: ClassVar[str] = "odds ratio"
+    parameter_in_words: ClassVar[str] = "odds ratio"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "ceiling", checked_odds("ceiling", self.ceiling))
         object.__setattr__(self, "tau", validation.positive("tau", self.tau, ModelError))
@@ -97,6 +101,22 @@ class Learnt:
                 f"tau = {self.tau:g} drowns the counts in noise of scale {shown_above(self.scale)}; nothing can be "
                 "learnt from them"
             )
+
+    @staticmethod
+    def about(subject: str) -> str:
+        """Say what is released of a column, and why."""
+        return f"the transitions of {subject}, to learn their odds ratio"
+
+    @property
+    def lesson(self) -> dict[str, Any]:
+        """What was asked for, beside τ."""
+        return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
+
+    @property
+    def asked_for(self) -> str:
+        """What was asked for, in words."""
+        within = ", ".join(self.within) or "nothing"
+        return f"tau = {self.tau:g}, credibility {self.credibility:g}, within {within}"
 
     @property
     def states(self) -> int:

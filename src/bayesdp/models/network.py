@@ -30,6 +30,9 @@ _MOST_SHOWN = 12
 _MOST_RELAXED = 1000
 """What else might hold is looked at with every release: not for networks that take a while."""
 
+_MOST_POSITIONS = 2**53
+"""Up to here every whole number is a float of its own."""
+
 Edge = tuple[int, int, float]
 
 
@@ -71,7 +74,8 @@ class Network(Model):
 
     edges:   (i, j, odds) for each two positions that depend on one another; all others are independent given the rest.
              A forest is recognised.
-    records: how many positions there are, numbered from 0; with odds= and degree=, an upper bound, if there is one.
+    records: how many positions there are, numbered from 0, by default up to the last that an edge names; with odds= and
+             degree=, an upper bound, if there is one.
     hidden:  positions without a record, such as a family's genes or the mood of a group.
 
     group:    the columns that tell networks apart, which are independent of one another; none: all records are one.
@@ -79,7 +83,7 @@ class Network(Model):
 
     >>> Network(odds=1.5, degree=4).group_size is None
     True
-    >>> Network(edges=[(0, 1, 9), (1, 2, 4)], records=4, hidden=[1]).is_forest
+    >>> Network(edges=[(0, 1, 9), (1, 2, 4)], hidden=[1]).is_forest
     True
     """
 
@@ -111,9 +115,7 @@ class Network(Model):
 
     def _check_bounds(self) -> None:
         if self.odds is None or self.degree is None:
-            raise ModelError(
-                "give either odds= and degree= (bounds for every record) or edges= and records= (the network itself)"
-            )
+            raise ModelError("give either odds= and degree= (bounds for every record) or edges= (the network itself)")
         object.__setattr__(self, "odds", checked_odds("odds", self.odds))
         object.__setattr__(self, "degree", validation.natural("degree", self.degree, ModelError, least=0))
         for name in ("hidden", "position"):
@@ -124,9 +126,13 @@ class Network(Model):
     def _check_edges(self) -> None:
         if self.odds is not None or self.degree is not None or self.forest:
             raise ModelError("edges= says everything: leave odds=, degree= and forest= out")
+        edges = _edges(self.edges, _MOST_POSITIONS if self.records is None else self.records)
         if self.records is None:
-            raise ModelError("edges= needs records=, the number of positions in the network")
-        object.__setattr__(self, "edges", _edges(self.edges, self.records))
+            if not edges:
+                raise ModelError("a network without edges needs records=, the number of positions in it")
+            object.__setattr__(self, "records", 1 + max(last for _, last, _ in edges))
+        assert self.records is not None
+        object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "hidden", _positions(self.hidden, self.records))
         if len(self.hidden) == self.records:
             raise ModelError("every position is hidden, so there are no records; leave some out of hidden=")
@@ -316,7 +322,7 @@ def _plain_edges(value: object, records: int) -> NDArray[np.float64] | None:
         np.isfinite(table).all()
         and (ends == np.floor(ends)).all()
         and (ends >= 0).all()
-        and (ends < min(records, 2**53)).all()
+        and (ends < min(records, _MOST_POSITIONS)).all()
         and (ends[:, 0] != ends[:, 1]).all()
         and (table[:, 2] >= 1).all()
     )

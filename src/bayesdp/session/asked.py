@@ -55,8 +55,20 @@ class Asked:
         """How many numbers the answer has."""
         return self.query.dimension
 
+    @cached_property
+    def standing(self) -> Query:
+        """The query that stands for this one in the account's totals."""
+        return self.query.standing()
+
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
+        return self._worth if records == self.records else self._worth_among(records)
+
+    @cached_property
+    def _worth(self) -> Fraction:
+        return self._worth_among(self.records)
+
+    def _worth_among(self, records: int) -> Fraction:
         return self.query.worth(Fraction(1) if self.grid is None else Fraction(self.grid.step), records)
 
     def rounding(self, records: int) -> Fraction:

@@ -98,9 +98,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged(
-            (*spend_of(self.state.totals), *(Release(asked.query.standing(), self.tau) for asked in self.fresh))
-        )
+        return merged((*spend_of(self.state.totals), *(Release(asked.standing, self.tau) for asked in self.fresh)))
 
     def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -116,7 +114,7 @@ class Plan:
 
 def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
     details = {**shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()}
-    standing = asked.query.standing().to_dict()
+    standing = asked.standing.to_dict()
     return Charge(asked.question, fingerprint(standing), standing, tau, details)
 
 

@@ -139,13 +139,14 @@ class Inquiry:
         for query, named in parts:
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
-            self.table.check_names(sorted(self._columns_used(named)))
+            used = self._columns_used(named)
+            self.table.check_names(sorted(used))
             grid, clipped, sensitivity = None, named.clipped, 0
             if clipped is not None:
                 self._check_added(clipped)
                 grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
                 named, sensitivity = replace(clipped, step=grid.step), clipped.moved(grid.span)
-            self._check_kinds(named)
+            self._check_kinds(named, used)
             self._check_within(named)
             if named.by is not None:
                 named, records = self._in_part(named, tuple(query.by_cells or ()))
@@ -205,9 +206,9 @@ class Inquiry:
         if query.column is not None and query.column not in self.table:
             raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
 
-    def _check_kinds(self, query: Query) -> None:
-        """Refuse what the table cannot answer, by the kinds of its columns."""
-        with _by_kinds(self.table, self._columns_used(query)):
+    def _check_kinds(self, query: Query, used: Iterable[str]) -> None:
+        """Refuse what the table cannot answer, by the kinds of the columns it uses."""
+        with _by_kinds(self.table, used):
             wide = self._about_all(query)
             table, subject = (unpivoted(self.table, self._spread), VALUE) if wide else (self.table, None)
             check_question(table, query, subject=subject, rows=self.rows)

@@ -25,7 +25,7 @@ from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnE
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
-from bayesdp.models import Model, OddsChain
+from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_remaining
 from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
@@ -33,7 +33,8 @@ from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.answers import Answers
 from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt, persistently
-from bayesdp.session.learning import QUESTION, Fit, Lesson, Within, first_fit, learn
+from bayesdp.session.learning import Fit, first_fit, learn
+from bayesdp.session.lessons import QUESTION, Within, lesson_about
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
@@ -436,36 +437,43 @@ class Session(Displayed):
 
     def fit(
         self,
-        kind: type[Model] = OddsChain,
+        kind: type[Model] = Model,
         *,
         tau: float,
         credibility: float = 0.95,
         within: Within | None = None,
+        bounds: tuple[float, float] | None = None,
         odds_ceiling: float | None = None,
+        correlation_ceiling: float | None = None,
         accept: str | None = None,
     ) -> Fit:
-        """Learn the model's odds ratio from noisy transition counts, charge for it, and go on with what was learnt.
+        """Learn the model's odds ratio or correlation from noisy numbers, charge for them, and go on with it.
 
-        The session must have been opened with an `OddsChain` that names its columns; its odds ratio is the ceiling,
-        under which everything is converted until then, this release included. The same fit again is given from the
-        ledger at no cost; an account learns once.
+        The session must have been opened with a model that names its columns: an `OddsChain`, whose transitions are
+        counted, or `GaussianGroups` with a bound on every correlation, whose squares and products are added up. Its
+        odds ratio or correlation is the ceiling, under which everything is converted until then, this release
+        included. The same fit again is given from the ledger at no cost; an account learns once.
 
-        tau:          the ordinary privacy of the noisy counts.
-        credibility:  the share of the posterior, given the noisy counts, that lies below the odds ratio learnt.
-        within:       public columns by whose values transition probabilities may differ: "hour", "weekday", "month" of
-                      an order of times, or columns with all the values they may have, {"district": ["north", "south"]}.
-        kind, odds_ceiling: what the session was opened with, if it is to be said again; refused if it was another.
+        tau:          the ordinary privacy of the noisy numbers. Inside normal groups it costs τ for every member.
+        credibility:  how sure it is, given the noisy numbers, that the odds ratio or correlation is no larger.
+        within:       of a chain: public columns by whose values transition probabilities may differ: "hour", "weekday",
+                      "month" of an order of times, or columns with all the values they may have, {"district": ["north",
+                      "south"]}.
+        bounds:       of groups: values are clipped to them. Bounds closer than two standard deviations to the mean hide
+                      the correlation, and the ceiling stands; wide ones take more noise.
+        kind, odds_ceiling, correlation_ceiling: what the session was opened with, if it is to be said again; refused
+                      if it was another.
 
         Raises ModelError for a model that has nothing to learn, BudgetError if the budget does not allow it under the
         ceiling, RefusedError for what is wrong with the records, LedgerError if something else was learnt before.
         """
         if not isinstance(self._model, kind):
             raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
-        opened, lesson = self._model.opened_as, Lesson.of(tau, credibility, within)
-        if odds_ceiling is not None and getattr(opened, "odds", None) != validation.number(
-            "odds_ceiling", odds_ceiling
-        ):
-            raise ModelError(f"the session was opened with another ceiling than {odds_ceiling:g}")
+        opened = self._model.opened_as
+        lesson = lesson_about(opened, tau, credibility, {"within": within, "bounds": bounds})
+        for parameter, said in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
+            if said is not None and getattr(opened, parameter, None) != validation.number(f"{parameter}_ceiling", said):
+                raise ModelError(f"the session was opened with another ceiling than {said:g}")
         terms = {**self._terms(accept), **self._reached}
         with self._discreet():
             learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
@@ -597,7 +605,7 @@ _IMPOSSIBLE = (
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max((sum(each.meets(query) for each in queries) for query in queries), default=0)
+    together = max(sum(each.meets(query) for each in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
