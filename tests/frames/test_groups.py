@@ -12,7 +12,19 @@ from bayesdp.models.learnt_correlation import STEPS
 
 from .conftest import FrameOf
 
-ENGINES = ("pandas", "pandas-arrow", "polars", "lazy", "pyarrow", "duckdb", "ibis", "postgresql", "dask", "spark")
+ENGINES = (
+    "pandas",
+    "pandas-arrow",
+    "polars",
+    "lazy",
+    "pyarrow",
+    "duckdb",
+    "ibis",
+    "postgresql",
+    "dask",
+    "dask-arrow",
+    "spark",
+)
 
 LAYOUT = GroupLayout("v", ["g", "h"])
 BOUNDS = (-3.0, 17.0)
@@ -49,6 +61,7 @@ def expected(name: str) -> tuple[list[tuple[int, int]], tuple[int, int, int]]:
     )
 
 
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")  # PySpark leaves them to Python
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sums_over_pairs(engine: str, frame_of: FrameOf) -> None:
     frame = frame_of(engine, COLUMNS)

@@ -426,7 +426,9 @@ class GaussianGroups(Model):
         role: str | None = None,
         missing: Literal["error", "drop"] = "error",
     ) -> Self:
-        """Return the groups with the columns they are in, named as in fit; what was learnt on others is left out.
+        """Return the groups with the columns they are in; what was learnt on others is left out.
+
+        `value`, `group`, `role` and `missing` are those of fit.
 
         >>> GaussianGroups(correlation=0.9, size=3).located(value="height", group="family").column
         'height'
