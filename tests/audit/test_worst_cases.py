@@ -97,8 +97,9 @@ def test_the_activity_chain_in_words() -> None:
     assert (worst.output, worst.direction) == (15.0, 1)
     assert str(worst) == (
         "Released: the number of records in state 1, with tau = 1. An attacker asks whether a record is 1 or 0. "
-        "He knows every record but it, 7 before and 7 after; the nearest he knows are 0 before and 0 after. "
-        "An answer of 15 or more for the records he does not know betrays 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.62. "
+        "He knows every record but this one, the 7 before it and the 7 after; the nearest that he knows are 0 before "
+        "and 0 after. "
+        "An answer of 15 or more for the records he does not know betrays 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.6. "
         "He learns ε = 3.48122, which is all that is proven."
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.beliefs import promise_of
@@ -41,7 +42,7 @@ HOLDER = "This report was computed from private records. It is for the holder of
 
 
 @dataclass(frozen=True)
-class Outcome(Document):
+class Outcome(Displayed, Document):
     """What an attacker achieves against one release.
 
     success:  how often his guess was right; interval: its Clopper–Pearson interval.
@@ -56,12 +57,26 @@ class Outcome(Document):
     believed: float
     moved: tuple[float, float, float, float]
 
-    def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"right in {100 * self.success:.2f} % of runs ({100 * low:.2f} to {100 * high:.2f}); the odds moved by a "
-            f"factor of e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
+    def _printed(self) -> list[Section]:
+        told = (
+            f"right in {self._share} of {self.runs} runs ({self._between}); the odds moved by a factor of up to "
+            f"e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
         )
+        return [lines(told)]
+
+    def row(self, name: str) -> list[str]:
+        """Return the outcome as a row of a table."""
+        moved = [f"e^{exponent:.3g}" for exponent in (self.moved[0], self.moved[3])]
+        return [name, shown_below(self.tau), self._share, self._between, *moved, ""]
+
+    @property
+    def _share(self) -> str:
+        return f"{100 * self.success:.2f} %"
+
+    @property
+    def _between(self) -> str:
+        low, high = self.interval
+        return f"{100 * low:.2f} to {100 * high:.2f} %"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as a JSON object."""
@@ -77,7 +92,7 @@ class Outcome(Document):
 
 
 @dataclass(frozen=True)
-class AttackReport(Document):
+class AttackReport(Displayed, Document):
     """The same attacker against plain DP and against the release that keeps the promise.
 
     promise:    the ε that both say they keep.
@@ -97,13 +112,15 @@ class AttackReport(Document):
     confidence: float
     holder: bool = False
 
-    def __str__(self) -> str:
+    def _printed(self) -> list[Section]:
         told = (
-            f"Released: {self.release}. {self.who} Before, he is right in {100 * self.prior:.2f} % of cases. "
-            f"After plain DP (tau = {shown_below(self.plain.tau)}) he is {self.plain}. After noise that keeps "
-            f"ε = {shown_above(self.promise)} (tau = {shown_below(self.calibrated.tau)}) he is {self.calibrated}."
+            f"Released: {self.release}. {self.who} Without a release, his best guess is right in "
+            f"{100 * self.prior:.2f} % of cases. Afterwards, in {self.plain.runs} runs each:"
         )
-        return f"{told} {HOLDER}" if self.holder else told
+        usual, most = "odds move, in half of the runs", "at most"
+        header = ["", "tau", "right", f"{100 * self.confidence:.6g} % interval", usual, most, ""]
+        rows = [self.plain.row("plain DP"), self.calibrated.row(f"bayesdp, keeping ε = {shown_above(self.promise)}")]
+        return [lines(told), [Table(header, rows)], lines(HOLDER) if self.holder else []]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp.audit.attacks import AttackReport, Outcome, attack
 from bayesdp.audit.beliefs import Beliefs, belief
@@ -26,11 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "audited", "simulated_release"]
 
+_CHANCE = (
+    "that is more than is proven. It happens by chance, as often as the confidence allows; run it again with a higher "
+    "one, and report it if it happens again."
+)
+
 
 @dataclass(frozen=True)
-class Audit(Document):
+class Audit(Displayed, Document):
     """What is proven of a release, and what attackers who are known achieve against it.
 
+    model:       what is assumed.
     plain:       whether a plain τ-DP release was audited, or one that keeps a promise of ε.
     epsilon:     what is proven of it.
     attack:      how often the best guess is right; None for answers that are not one number.
@@ -39,7 +47,7 @@ class Audit(Document):
 
     plain: bool
     epsilon: float
-    assumption: str
+    model: Model
     worst_case: WorstCase
     beliefs: Beliefs
     confidence: float
@@ -58,24 +66,31 @@ class Audit(Document):
             return None
         return self.attack.plain if self.plain else self.attack.calibrated
 
-    def __str__(self) -> str:
+    def _printed(self) -> list[Section]:
         released = "A plain release" if self.plain else "A release that keeps the promise"
-        parts = [
+        proven = (
             f"{released} (tau = {shown_below(self.tau)}) leaks at most ε = {shown_above(self.epsilon)}, if "
-            f"{self.assumption}.",
-            f"The worst attacker. {self.worst_case}",
-            f"What anyone can come to believe. {self.beliefs}",
+            f"{self.model.assumption}."
+        )
+        parts = [
+            lines(proven),
+            lines("The worst attacker", str(self.worst_case)),
+            lines("What anyone can come to believe", str(self.beliefs)),
         ]
         if self.attack is not None:
-            parts.append(f"An attack, run {self.attack.plain.runs} times. {self.attack}")
+            told, *tables = self.attack._printed()
+            parts += [[*lines("An attack that was run"), *told], *tables]
         if self.lower_bound is not None:
-            parts.append(f"From outputs alone. {self.lower_bound}")
+            parts.append(lines("From outputs alone", str(self.lower_bound)))
             if self.lower_bound.epsilon > self.epsilon:
-                parts.append(
-                    "Warning: that is more than is proven. It happens by chance, as often as the confidence allows; "
-                    "run it again with a higher one, and report it if it happens again."
-                )
-        return "\n\n".join(parts)
+                parts.append(warned([_CHANCE]))
+        return parts
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw what an attacker believes before and after, plain DP beside bayesdp, and write the picture."""
+        from bayesdp.plotting.beliefs import plot_audit
+
+        return plot_audit(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp audit --json` prints."""
@@ -148,7 +163,7 @@ def audited(
             vectorised=True,
             seed=seed,
         )
-    return Audit(plain, release.epsilon, model.assumption, worst, beliefs, confidence, report, found)
+    return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, found)
 
 
 def simulated_release(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
@@ -41,7 +42,7 @@ _AT_ONCE = 250_000
 
 
 @dataclass(frozen=True)
-class LowerBound(Document):
+class LowerBound(Displayed, Document):
     """What a mechanism leaks at least, with a confidence.
 
     epsilon: the lower bound; 0 if no event told the worlds apart.
@@ -63,13 +64,14 @@ class LowerBound(Document):
         """Whether more leaks than is claimed."""
         return self.claimed is not None and self.epsilon > self.claimed
 
-    def __str__(self) -> str:
+    def _printed(self) -> list[Section]:
         claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
-        return (
+        told = (
             f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
             f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
             f"the other. The worlds: {self.worlds}.{claim}"
         )
+        return [lines(told)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lower bound as a JSON object."""

@@ -167,8 +167,14 @@ def _needed(panel: Panel) -> float:
 
 
 def _rows(text: str, width: int) -> str:
-    """Return a text in rows of at most `width` characters, cut off where it would take too many."""
-    return textwrap.fill(text, width, break_on_hyphens=False, max_lines=_MOST_ROWS, placeholder=" …")
+    """Return a text in rows of at most `width` characters, cut off where it would take too many; no row ends in "n =".
+
+    >>> _rows("activity.csv, n = 15,264", 20).splitlines()
+    ['activity.csv,', 'n = 15,264']
+    """
+    kept = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    filled = textwrap.fill(kept, width, break_on_hyphens=False, max_lines=_MOST_ROWS, placeholder=" …")
+    return filled.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
