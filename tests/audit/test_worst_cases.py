@@ -150,3 +150,14 @@ def test_refusals() -> None:
         worst_case(ACTIVITY, COUNT, tau=0)
     with pytest.raises(InvalidInputError, match="model"):
         worst_case("chain", COUNT, tau=1.0)  # type: ignore[arg-type]
+
+
+def test_nobody_is_worse_than_the_states_of_a_chain_allow() -> None:
+    """A record of a chain of 0 and 1 is never 100, whatever a sum is clipped to; a count of all states tells nothing."""
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=100)
+    worst = worst_case(chain, bdp.Sum(bounds=(0, 100)), tau=1.0)
+    assert worst.realised <= worst.epsilon < 0.05
+    every = worst_case(chain, bdp.Count(isin=[0, 1]), tau=1.0)
+    assert every.realised == 0
+    words = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=["idle", "busy"], length=100)
+    assert worst_case(words, bdp.Sum(bounds=(0, 100)), tau=1.0).realised > 1

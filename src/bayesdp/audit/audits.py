@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
-from bayesdp._support.display import Displayed, Section, lines, warned
+from bayesdp._support.display import Displayed, Section, Words, warned
 from bayesdp._support.documents import Document
 from bayesdp.audit.attacks import AttackReport, Outcome, attack
 from bayesdp.audit.beliefs import Beliefs, belief
@@ -73,15 +73,19 @@ class Audit(Displayed, Document):
             f"{self.model.assumption}."
         )
         parts = [
-            lines(proven),
-            lines("The worst attacker", str(self.worst_case)),
-            lines("What anyone can come to believe", str(self.beliefs)),
+            [Words(proven, filled=True)],
+            _headed("The worst attacker", str(self.worst_case)),
+            [Words("What anyone can come to believe"), *self.beliefs._printed()[0]],
         ]
         if self.attack is not None:
             told, *tables = self.attack._printed()
-            parts += [[*lines("An attack that was run"), *told], *tables]
-        if self.lower_bound is not None:
-            parts.append(lines("From outputs alone", str(self.lower_bound)))
+            parts += [[Words("An attack that was run"), *told], *tables]
+        else:
+            parts.append(_headed("An attack that was run", "None: attacks are run on one noisy number."))
+        if self.lower_bound is None:
+            parts.append(_headed("From outputs alone", "Nothing: such a release cannot be simulated from this model."))
+        else:
+            parts.append(_headed("From outputs alone", str(self.lower_bound)))
             if self.lower_bound.epsilon > self.epsilon:
                 parts.append(warned([_CHANCE]))
         return parts
@@ -114,6 +118,10 @@ class Audit(Displayed, Document):
             "attack": None if self.attack is None else self.attack.to_dict(),
             "lower_bound_data": None if found is None else found.to_dict(),
         }
+
+
+def _headed(heading: str, told: str) -> Section:
+    return [Words(heading), Words(told, filled=True)]
 
 
 def audited(
@@ -151,7 +159,7 @@ def audited(
         if one_number
         else None
     )
-    mechanism = simulated_release(query, release.tau, np.random.default_rng([seed, 1]))
+    mechanism = simulated_release(model, query, release.tau, np.random.default_rng([seed, 1]))
     found = None
     if mechanism is not None:
         found = lower_bound(
@@ -167,14 +175,17 @@ def audited(
 
 
 def simulated_release(
-    query: Query, tau: float, generator: np.random.Generator
+    model: Model, query: Query, tau: float, generator: np.random.Generator
 ) -> Callable[[NDArray[Any]], NDArray[np.float64]] | None:
     """Return a function that answers a query for many data sets, a row each, with noise for simulations only.
 
     Means and proportions are answered as the sums and counts that they are made of, which leak the same. None for a
-    query that is answered in another way.
+    query that is answered in another way, or asks of records what they are not: a sum of texts, a count of normal ones.
     """
     clipped, cells = query.clipped, query.cells_asked()
+    texts = any(isinstance(state, str) for state in model.states)
+    if texts if clipped is not None else model.metric:
+        return None
     if clipped is not None and clipped.bounds is not None and query.width is not None and clipped.power == 1:
         low, high = clipped.bounds
 

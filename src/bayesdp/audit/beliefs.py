@@ -72,10 +72,11 @@ class Beliefs(Displayed, Document):
 
     def _printed(self) -> list[Section]:
         told = (
-            f"Promised: ε = {shown_above(self.promise)}. Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}. "
-            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}."
+            f"Promised: ε = {shown_above(self.promise)}.",
+            f"Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}.",
+            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}.",
         )
-        return [lines(told)]
+        return [lines(*told)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return both beliefs as a JSON object."""

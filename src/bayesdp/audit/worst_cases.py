@@ -280,12 +280,22 @@ def _known_attackers(model: Model, query: Query, tau: float) -> Iterator[Setting
 def _asked(scene: Scene, model: Model, query: Query) -> Scene:
     """Return a scene of 0/1 records as one of what is asked: their values are the bounds, or one that counts or not."""
     if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
-        low, high = query.clipped.bounds
-        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=high - low)
+        low, high = _reached(model.states, query.clipped.bounds)
+        width = query.clipped.bounds[1] - query.clipped.bounds[0]
+        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=width)
     if not query.values:
         return scene
+    if model.states and all(state in query.values for state in model.states):
+        return replace(scene, secret=(model.states[0], model.states[-1]), answers=scene.answers * 0)
     other = next((state for state in model.states if state not in query.values), _OTHER)
     return replace(scene, secret=(other, query.values[0]))
+
+
+def _reached(states: tuple[Scalar, ...], bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the smallest and the largest value that a record has after clipping: its states, if they are numbers."""
+    low, high = bounds
+    numbers = [min(max(float(state), low), high) for state in states if not isinstance(state, str)]
+    return (min(numbers), max(numbers)) if numbers else bounds
 
 
 def _adversaries(model: Model, query: Query, tau: float) -> set[WorstInChain | WorstInGroup]:

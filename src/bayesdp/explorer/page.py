@@ -12,6 +12,7 @@ from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 from shiny.types import SilentException
 from starlette.requests import Request
 
+from bayesdp._support.words import kept_together
 from bayesdp.errors import BayesDPError
 from bayesdp.explorer.asked import KINDS
 from bayesdp.explorer.assumed import ASSUMPTIONS
@@ -296,7 +297,7 @@ def _bar(bar: Bar) -> Tag:
 
 def _unbroken(words: str) -> str:
     """Return words in which no line ends within a bet or after a sign."""
-    return words.replace(" : ", "\N{NO-BREAK SPACE}:\N{NO-BREAK SPACE}").replace("± ", "±\N{NO-BREAK SPACE}")
+    return kept_together(words, ":").replace("± ", "±\N{NO-BREAK SPACE}")
 
 
 def _chart(shown: Screen) -> TagChild:
