@@ -153,7 +153,7 @@ def test_refusals() -> None:
 
 
 def test_nobody_is_worse_than_the_states_of_a_chain_allow() -> None:
-    """A record of a chain of 0 and 1 is never 100, whatever a sum is clipped to; a count of all states tells nothing."""
+    """A record of a chain of 0 and 1 is never 100, whatever a sum is clipped to; to count all states tells nothing."""
     chain = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=100)
     worst = worst_case(chain, bdp.Sum(bounds=(0, 100)), tau=1.0)
     assert worst.realised <= worst.epsilon < 0.05

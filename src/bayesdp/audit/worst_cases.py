@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -291,7 +291,7 @@ def _asked(scene: Scene, model: Model, query: Query) -> Scene:
     return replace(scene, secret=(other, query.values[0]))
 
 
-def _reached(states: tuple[Scalar, ...], bounds: tuple[float, float]) -> tuple[float, float]:
+def _reached(states: Sequence[Scalar], bounds: tuple[float, float]) -> tuple[float, float]:
     """Return the smallest and the largest value that a record has after clipping: its states, if they are numbers."""
     low, high = bounds
     numbers = [min(max(float(state), low), high) for state in states if not isinstance(state, str)]
