@@ -24,6 +24,7 @@ from bayesdp.audit.testers import clopper_pearson
 from bayesdp.audit.worst_cases import SCHEMA, Setting, settings
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -142,6 +143,7 @@ class AttackReport(Displayed, Document):
 def attack(
     model: Model,
     query: Query,
+    mechanism: DiscreteLaplaceMechanism | None = None,
     *,
     tau: float | None = None,
     epsilon: float | None = None,
@@ -155,6 +157,7 @@ def attack(
 ) -> AttackReport:
     """Attack one record as well as anybody could, after plain DP and after noise that keeps the promise.
 
+    mechanism:    the noise of plain DP, as a release draws it; or say what it promises:
     tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise.
     runs:         how often everything is drawn anew: secret, unknown records, noise.
     unknown:      for chains: how many records before and after the target he does not know, as a pair; all others he
@@ -165,7 +168,7 @@ def attack(
     confidence:   of the intervals.
 
     Returns an AttackReport. Raises as `calibrate` does, and InvalidInputError for a model that says too little to be
-    simulated or a query that is not one number.
+    simulated, a query that is not one number, or another mechanism: `lower_bound` runs any.
 
     >>> from bayesdp import Count, MarkovChain
     >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=1000)
@@ -173,7 +176,7 @@ def attack(
     >>> report.plain.moved[-1] > 2, report.calibrated.moved[-1] <= 1
     (True, True)
     """
-    promise = promise_of(tau, epsilon)
+    promise = promise_of(tau, epsilon) if mechanism is None else _promised(mechanism, tau, epsilon)
     runs = validation.natural("runs", runs)
     confidence = validation.probability("confidence", confidence)
     chosen = calibrate(model, query, epsilon=promise).tau
@@ -199,6 +202,17 @@ def attack(
         confidence,
         holder=frame is not None,
     )
+
+
+def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> float:
+    """Return what a mechanism promises; the likelihoods of others than discrete Laplace noise are not known here."""
+    if not isinstance(mechanism, DiscreteLaplaceMechanism):
+        raise InvalidInputError(
+            f"attacks know the noise of a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound runs anything"
+        )
+    if tau is not None or epsilon is not None:
+        raise InvalidInputError("a mechanism says what it promises: leave tau= and epsilon= out")
+    return mechanism.tau
 
 
 @dataclass(frozen=True, eq=False)
