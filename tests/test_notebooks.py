@@ -96,12 +96,18 @@ def printed(session: Session) -> dict[str, Any]:
         "statement": statement(answers[0]),
         "session": session,
         "theorems": theorems(),
+        "worst case": bdp.audit.worst_case(CHAIN, ON, tau=1.0),
+        "beliefs": bdp.audit.belief(CHAIN, ON, epsilon=1.0),
+        "attack": bdp.audit.attack(CHAIN, ON, epsilon=1.0, runs=200),
+        "lower bound": bdp.audit.lower_bound(len, CHAIN, ON, runs=100),
+        "audit": bdp.audit.audited(CHAIN, ON, epsilon=1.0, runs=200),
     }
 
 
 NAMES = (
     *("leakage", "calibration", "comparison", "diagnosis", "fit", "answer", "answers", "answers by parts", "recorded"),
     *("randomized", "preview", "history", "statement", "session", "theorems"),
+    *("worst case", "beliefs", "attack", "lower bound", "audit"),
 )
 
 
@@ -113,7 +119,7 @@ def test_a_notebook_shows_the_words_that_are_printed_and_nothing_else_can_get_in
     page = Page(shown)
     assert not {"script", "img", "link", "iframe", "style"} & set(page.tags)
     assert not re.search(r"(?<![a-z])(?:color|background|src|href|url\()", " ".join(page.attributes))
-    if name not in ("theorems", "comparison"):  # which print no names but of theorems
+    if name not in ("theorems", "comparison", "beliefs"):  # which print no names but of theorems
         assert EVIL in " ".join(page.words.split())
     if name != "statement":  # which prints as Markdown
         assert words(str(printed[name])) <= words(page.words)

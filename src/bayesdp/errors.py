@@ -5,6 +5,7 @@ Everything this library refuses, it refuses with a subclass of `BayesDPError`. A
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 __all__ = [
@@ -144,9 +145,10 @@ class PromiseBrokenError(BayesDPError):
         self.lower_bound = lower_bound
         self.confidence = confidence
         self.evidence = evidence
+        leaks = math.floor(1000 * lower_bound) / 1000
         super().__init__(
-            f"the promise is broken: ε = {claimed:g} is claimed, but at least {lower_bound:.4g} leaks (with a "
-            f"confidence of {100 * confidence:.6g} %)"
+            f"the promise is broken: ε = {claimed:g} is claimed, but at least {leaks:g} leaks (with a confidence of "
+            f"{100 * confidence:.6g} %)"
         )
 
 

@@ -14,6 +14,7 @@ from fractions import Fraction
 from bayesdp.errors import TooLargeError
 
 __all__ = [
+    "NEARLY_CERTAIN",
     "down",
     "exact_sum",
     "finite",
@@ -25,6 +26,7 @@ __all__ = [
     "shown_above",
     "shown_below",
     "shown_odds",
+    "shown_pair",
     "shown_remaining",
     "up",
 ]
@@ -163,11 +165,27 @@ def shown_odds(epsilon: float) -> str:
     >>> shown_odds(12.0)
     'an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)'
     """
-    share = 100 / (1 + math.exp(-epsilon))
-    winner = shown_above(share, 3 if share <= 99.9 else 4)
+    pair = shown_pair(1 / (1 + math.exp(-epsilon)))
+    if pair is None:
+        return f"an attacker who was 50 : 50 may become {NEARLY_CERTAIN}"
+    return f"an attacker who was 50 : 50 is at most {pair}"
+
+
+NEARLY_CERTAIN = "nearly certain (more than 99.99 : 0.01)"
+"""How sure an attacker is whose certainty needs no more digits."""
+
+
+def shown_pair(probability: float) -> str | None:
+    """Write a probability as a bet in a hundred, never less than it is; None if it is nearly certain.
+
+    >>> shown_pair(0.5), shown_pair(0.73105858), shown_pair(0.999999)
+    ('50 : 50', '73.2 : 26.8', None)
+    """
+    share = 100 * probability
     if share > _CERTAIN:
-        return "an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)"
-    return f"an attacker who was 50 : 50 is at most {winner} : {100 - Decimal(winner)}"
+        return None
+    winner = shown_above(share, 3 if share <= 99.9 else 4)
+    return f"{winner} : {100 - Decimal(winner)}"
 
 
 def _shown(value: float, digits: int, rounding: str) -> str:

@@ -106,6 +106,17 @@ def test_a_real_record_of_one_entity() -> None:
         attack(model, query, epsilon=1.0, frame=both, record=7)
 
 
+def test_a_mechanism_says_what_it_promises() -> None:
+    from bayesdp.mechanisms import DiscreteLaplaceMechanism, RandomizedResponseMechanism
+
+    plain = DiscreteLaplaceMechanism(sensitivity=1, tau=0.7)
+    assert attack(SHORT, COUNT, plain, runs=200) == attack(SHORT, COUNT, tau=0.7, runs=200)
+    with pytest.raises(InvalidInputError, match="leave tau= and epsilon= out"):
+        attack(SHORT, COUNT, plain, tau=0.7)
+    with pytest.raises(InvalidInputError, match="lower_bound runs anything"):
+        attack(SHORT, COUNT, RandomizedResponseMechanism(tau=1.0))  # type: ignore[arg-type]
+
+
 def test_it_is_a_document() -> None:
     report = attack(SHORT, COUNT, tau=1.0, runs=200)
     document = report.to_dict()

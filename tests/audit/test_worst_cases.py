@@ -97,8 +97,9 @@ def test_the_activity_chain_in_words() -> None:
     assert (worst.output, worst.direction) == (15.0, 1)
     assert str(worst) == (
         "Released: the number of records in state 1, with tau = 1. An attacker asks whether a record is 1 or 0. "
-        "He knows every record but it, 7 before and 7 after; the nearest he knows are 0 before and 0 after. "
-        "An answer of 15 or more for the records he does not know betrays 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.62. "
+        "He knows every record but this one, the 7 before it and the 7 after; the nearest that he knows are 0 before "
+        "and 0 after. "
+        "An answer of 15 or more for the records he does not know betrays 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.6. "
         "He learns ε = 3.48122, which is all that is proven."
     )
 
@@ -149,3 +150,14 @@ def test_refusals() -> None:
         worst_case(ACTIVITY, COUNT, tau=0)
     with pytest.raises(InvalidInputError, match="model"):
         worst_case("chain", COUNT, tau=1.0)  # type: ignore[arg-type]
+
+
+def test_nobody_is_worse_than_the_states_of_a_chain_allow() -> None:
+    """A record of a chain of 0 and 1 is never 100, whatever a sum is clipped to; to count all states tells nothing."""
+    chain = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=100)
+    worst = worst_case(chain, bdp.Sum(bounds=(0, 100)), tau=1.0)
+    assert worst.realised <= worst.epsilon < 0.05
+    every = worst_case(chain, bdp.Count(isin=[0, 1]), tau=1.0)
+    assert every.realised == 0
+    words = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=["idle", "busy"], length=100)
+    assert worst_case(words, bdp.Sum(bounds=(0, 100)), tau=1.0).realised > 1

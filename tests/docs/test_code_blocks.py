@@ -60,8 +60,9 @@ NOT_RUN = {
 }
 """Blocks that nothing runs, by how they begin."""
 
-TOO_LONG = ("bayesdp reproduce --out",)
-"""Commands that take a minute; tests/cli/test_reproduce.py and tests/experiments run the same with fewer names."""
+TOO_LONG = ("bayesdp reproduce --out", "bayesdp explore")
+"""Commands that take a minute, or serve until they are stopped; tests/cli/test_reproduce.py, tests/experiments and
+tests/explorer/test_page.py run the same with less."""
 
 
 def blocks(page: str) -> Iterator[Token]:

@@ -32,8 +32,8 @@ def settled(subject: Subject, choices: Choices, ladder: Ladder | None = None, mo
 
 def test_beliefs_are_said_in_the_words_of_the_library() -> None:
     said, plain, ours = screen(NOTHING, GROUPS).bars
-    assert said.words == ours.words == "50 : 50 becomes at most 73.11 : 26.89"
-    assert plain.words == "50 : 50 becomes at most 95.26 : 4.74"
+    assert said.words == ours.words == "50 : 50 becomes at most 73.2 : 26.8"
+    assert plain.words == "50 : 50 becomes at most 95.3 : 4.7"
     assert (said.tone, plain.tone, ours.tone) == ("promise", "broken", "kept")
     assert "73.2" in shown_odds(1.0)
     assert "73.2 %" in ours.says
@@ -156,7 +156,7 @@ def test_a_ladder_of_states_shows_no_value(tmp_path: Path) -> None:
 
 def test_a_table_is_looked_at_when_asked_and_again_when_the_question_changes(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    assert "look at the table" in screen(families, chosen).problem
+    assert "Then look at the table" in screen(families, chosen).problem
     ladder = look(families, chosen)
     assert screen(families, chosen, ladder).problem == ""
     assert "Look again" in screen(families, replace(chosen, high="300"), ladder).problem

@@ -14,6 +14,7 @@ from html import escape
 
 from bayesdp._support.tables import table
 from bayesdp._support.validation import escaped
+from bayesdp._support.words import filled
 
 __all__ = ["Block", "Code", "Displayed", "Section", "Table", "Words", "as_html", "as_text", "lines", "warned"]
 
@@ -42,10 +43,7 @@ class Words:
         if not self.filled:
             return said
         hanging = self.indent + "  " * bool(self.indent)
-        return textwrap.fill(
-            said, _WIDE, initial_indent=self.indent, subsequent_indent=hanging, break_on_hyphens=False,
-            break_long_words=False,
-        )  # fmt: skip
+        return filled(said, _WIDE, ":", initial_indent=self.indent, subsequent_indent=hanging, break_long_words=False)
 
     def html(self) -> str:
         """Return the paragraph as HTML; lines stay lines."""

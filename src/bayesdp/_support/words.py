@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["counted", "folded", "having", "listed"]
+__all__ = ["counted", "filled", "folded", "having", "kept_together", "listed"]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -34,6 +36,31 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     """
     *most, final = words
     return f"{', '.join(most)} {last} {final}" if most else final
+
+
+def kept_together(text: str, *signs: str) -> str:
+    """Return a text in which no line ends beside one of the signs: the spaces around them do not break.
+
+    >>> kept_together("50 : 50", ":") == "50\\N{NO-BREAK SPACE}:\\N{NO-BREAK SPACE}50"
+    True
+    """
+    for sign in signs:
+        text = text.replace(f" {sign} ", f"{_UNBROKEN}{sign}{_UNBROKEN}")
+    return text
+
+
+_UNBROKEN = "\N{NO-BREAK SPACE}"
+
+
+def filled(text: str, width: int, *signs: str, **options: Any) -> str:
+    """Return a text in lines of at most `width` characters, none of which ends beside one of the signs.
+
+    options: those of `textwrap.fill`.
+
+    >>> filled("activity.csv, n = 15,264", 20, "=").splitlines()
+    ['activity.csv,', 'n = 15,264']
+    """
+    return textwrap.fill(kept_together(text, *signs), width, break_on_hyphens=False, **options).replace(_UNBROKEN, " ")
 
 
 def folded(text: str) -> str:

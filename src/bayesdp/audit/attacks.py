@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.beliefs import promise_of
@@ -23,6 +24,7 @@ from bayesdp.audit.testers import clopper_pearson
 from bayesdp.audit.worst_cases import SCHEMA, Setting, settings
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -41,7 +43,7 @@ HOLDER = "This report was computed from private records. It is for the holder of
 
 
 @dataclass(frozen=True)
-class Outcome(Document):
+class Outcome(Displayed, Document):
     """What an attacker achieves against one release.
 
     success:  how often his guess was right; interval: its Clopper–Pearson interval.
@@ -56,12 +58,26 @@ class Outcome(Document):
     believed: float
     moved: tuple[float, float, float, float]
 
-    def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"right in {100 * self.success:.2f} % of runs ({100 * low:.2f} to {100 * high:.2f}); the odds moved by a "
-            f"factor of e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
+    def _printed(self) -> list[Section]:
+        told = (
+            f"right in {self._share} of {self.runs} runs ({self._between}); the odds moved by a factor of up to "
+            f"e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
         )
+        return [lines(told)]
+
+    def row(self, name: str) -> list[str]:
+        """Return the outcome as a row of a table."""
+        moved = [f"e^{exponent:.3g}" for exponent in (self.moved[0], self.moved[3])]
+        return [name, shown_below(self.tau), self._share, self._between, *moved, ""]
+
+    @property
+    def _share(self) -> str:
+        return f"{100 * self.success:.2f} %"
+
+    @property
+    def _between(self) -> str:
+        low, high = self.interval
+        return f"{100 * low:.2f} to {100 * high:.2f} %"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as a JSON object."""
@@ -77,7 +93,7 @@ class Outcome(Document):
 
 
 @dataclass(frozen=True)
-class AttackReport(Document):
+class AttackReport(Displayed, Document):
     """The same attacker against plain DP and against the release that keeps the promise.
 
     promise:    the ε that both say they keep.
@@ -97,13 +113,15 @@ class AttackReport(Document):
     confidence: float
     holder: bool = False
 
-    def __str__(self) -> str:
+    def _printed(self) -> list[Section]:
         told = (
-            f"Released: {self.release}. {self.who} Before, he is right in {100 * self.prior:.2f} % of cases. "
-            f"After plain DP (tau = {shown_below(self.plain.tau)}) he is {self.plain}. After noise that keeps "
-            f"ε = {shown_above(self.promise)} (tau = {shown_below(self.calibrated.tau)}) he is {self.calibrated}."
+            f"Released: {self.release}. {self.who} Without a release, his best guess is right in "
+            f"{100 * self.prior:.2f} % of cases. Afterwards, in {self.plain.runs} runs each:"
         )
-        return f"{told} {HOLDER}" if self.holder else told
+        usual, most = "odds move, in half of the runs", "at most"
+        header = ["", "tau", "right", f"{100 * self.confidence:.6g} % interval", usual, most, ""]
+        rows = [self.plain.row("plain DP"), self.calibrated.row(f"bayesdp, keeping ε = {shown_above(self.promise)}")]
+        return [[Words(told, filled=True)], [Table(header, rows)], lines(HOLDER) if self.holder else []]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
@@ -125,6 +143,7 @@ class AttackReport(Document):
 def attack(
     model: Model,
     query: Query,
+    mechanism: DiscreteLaplaceMechanism | None = None,
     *,
     tau: float | None = None,
     epsilon: float | None = None,
@@ -138,6 +157,7 @@ def attack(
 ) -> AttackReport:
     """Attack one record as well as anybody could, after plain DP and after noise that keeps the promise.
 
+    mechanism:    the noise of plain DP, as a release draws it; or say what it promises:
     tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise.
     runs:         how often everything is drawn anew: secret, unknown records, noise.
     unknown:      for chains: how many records before and after the target he does not know, as a pair; all others he
@@ -148,7 +168,7 @@ def attack(
     confidence:   of the intervals.
 
     Returns an AttackReport. Raises as `calibrate` does, and InvalidInputError for a model that says too little to be
-    simulated or a query that is not one number.
+    simulated, a query that is not one number, or another mechanism: `lower_bound` runs any.
 
     >>> from bayesdp import Count, MarkovChain
     >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=1000)
@@ -156,7 +176,7 @@ def attack(
     >>> report.plain.moved[-1] > 2, report.calibrated.moved[-1] <= 1
     (True, True)
     """
-    promise = promise_of(tau, epsilon)
+    promise = promise_of(tau, epsilon) if mechanism is None else _promised(mechanism, tau, epsilon)
     runs = validation.natural("runs", runs)
     confidence = validation.probability("confidence", confidence)
     chosen = calibrate(model, query, epsilon=promise).tau
@@ -182,6 +202,17 @@ def attack(
         confidence,
         holder=frame is not None,
     )
+
+
+def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> float:
+    """Return what a mechanism promises; the likelihoods of others than discrete Laplace noise are not known here."""
+    if not isinstance(mechanism, DiscreteLaplaceMechanism):
+        raise InvalidInputError(
+            f"attacks know the noise of a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound runs anything"
+        )
+    if tau is not None or epsilon is not None:
+        raise InvalidInputError("a mechanism says what it promises: leave tau= and epsilon= out")
+    return mechanism.tau
 
 
 @dataclass(frozen=True, eq=False)

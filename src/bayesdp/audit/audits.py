@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, Words, warned
 from bayesdp._support.documents import Document
 from bayesdp.audit.attacks import AttackReport, Outcome, attack
 from bayesdp.audit.beliefs import Beliefs, belief
@@ -26,11 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Audit", "audited", "simulated_release"]
 
+_CHANCE = (
+    "that is more than is proven. It happens by chance, as often as the confidence allows; run it again with a higher "
+    "one, and report it if it happens again."
+)
+
 
 @dataclass(frozen=True)
-class Audit(Document):
+class Audit(Displayed, Document):
     """What is proven of a release, and what attackers who are known achieve against it.
 
+    model:       what is assumed.
     plain:       whether a plain τ-DP release was audited, or one that keeps a promise of ε.
     epsilon:     what is proven of it.
     attack:      how often the best guess is right; None for answers that are not one number.
@@ -39,7 +47,7 @@ class Audit(Document):
 
     plain: bool
     epsilon: float
-    assumption: str
+    model: Model
     worst_case: WorstCase
     beliefs: Beliefs
     confidence: float
@@ -58,24 +66,35 @@ class Audit(Document):
             return None
         return self.attack.plain if self.plain else self.attack.calibrated
 
-    def __str__(self) -> str:
+    def _printed(self) -> list[Section]:
         released = "A plain release" if self.plain else "A release that keeps the promise"
-        parts = [
+        proven = (
             f"{released} (tau = {shown_below(self.tau)}) leaks at most ε = {shown_above(self.epsilon)}, if "
-            f"{self.assumption}.",
-            f"The worst attacker. {self.worst_case}",
-            f"What anyone can come to believe. {self.beliefs}",
+            f"{self.model.assumption}."
+        )
+        parts = [
+            [Words(proven, filled=True)],
+            _headed("The worst attacker", str(self.worst_case)),
+            [Words("What anyone can come to believe"), *self.beliefs._printed()[0]],
         ]
         if self.attack is not None:
-            parts.append(f"An attack, run {self.attack.plain.runs} times. {self.attack}")
-        if self.lower_bound is not None:
-            parts.append(f"From outputs alone. {self.lower_bound}")
+            told, *tables = self.attack._printed()
+            parts += [[Words("An attack that was run"), *told], *tables]
+        else:
+            parts.append(_headed("An attack that was run", "None: attacks are run on one noisy number."))
+        if self.lower_bound is None:
+            parts.append(_headed("From outputs alone", "Nothing: such a release cannot be simulated from this model."))
+        else:
+            parts.append(_headed("From outputs alone", str(self.lower_bound)))
             if self.lower_bound.epsilon > self.epsilon:
-                parts.append(
-                    "Warning: that is more than is proven. It happens by chance, as often as the confidence allows; "
-                    "run it again with a higher one, and report it if it happens again."
-                )
-        return "\n\n".join(parts)
+                parts.append(warned([_CHANCE]))
+        return parts
+
+    def plot(self, path: str | Path) -> Path:
+        """Draw what an attacker believes before and after, plain DP beside bayesdp, and write the picture."""
+        from bayesdp.plotting.beliefs import plot_audit
+
+        return plot_audit(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp audit --json` prints."""
@@ -99,6 +118,10 @@ class Audit(Document):
             "attack": None if self.attack is None else self.attack.to_dict(),
             "lower_bound_data": None if found is None else found.to_dict(),
         }
+
+
+def _headed(heading: str, told: str) -> Section:
+    return [Words(heading), Words(told, filled=True)]
 
 
 def audited(
@@ -136,7 +159,7 @@ def audited(
         if one_number
         else None
     )
-    mechanism = simulated_release(query, release.tau, np.random.default_rng([seed, 1]))
+    mechanism = simulated_release(model, query, release.tau, np.random.default_rng([seed, 1]))
     found = None
     if mechanism is not None:
         found = lower_bound(
@@ -148,18 +171,21 @@ def audited(
             vectorised=True,
             seed=seed,
         )
-    return Audit(plain, release.epsilon, model.assumption, worst, beliefs, confidence, report, found)
+    return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, found)
 
 
 def simulated_release(
-    query: Query, tau: float, generator: np.random.Generator
+    model: Model, query: Query, tau: float, generator: np.random.Generator
 ) -> Callable[[NDArray[Any]], NDArray[np.float64]] | None:
     """Return a function that answers a query for many data sets, a row each, with noise for simulations only.
 
     Means and proportions are answered as the sums and counts that they are made of, which leak the same. None for a
-    query that is answered in another way.
+    query that is answered in another way, or asks of records what they are not: a sum of texts, a count of normal ones.
     """
     clipped, cells = query.clipped, query.cells_asked()
+    texts = any(isinstance(state, str) for state in model.states)
+    if texts if clipped is not None else model.metric:
+        return None
     if clipped is not None and clipped.bounds is not None and query.width is not None and clipped.power == 1:
         low, high = clipped.bounds
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp.audit.worst_cases import SCHEMA, worst_case
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
 from bayesdp.queries import Query
-from bayesdp.rounding import shown_above, shown_below, up
+from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair, up
 from bayesdp.theorems.leakage import leakage
 
 __all__ = ["Belief", "Beliefs", "belief", "posterior", "promise_of"]
@@ -23,7 +25,7 @@ _ULPS = 4
 
 
 @dataclass(frozen=True)
-class Belief(Document):
+class Belief(Displayed, Document):
     """How sure an attacker can become of one of two values of a record, through one release.
 
     tau:       the ordinary differential privacy of the release.
@@ -45,10 +47,11 @@ class Belief(Document):
         before = self.prior / (1 - self.prior)
         return before, math.inf if self.posterior >= 1 else self.posterior / (1 - self.posterior)
 
-    def __str__(self) -> str:
-        before, after = shown_below(100 * self.prior, 3), shown_above(100 * self.posterior, 4)
-        rest = tuple(f"{100 - float(share):.4g}" for share in (before, after))
-        return f"{before} : {rest[0]} becomes at most {after} : {rest[1]}"
+    def _printed(self) -> list[Section]:
+        before = shown_below(100 * self.prior, 3)
+        after = shown_pair(self.posterior)
+        becomes = f"may become {NEARLY_CERTAIN}" if after is None else f"becomes at most {after}"
+        return [lines(f"{before} : {100 - Decimal(before)} {becomes}")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return τ, ε and the probabilities as a JSON object."""
@@ -57,7 +60,7 @@ class Belief(Document):
 
 
 @dataclass(frozen=True)
-class Beliefs(Document):
+class Beliefs(Displayed, Document):
     """The attacker's belief after plain DP, which promises ε by adding noise for τ = ε, and after a calibrated release.
 
     promise: the ε that both say they keep; only the calibrated release does.
@@ -67,11 +70,13 @@ class Beliefs(Document):
     plain: Belief
     calibrated: Belief
 
-    def __str__(self) -> str:
-        return (
-            f"Promised: ε = {shown_above(self.promise)}. Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}. "
-            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}."
+    def _printed(self) -> list[Section]:
+        told = (
+            f"Promised: ε = {shown_above(self.promise)}.",
+            f"Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}.",
+            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}.",
         )
+        return [lines(*told)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return both beliefs as a JSON object."""
@@ -104,9 +109,9 @@ def belief(
     >>> from bayesdp import ArbitraryGroups, Count
     >>> told = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
     >>> print(told.plain)
-    50 : 50 becomes at most 95.26 : 4.74
+    50 : 50 becomes at most 95.3 : 4.7
     >>> print(told.calibrated)
-    50 : 50 becomes at most 73.11 : 26.89
+    50 : 50 becomes at most 73.2 : 26.8
     """
     promise = promise_of(tau, epsilon)
     prior = validation.probability("prior", prior)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
@@ -29,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LowerBound", "lower_bound"]
 
-_PILOT, _LARGEST_PILOT = 50, 100_000
+_PILOT, _LARGEST_PILOT = 50, 2_000_000
 """A fiftieth of the runs, but no more than so many, looks for worlds that can be told apart; for each pair of them."""
 
-_MOST_CHOOSING = 2_000_000
+_MOST_CHOOSING = 10_000_000
 """Half of the runs choose the event, but no more than so many; the others count it."""
 
 _LEAST_RUNS = 100
@@ -41,7 +42,7 @@ _AT_ONCE = 250_000
 
 
 @dataclass(frozen=True)
-class LowerBound(Document):
+class LowerBound(Displayed, Document):
     """What a mechanism leaks at least, with a confidence.
 
     epsilon: the lower bound; 0 if no event told the worlds apart.
@@ -63,13 +64,21 @@ class LowerBound(Document):
         """Whether more leaks than is claimed."""
         return self.claimed is not None and self.epsilon > self.claimed
 
-    def __str__(self) -> str:
+    @property
+    def reach(self) -> float:
+        """The largest bound that so many runs can support: what leaks more cannot be told from it."""
+        return float(log_ratio_below(np.array([self.runs]), np.array([0]), self.runs, self.confidence)[0])
+
+    def _printed(self) -> list[Section]:
         claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
-        return (
+        if self.claimed is not None and self.claimed >= self.reach:
+            claim += f" So few runs cannot contradict that: they show ε = {shown_below(self.reach, 3)} at most."
+        told = (
             f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
             f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
             f"the other. The worlds: {self.worlds}.{claim}"
         )
+        return [lines(told)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lower bound as a JSON object."""
@@ -84,6 +93,7 @@ class LowerBound(Document):
             "worlds": self.worlds,
             "claimed": self.claimed,
             "contradicted": self.contradicted,
+            "reach": self.reach,
         }
 
 
@@ -110,7 +120,8 @@ def lower_bound(
     seed:       of the data sets; by default they are drawn anew each time. The mechanism draws its own noise.
 
     Returns a LowerBound. Raises PromiseBrokenError if more leaks than is claimed: `evidence` then is the LowerBound.
-    A bound below the claim proves nothing about the mechanism: there may be worse worlds and better events.
+    A bound below the claim proves nothing about the mechanism: there may be worse worlds and better events, and to
+    contradict ε takes several times e^ε runs.
 
     >>> from bayesdp import ArbitraryGroups
     >>> noise = np.random.default_rng(7)
@@ -180,21 +191,25 @@ class _Runs:
 
     def promise(self, worlds: Worlds, runs: int, confidence: float) -> float:
         """Return how well two worlds might be told apart."""
-        ((one, other),) = self.batches(worlds, runs)
-        cells = Cells.between(one, other)
-        return best_event(cells.count(one), cells.count(other), confidence).promise
+        _, counts = self.cells(worlds, runs)
+        return best_event(counts[0], counts[1], confidence).promise
+
+    def cells(self, worlds: Worlds, runs: int) -> tuple[Cells, NDArray[np.int64]]:
+        """Return cells in which outputs may be told apart, and how many fell into each, a row for each world."""
+        found: Cells | None = None
+        counts = np.zeros((2, 0), dtype=np.int64)
+        for one, other in self.batches(worlds, runs):
+            if found is None:
+                found = Cells.between(one, other)
+                counts = np.zeros((2, found.number), dtype=np.int64)
+            counts += [found.count(one), found.count(other)]
+        assert found is not None
+        return found, counts
 
     def bound(self, worlds: Worlds, runs: int, confidence: float, claimed: float | None) -> LowerBound:
         """Choose an event on some of the runs, and count it on the others."""
-        cells: Cells | None = None
-        counts = np.zeros((2, 0), dtype=np.int64)
         choosing = min(runs // 2, _MOST_CHOOSING)
-        for one, other in self.batches(worlds, choosing):
-            if cells is None:
-                cells = Cells.between(one, other)
-                counts = np.zeros((2, cells.number), dtype=np.int64)
-            counts += [cells.count(one), cells.count(other)]
-        assert cells is not None
+        cells, counts = self.cells(worlds, choosing)
         event = best_event(counts[0], counts[1], confidence)
         more, less, tested = 0, 0, runs - choosing
         for one, other in self.batches(worlds, tested):

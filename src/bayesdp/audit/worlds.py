@@ -15,7 +15,7 @@ import numpy as np
 from bayesdp.audit.chain_scenes import Stretch
 from bayesdp.audit.group_scenes import conditional
 from bayesdp.audit.tree_scenes import Tree, hidden_markov_tree, network_tree, odds_chain_tree, tree_scene
-from bayesdp.audit.worst_cases import matrices, settings, usual_suspects
+from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
     GaussianGroups,
@@ -75,9 +75,8 @@ def _pairs(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
         if size is None:
             raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
         low, high = _values(query)
-        yield Worlds(
-            _constant(low, size), _constant(high, size), f"{size} records that are all {low!r}, or all {high!r}"
-        )
+        who = "a record that is" if size == 1 else f"{size} records that are all"
+        yield Worlds(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
 
 
 def _values(query: Query) -> tuple[object, object]:
@@ -171,8 +170,8 @@ def _of_trees(model: OddsChain | HiddenMarkov | Network, query: Query, tau: floa
         yield Worlds(
             _grown(tree, tau, 0, (low, high)),
             _grown(tree, tau, 1, (low, high)),
-            f"a record that is {low!r} or {high!r}, and {tree.total - tree.records[0]} others in the worst law that "
-            "the odds ratios allow",
+            f"a record that is {shown(low)} or {shown(high)}, and {tree.total - tree.records[0]} others in the worst "
+            "law that the odds ratios allow",
         )
 
 

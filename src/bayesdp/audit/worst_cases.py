@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
@@ -34,7 +35,7 @@ from bayesdp.models import (
     OddsChain,
 )
 from bayesdp.queries import Query
-from bayesdp.rounding import shown_above, shown_below
+from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.gaussian.metric import covered_distance
 from bayesdp.theorems.leakage import leakage
@@ -46,7 +47,7 @@ from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Setting", "WorstCase", "matrices", "settings", "usual_suspects", "worst_case"]
+__all__ = ["SCHEMA", "Setting", "WorstCase", "matrices", "settings", "shown", "usual_suspects", "worst_case"]
 
 SCHEMA = 1
 """The version of the JSON documents of an audit."""
@@ -96,7 +97,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class WorstCase(Document):
+class WorstCase(Displayed, Document):
     """The worst attacker that is known, as a sentence and as data.
 
     epsilon, theorem: what is proven of the release, and by which theorem.
@@ -140,23 +141,24 @@ class WorstCase(Document):
         before = self.prior / (1 - self.prior)
         return before, before * (math.exp(self.realised) if self.realised < _LARGEST_EXPONENT else math.inf)
 
-    def __str__(self) -> str:
-        first, second = map(_shown, self.values)
+    def _printed(self) -> list[Section]:
+        first, second = map(shown, self.values)
         standing = (
             "which is all that is proven"
             if self.attained
             else f"and no more than ε = {shown_above(self.epsilon)} is proven ({self.theorem})"
         )
-        return (
+        told = (
             f"Released: {self.release}, with tau = {shown_below(self.tau)}. An attacker asks whether a record is "
             f"{first} or {second}. {self.who} {self._betrayal}: {_odds(self.prior)} for {first} becomes "
             f"{_odds(self.posterior)}. He learns ε = {shown_below(self.realised)}, {standing}."
         )
+        return [lines(told)]
 
     @property
     def _betrayal(self) -> str:
         """What output betrays the first value, as the beginning of a sentence."""
-        first, second = map(_shown, self.values)
+        first, second = map(shown, self.values)
         if not self.of_query:
             return f"Some output of a mechanism with this tau, such as randomized response, betrays {first}"
         if self.by_cell:
@@ -278,12 +280,22 @@ def _known_attackers(model: Model, query: Query, tau: float) -> Iterator[Setting
 def _asked(scene: Scene, model: Model, query: Query) -> Scene:
     """Return a scene of 0/1 records as one of what is asked: their values are the bounds, or one that counts or not."""
     if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
-        low, high = query.clipped.bounds
-        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=high - low)
+        low, high = _reached(model.states, query.clipped.bounds)
+        width = query.clipped.bounds[1] - query.clipped.bounds[0]
+        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=width)
     if not query.values:
         return scene
+    if model.states and all(state in query.values for state in model.states):
+        return replace(scene, secret=(model.states[0], model.states[-1]), answers=scene.answers * 0)
     other = next((state for state in model.states if state not in query.values), _OTHER)
     return replace(scene, secret=(other, query.values[0]))
+
+
+def _reached(states: Sequence[Scalar], bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the smallest and the largest value that a record has after clipping: its states, if they are numbers."""
+    low, high = bounds
+    numbers = [min(max(float(state), low), high) for state in states if not isinstance(state, str)]
+    return (min(numbers), max(numbers)) if numbers else bounds
 
 
 def _adversaries(model: Model, query: Query, tau: float) -> set[WorstInChain | WorstInGroup]:
@@ -337,14 +349,15 @@ def usual_suspects(chain: MarkovChain, states: int = 4) -> Iterator[WorstInChain
 def _between(chain: MarkovChain, stretch: Stretch) -> str:
     """Return what an attacker of a chain knows, in words."""
     before, after = stretch.before, stretch.after
-    target = "it" if chain.unit == 1 else f"these {chain.unit} records"
-    unknown = f"{target}, {before.unknown} before and {after.unknown} after" if stretch.records else target
+    target, them = ("this one", "it") if chain.unit == 1 else (f"these {chain.unit}", "them")
+    around = f", the {before.unknown} before {them} and the {after.unknown} after" if stretch.records else ""
     sides = ((before, "before"), (after, "after"))
     nearest = [f"{chain.states[end.boundary]!r} {place}" for end, place in sides if end.boundary is not None]
-    ends = f"; the nearest he knows {'are' if len(nearest) > 1 else 'is'} {' and '.join(nearest)}" if nearest else ""
+    verb = "are" if len(nearest) > 1 else "is"
+    ends = f"; the nearest that he knows {verb} {' and '.join(nearest)}" if nearest else ""
     ended = [place for end, place in ((before, "begins"), (after, "ends")) if end.boundary is None]
     there = f"; the chain {' and '.join(ended)} with them" if ended else ""
-    return f"He knows every record but {unknown}{ends}{there}."
+    return f"He knows every record but {target}{around}{ends}{there}."
 
 
 def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | None], ...]:
@@ -424,10 +437,10 @@ def _series_covariance(series: GaussianSeries, size: int) -> NDArray[np.float64]
     return np.asarray((lags / lags[0])[np.abs(places[:, None] - places)])
 
 
-def _shown(value: Scalar) -> str:
+def shown(value: object) -> str:
+    """Return a value of a record as it is written in a sentence."""
     return f"{value:.6g}" if isinstance(value, float) else _OTHER if value == _OTHER else repr(value)
 
 
 def _odds(probability: float) -> str:
-    share = 100 * probability
-    return f"{share:.3g} : {100 - share:.3g}"
+    return shown_pair(probability) or NEARLY_CERTAIN

@@ -180,7 +180,7 @@ def audit(
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="Or the release that keeps this promise.")] = None,
     runs: Annotated[str, typer.Option(metavar="N", help="How often the attack and the release are run.")] = "20000",
     confidence: Annotated[str, typer.Option(metavar="SHARE", help="Of intervals and of the lower bound.")] = "0.95",
-    plot: Annotated[str | None, typer.Option(metavar="FILE", help="Also draw it: .png, .svg or .pdf.")] = None,
+    plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
     """The worst attacker in words, what he comes to believe, his success, and a lower bound beside the promise.
@@ -188,17 +188,15 @@ def audit(
     No data are read: everything is drawn from the model.
     """
     from bayesdp.audit.audits import audited
-    from bayesdp.plotting.beliefs import plot_audit
 
-    if plot is not None:
-        refuse_overwriting(plot, [model])
+    options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
     promise: dict[str, Any] = options.one_of("--tau", tau, "--epsilon", epsilon)
     times = options.natural("--runs", runs, least=100)
     found = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
-        plot_audit(found, plot)
+        found.plot(plot)
     print(_text(found, as_json))
 
 

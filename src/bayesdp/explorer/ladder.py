@@ -19,8 +19,9 @@ from bayesdp.rounding import shown_above
 __all__ = ["NOTE", "Ladder", "Step", "look"]
 
 _UNSAID = (
-    "The table does not allow this. Why may depend on single records, so it is not shown here; bayesdp advise says it "
-    "on the command line, to those who may see the data."
+    "The table does not allow this. Often values are missing (choose that they are left out), or the order does not "
+    "tell all records of a chain apart (name what tells chains apart). Which it is may depend on single records, so it "
+    "is not shown here; bayesdp advise says it on the command line, to those who may see the data."
 )
 _NO_SUCH_MODEL = "There is no such model of this table. Why may depend on single records; bayesdp advise says it."
 

@@ -12,6 +12,7 @@ from shiny import App, Inputs, Outputs, Session, reactive, render, ui
 from shiny.types import SilentException
 from starlette.requests import Request
 
+from bayesdp._support.words import kept_together
 from bayesdp.errors import BayesDPError
 from bayesdp.explorer.asked import KINDS
 from bayesdp.explorer.assumed import ASSUMPTIONS
@@ -105,7 +106,8 @@ def _question(subject: Subject, choices: Choices) -> Tag:
     fields: list[TagChild] = [_field(ui.input_select("kind", "Question", labels, selected=choices.kind))]
     columns = subject.columns or (subject.model.columns if subject.model is not None else ())
     if subject.kind == "table":
-        fields.append(_text("column", "Column, or a condition such as steps > 0", choices, columns=subject.columns))
+        hint = "To count, a condition will do, such as steps > 0."
+        fields.append(_text("column", "Column", choices, columns=subject.columns, hint=hint))
         listed = tags.details(
             tags.summary(f"The {len(columns)} columns"), tags.p(", ".join(columns), class_="hint columns")
         )
@@ -268,11 +270,11 @@ def _answer(shown: Screen) -> TagChild:
         *(tags.p(text, class_="warning") for text in shown.warnings),
         *map(_bar, shown.bars),
         tags.h2("How far off is the answer?", style="margin-top:1.2rem"),
-        tags.p(shown.interval, class_="interval"),
+        tags.p(_unbroken(shown.interval), class_="interval"),
         tags.p(shown.price),
         tags.p(shown.noise, class_="quiet"),
         *(tags.p(text, class_="hint") for text in shown.notes),
-        tags.div(f"{shown.bars[-1].words}, ± {shown.error}", class_="summary", aria_hidden="true"),
+        tags.div(_unbroken(f"{shown.bars[-1].words}, ± {shown.error}"), class_="summary", aria_hidden="true"),
         aria_live="polite",
     )
 
@@ -280,7 +282,7 @@ def _answer(shown: Screen) -> TagChild:
 def _bar(bar: Bar) -> Tag:
     return tags.div(
         tags.h3(bar.title),
-        tags.div(bar.words, class_="words"),
+        tags.div(_unbroken(bar.words), class_="words"),
         tags.div(
             tags.span(style=f"width:{bar.after:.3f}%"),
             class_="track",
@@ -291,6 +293,11 @@ def _bar(bar: Bar) -> Tag:
         tags.p(bar.says, class_="quiet"),
         class_=f"bar {bar.tone}",
     )
+
+
+def _unbroken(words: str) -> str:
+    """Return words in which no line ends within a bet or after a sign."""
+    return kept_together(words, ":").replace("± ", "±\N{NO-BREAK SPACE}")
 
 
 def _chart(shown: Screen) -> TagChild:

@@ -24,7 +24,7 @@ Matrix = Sequence[Sequence[float]]
 _IDS = count(1)
 """Titles are found by their ids, which must differ."""
 
-_WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _RIGHT = 480, 300, 82, 46, 14, 12
+_WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _RIGHT = 480, 330, 94, 46, 14, 12
 _MOST_IN_GRAPH = 3
 """Chains of so many states are drawn as graphs, larger ones as heat maps."""
 

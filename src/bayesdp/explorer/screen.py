@@ -12,13 +12,16 @@ from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
 from bayesdp.explorer.ladder import Ladder
 from bayesdp.explorer.subject import Subject, hides
-from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, rows
+from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
 
 __all__ = ["Bar", "Screen", "screen", "wanted_of"]
 
-_LOOK = "Say where the records are, and look at the table: then choose what to assume."
+_LOOK = (
+    "Name the column that is asked about, and what puts records in order or in groups. Then look at the table: it "
+    "shows which assumptions it does not deny, and what each costs."
+)
 _LOOK_AGAIN = "The question has changed since the table was looked at. Look again."
 _NO_RUNG = "No noise is enough for any rung of this ladder at this ε: ask for a larger one, or name entities."
 _ESTIMATED = (
@@ -168,7 +171,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
         "Nothing more leaks than it says: the correlations do no harm here."
         if plain.kept
         else f"The same noise may leak ε = {shown_above(plain.belief.epsilon, 3)}: "
-        f"a risk of up to {plain.risk} to be found out, instead of {shown_above(100 * promised.posterior, 3)} %.",
+        f"a risk of up to {plain.risk} to be found out, instead of {risk(promised.posterior)}.",
     )
     if by_error:
         title = "bayesdp, with this error"

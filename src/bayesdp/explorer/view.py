@@ -19,7 +19,7 @@ from bayesdp.models import Model
 from bayesdp.plotting.charts import Chart
 from bayesdp.plotting.results import comparison_chart
 from bayesdp.queries import Query
-from bayesdp.rounding import shown_above, shown_below
+from bayesdp.rounding import shown_above, shown_below, shown_pair
 from bayesdp.theorems.ask import Panel
 from bayesdp.theorems.leakage import Leakage, report
 from bayesdp.theorems.registry import theorems
@@ -36,6 +36,7 @@ __all__ = [
     "done",
     "figure",
     "next_job",
+    "risk",
     "rows",
     "sides",
     "together",
@@ -46,6 +47,16 @@ GRID: tuple[float, ...] = tuple(map(float, EPSILONS))
 
 COIN = 0.5
 """What the attacker believes before: the two values of a record are equally likely to him."""
+
+
+def risk(probability: float) -> str:
+    """Return an attacker's chance to be right, in percent, never less than it is.
+
+    >>> risk(0.73105858), risk(0.999999)
+    ('73.2 %', 'almost 100 %')
+    """
+    pair = shown_pair(probability)
+    return "almost 100 %" if pair is None else f"{pair.partition(' ')[0]} %"
 
 
 @dataclass(frozen=True)
@@ -83,7 +94,7 @@ class Side:
     @property
     def risk(self) -> str:
         """The attacker's chance to be right, in percent, never less than it is."""
-        return f"{shown_above(100 * self.belief.posterior, 3)} %"
+        return risk(self.belief.posterior)
 
 
 @dataclass(frozen=True)

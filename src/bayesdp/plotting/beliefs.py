@@ -6,9 +6,11 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, line
+from bayesdp.plotting.captions import caption
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, line, told_apart
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
+from bayesdp.rounding import shown_below, shown_pair
 
 if TYPE_CHECKING:
     from bayesdp.audit.audits import Audit
@@ -26,7 +28,7 @@ def plot_audit(audit: Audit, path: str | Path) -> Path:
     Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
     that cannot be written to.
     """
-    source = f"{audit.worst_case.release}; assumed: {audit.assumption}"
+    source = f"{caption(audit.model)}; {audit.worst_case.release}; assumed: {audit.model.assumption}"
     return save(beliefs_chart(audit.beliefs, source=source), path)
 
 
@@ -35,19 +37,16 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
 
     A dot marks what an attacker who is known attains, where that was looked for.
     """
+    ours = Line("bayesdp", _curve(beliefs.calibrated), _OURS, label=_label("bayesdp", beliefs.calibrated))
+    plain = line(PLAIN, _curve(beliefs.plain), _label("plain DP", beliefs.plain))
+    same = beliefs.plain.epsilon == beliefs.calibrated.epsilon
     lines = [
-        line(PLAIN, _curve(beliefs.plain.epsilon), f"plain DP, τ = {beliefs.plain.tau:.4g}: {_said(beliefs.plain)}"),
-        Line(
-            "bayesdp",
-            _curve(beliefs.calibrated.epsilon),
-            _OURS,
-            label=f"bayesdp, τ = {beliefs.calibrated.tau:.4g}: {_said(beliefs.calibrated)}",
-        ),
         Line("nothing", ((0.0, 0.0), (1.0, 1.0)), _NOTHING, ":", "before: nothing learnt"),
+        *(told_apart([ours, plain]) if same else (ours, plain)),
     ]
-    for name, told, colour in ((PLAIN, beliefs.plain, lines[0].colour), ("bayesdp", beliefs.calibrated, _OURS)):
+    for told, curve in ((beliefs.plain, plain), (beliefs.calibrated, ours)):
         if told.attained is not None:
-            lines.append(Line(name, ((told.prior, told.attained),), colour, "o"))
+            lines.append(Line(curve.name, ((told.prior, told.attained),), curve.colour, "o"))
     return Chart(
         "beliefs",
         f"A release that promises ε = {beliefs.promise:g}: what an attacker can come to believe of a record",
@@ -60,14 +59,13 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
     )
 
 
-def _curve(epsilon: float) -> Points:
+def _curve(told: Belief) -> Points:
     """Return the largest posterior over the prior: the odds grow by e^ε."""
     shares = [place / _GRID for place in range(1, _GRID)]
-    after = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-epsilon))) for prior in shares]
+    after = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-told.epsilon))) for prior in shares]
     return ((0.0, 0.0), *after, (1.0, 1.0))
 
 
-def _said(told: Belief) -> str:
-    after = 100 * told.posterior
-    before = 100 * told.prior
-    return f"{before:.3g} : {100 - before:.3g} becomes {after:.3g} : {100 - after:.3g}"
+def _label(name: str, told: Belief) -> str:
+    before, after = (shown_pair(share) or "nearly certain" for share in (told.prior, told.posterior))
+    return f"{name}, τ = {shown_below(told.tau, 3)}:\n{before} → {after}"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support.validation import brief
+from bayesdp._support.words import filled
 from bayesdp.errors import InvalidInputError, MissingDependencyError
 from bayesdp.plotting.charts import Chart, Line, Panel
 
@@ -168,7 +169,7 @@ def _needed(panel: Panel) -> float:
 
 def _rows(text: str, width: int) -> str:
     """Return a text in rows of at most `width` characters, cut off where it would take too many."""
-    return textwrap.fill(text, width, break_on_hyphens=False, max_lines=_MOST_ROWS, placeholder=" …")
+    return filled(text, width, "=", max_lines=_MOST_ROWS, placeholder=" …")
 
 
 def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
