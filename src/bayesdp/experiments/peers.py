@@ -63,7 +63,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Compared:
-    """A mechanism on one chain at one ε: its noise, or why there is none, and the time it took for all ε together."""
+    """A mechanism on one chain at one ε: its noise, or why there is none; the processor time is that for all ε."""
 
     peer: Peer
     epsilon: float
@@ -124,14 +124,14 @@ def compared(chain: MarkovChain, epsilons: Sequence[float], peers: Iterable[Peer
     targets = validation.positives("epsilons", epsilons)
     rows = []
     for peer in peers:
-        begun = time.perf_counter()
+        begun = time.process_time()
         scales: Sequence[float | None] = [None] * len(targets)
         reason = None
         try:
             scales = peer.scales(chain, targets)
         except DoesNotApplyError as refused:
             reason = refused.reason
-        took = time.perf_counter() - begun
+        took = time.process_time() - begun
         rows += [Compared(peer, epsilon, scale, took, reason) for epsilon, scale in zip(targets, scales, strict=True)]
     return rows
 

@@ -3,6 +3,7 @@
 Pufferfish mechanisms protect against this adversary. `markov-mixing`, asked about him alone, is the same recursion with
 one ending on each side, "nothing known": every step follows the chain itself. It is capped by conditioning on the
 record at distance d, e^{(d−1)τ}·max_q P^d(u, q)/P^d(u′, q), so it is at most the exact Markov quilt's on every chain.
+With many states the step is relaxed, and the tables of `markov-mixing` are sharper: that ending is read off them.
 
 No session offers it, it is no registered theorem, and nothing here is rounded outwards.
 """
@@ -18,8 +19,8 @@ from bayesdp.calibration.search import searched
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.experiments.quilts import exact_quilt_scales
 from bayesdp.models import MarkovChain
-from bayesdp.theorems.markov.boxes import Boxes
-from bayesdp.theorems.markov.transport import LARGEST_EXACT, close, exact_step
+from bayesdp.theorems.markov.mixing import follow
+from bayesdp.theorems.markov.transport import LARGEST_EXACT, exact_step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,11 +29,10 @@ __all__ = ["uninformed_epsilons", "uninformed_scales"]
 
 NAME = "uninformed-mixing"
 _DEEPEST = 4096
-_SETTLED, _SETTLED_RELAXED = 1e-12, 1e-8
-_SLACK, _SLACK_RELAXED = 1e-7, 1e-4
+_SETTLED = 1e-12
+_SLACK, _SLACK_RELAXED = 1e-7, 5e-4
 """Of a bound: what is added to it when a side is followed no farther."""
 
-_PAUSE = 4
 _MULTIPLES = (1.0, 2.0, 4.0)
 """Of the τ that the exact quilt allows: where a search begins."""
 
@@ -67,24 +67,29 @@ def uninformed_epsilons(chain: MarkovChain, taus: Sequence[float]) -> list[float
     law, matrix, size = chain.stationary, chain.matrix, len(chain.matrix)
     if size == 1:
         return [float(tau) for tau in grid]
-    reach = None if chain.length is None else chain.length - 1
-    right = _followed(matrix, grid, reach)
-    left = _followed((law[:, None] * matrix).T / law[:, None], grid, reach)
-    if reach is None or reach >= len(left) + len(right) - 2:
-        sums = left[-1] + right[-1]
+    if size > LARGEST_EXACT:
+        both = follow([chain], taus, 0.0)
+        left, right = (np.concatenate([side.nothing, side.beyond[None]]) for side in (both.left, both.right))
     else:
-        splits = range(max(0, reach - len(right) + 1), min(reach, len(left) - 1) + 1)
-        sums = np.max([left[taken] + right[reach - taken] for taken in splits], axis=0)
-    return [float(value) for value in grid + sums.max(axis=(1, 2))]
+        left = _followed((law[:, None] * matrix).T / law[:, None], grid, chain.length)
+        right = _followed(matrix, grid, chain.length)
+    return [float(value) for value in grid + _worst_split(left, right, chain.length).max(axis=(1, 2))]
 
 
-def _followed(matrix: NDArray[np.float64], taus: NDArray[np.float64], reach: int | None) -> NDArray[np.float64]:
-    """Return ln V with at most 0, 1, 2, … unknown records on a side, as (records, τ, u, u′).
+def _worst_split(left: NDArray[np.float64], right: NDArray[np.float64], length: int | None) -> NDArray[np.float64]:
+    """Return the largest sum of both sides, over all targets of all chains up to a length, as (τ, u, u′)."""
+    left, right = np.maximum.accumulate(left, axis=0), np.maximum.accumulate(right, axis=0)
+    if length is None or length > len(left) + len(right) - 2:
+        return np.asarray(left[-1] + right[-1])
+    splits = ((before, min(length - 1 - before, len(right) - 1)) for before in range(min(length, len(left))))
+    return np.asarray(np.max([left[before] + right[after] for before, after in splits], axis=0))
+
+
+def _followed(matrix: NDArray[np.float64], taus: NDArray[np.float64], length: int | None) -> NDArray[np.float64]:
+    """Return ln V with 0, 1, 2, … unknown records on a side, as (records, τ, u, u′).
 
     The last holds for any number of records, unless the side ends there: one more record does not raise it.
     """
-    relaxed = len(matrix) > LARGEST_EXACT
-    boxes = _Relaxed(matrix, len(taus)) if relaxed else None
     different = ~np.eye(len(matrix), dtype=bool)
     grown = np.exp(taus)[:, None, None]
     power = np.eye(len(matrix))
@@ -93,22 +98,20 @@ def _followed(matrix: NDArray[np.float64], taus: NDArray[np.float64], reach: int
     levels = [np.zeros(cap.shape)]
 
     def next_values(before: NDArray[np.float64]) -> NDArray[np.float64]:
-        gains = np.where(different, grown * before, 1.0)
-        solved = exact_step(matrix, gains) if boxes is None else boxes(gains, before)
+        solved = exact_step(matrix, np.where(different, grown * before, 1.0))
         return np.where(different, np.fmax(np.fmin(solved, cap), 1.0), 1.0)
 
-    most = _DEEPEST if reach is None else min(reach, _DEEPEST)
+    most = _DEEPEST if length is None else min(length - 1, _DEEPEST)
     for records in range(1, most + 1):
         power = power @ matrix
         with np.errstate(over="ignore"):
             cap = np.minimum(cap, np.exp((records - 1) * taus)[:, None, None] * _largest_ratios(power))
         previous, values = values, next_values(values)
-        levels.append(np.maximum(levels[-1], np.log(values)))
-        if records % _PAUSE == 0 and np.all(values <= previous * (1 + (_SETTLED_RELAXED if relaxed else _SETTLED))):
+        levels.append(np.log(values))
+        if np.all(values <= previous * (1 + _SETTLED)):
             break
-    if len(levels) - 1 != reach:
-        slack = _SLACK_RELAXED if relaxed else _SLACK
-        raised = np.minimum(levels[-1] * (1 + slack) + slack**2, np.log(cap))
+    if len(levels) != length:
+        raised = np.minimum(levels[-1] * (1 + _SLACK) + _SLACK**2, np.log(cap))
         lasts = np.all(np.log(next_values(np.exp(raised))) <= raised, axis=(1, 2), keepdims=True)
         levels.append(np.where(lasts, raised, np.log(cap)))
     return np.array(levels)
@@ -121,17 +124,3 @@ def _largest_ratios(power: NDArray[np.float64]) -> NDArray[np.float64]:
         for column in power.T:
             largest = np.fmax(largest, column[:, None] / column[None, :])
     return largest
-
-
-class _Relaxed:
-    """The step for many states: boxes, compared anew at distances 2, 8, 32, … as `markov-mixing` does."""
-
-    def __init__(self, matrix: NDArray[np.float64], taus: int) -> None:
-        self.laws, self.boxes, self.taken = matrix[None], Boxes(matrix, taus), 0
-        self.everywhere, self.usable = np.ones((1, len(matrix)), dtype=bool), np.ones((taus, 1), dtype=bool)
-
-    def __call__(self, gains: NDArray[np.float64], guesses: NDArray[np.float64]) -> NDArray[np.float64]:
-        self.taken += 1
-        compare = 0 if self.taken & (self.taken - 1) == 0 and self.taken.bit_length() % 2 == 0 else None
-        found = self.boxes.step(self.laws, gains[:, None], self.everywhere, guesses[:, None], self.usable, compare)
-        return close(found[:, 0])
