@@ -54,19 +54,12 @@ def test_the_means_over_the_81_chains(
 
 @pytest.mark.slow
 def test_the_exact_count_needs_least() -> None:
-    """It refuses the two slowest chains; there the noise is that of markov-mixing."""
     count, mixing = peer_named("markov-count"), peer_named("markov-mixing")
-    found, refused = [], 0
-    for chain in two_state_chains():
-        least = mixing.scales(chain, EPSILONS)
-        try:
-            exact = count.scales(chain, EPSILONS)
-        except DoesNotApplyError:
-            exact, refused = least, refused + 1
-        assert all(one <= other * (1 + 1e-9) for one, other in zip(exact, least, strict=True))
-        found.append(exact)
-    assert refused == 2
-    assert np.mean(found, axis=0) == pytest.approx((8.35, 1.69, 0.286), rel=0.02)
+    exact, any_query = (
+        np.array([peer.scales(chain, EPSILONS) for chain in two_state_chains()]) for peer in (count, mixing)
+    )
+    assert exact.mean(axis=0) == pytest.approx((8.35, 1.69, 0.286), rel=5e-3)
+    assert (exact <= any_query * (1 + 1e-8)).all()
 
 
 def enumerated_quilt(chain: MarkovChain, epsilon: float) -> float:
