@@ -1,10 +1,10 @@
 """bayesdp beside its peers, in one run: other libraries on the same data, other mechanisms on the same chains.
 
-python benchmarks/peers.py [--rows 1000000] [--out DIR] [--short] [--part libraries|chains] [--write-docs [JSON]]
+python benchmarks/peers.py [--rows 1000000] [--out DIR] [--short] [--part libraries|chains] [--write-docs [JSON ...]]
 
 Every library runs in an environment of its own, made here with pip and kept in --environments. One that cannot be
 installed is a row of the table that says so. --short takes a few chains and no library, in less than a minute.
---out writes peers.md and peers.json; --write-docs puts the table into docs/performance.md, of this run or of a JSON.
+--out writes peers.md and peers.json; --write-docs puts both into docs/performance.md, of this run or of JSON files.
 Ends with 1 if a mechanism with the same or a weaker promise needs less noise than our bound for that promise.
 """
 
@@ -65,8 +65,8 @@ LIBRARIES = (
     Library("bayesdp, records independent", "with_bayesdp_independent.py", None),
     Library("OpenDP, vectors", "with_opendp.py", ("opendp[polars]",)),
     Library("OpenDP, Polars context", "with_opendp_polars.py", ("opendp[polars]",), audited=False),
-    Library("diffprivlib", "with_diffprivlib.py", ("diffprivlib", "scikit-learn<1.7")),
-    Library("PipelineDP, local", "with_pipelinedp.py", ("pipeline-dp",)),
+    Library("diffprivlib", "with_diffprivlib.py", ("diffprivlib", "scikit-learn<1.7", "polars")),
+    Library("PipelineDP, local", "with_pipelinedp.py", ("pipeline-dp", "polars")),
 )
 
 
@@ -107,14 +107,14 @@ def records(chain: MarkovChain, rows: int) -> NDArray[np.int64]:
     return np.concatenate(parts)[:rows].astype(np.int64)
 
 
-def used(library: Library, environments: Path, chain: MarkovChain, stem: Path, runs: int) -> dict[str, Any]:
+def used(library: Library, environments: Path, chain: MarkovChain, file: Path, runs: int) -> dict[str, Any]:
     """Return what a library does with the data: time, memory, error, and what its answers leak."""
     try:
         python = interpreter(library, environments)
-        found = measured(library, python, stem)
+        found = measured(library, python, file)
     except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
         return {"library": library.name, "reason": str(error)}
-    values = np.load(f"{stem}.npy")
+    values = pl.read_parquet(file)["active"].to_numpy()
     truth = {"count": float(values.sum()), "sum": float(values.sum()), "mean": float(values.mean())}
     for name, answer in found["answers"].items():
         answer["error"] = median(abs(value - truth[name]) for value in answer.pop("values"))
@@ -124,9 +124,9 @@ def used(library: Library, environments: Path, chain: MarkovChain, stem: Path, r
     return {"library": library.name, **found, **leaks}
 
 
-def measured(library: Library, python: str, stem: Path) -> dict[str, Any]:
+def measured(library: Library, python: str, file: Path) -> dict[str, Any]:
     """Return what the worker of a library measured; RuntimeError says why it failed."""
-    given = command(library, python, "measure", str(stem), str(EPSILON), str(REPEATS), str(SECONDS))
+    given = command(library, python, "measure", str(file), str(EPSILON), str(REPEATS), str(SECONDS))
     done = subprocess.run(given, capture_output=True, text=True, check=False, env=quiet())
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["it failed"])[-1])
@@ -164,12 +164,10 @@ def libraries(rows: int, runs: int, environments: Path) -> list[dict[str, Any]]:
     chain = MarkovChain.from_counts(ACTIVITY_COUNTS, states=(0, 1), length=rows, state="active")
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        stem = Path(folder) / "records"
-        drawn = records(chain, rows)
-        np.save(f"{stem}.npy", drawn)
-        pl.DataFrame({"active": drawn}).write_parquet(f"{stem}.parquet")
+        file = Path(folder) / "records.parquet"
+        pl.DataFrame({"active": records(chain, rows)}).write_parquet(file)
         for library in LIBRARIES:
-            found.append(used(library, environments, chain, stem, runs))
+            found.append(used(library, environments, chain, file, runs))
             print(json.dumps(found[-1]), file=sys.stderr, flush=True)
     return found
 
@@ -251,7 +249,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def libraries_table(found: Sequence[dict[str, Any]]) -> str:
-    header = ["library", "its ε is for", *(f"{name}, s" for name in ANSWERS), "MB"]
+    header = ["library", "its ε is for", "reading, s", *(f"{name}, s" for name in ANSWERS), "MB"]
     header += [*(f"error of the {name}" for name in ANSWERS), "leaks, proven", "leaks, seen"]
     rows = []
     for each in found:
@@ -266,7 +264,7 @@ def libraries_table(found: Sequence[dict[str, Any]]) -> str:
             [
                 f"{each['library']} {each['version']}",
                 meaning,
-                *(shown(answer["seconds"]) for answer in answers),
+                *(shown(timed["processor_seconds"], 2) for timed in (each["reading"], *answers)),
                 shown(each["peak_mb"]),
                 *(shown(answer["error"]) for answer in answers),
                 proven,
@@ -330,7 +328,9 @@ def markdown(found: dict[str, Any]) -> str:
             f"Other libraries: {found['rows']:,} records of the Activity chain, ε = {EPSILON:g} asked of each, "
             'medians. "Proven" is what our theorems say that any mechanism with that τ leaks about a record of this '
             'chain, τ being doubled where ε is for a record that is there or not. "Seen" is what our audit proves of '
-            f"its count, from {found['runs']:,} outputs, with 95 % confidence.",
+            f"its count, from {found['runs']:,} outputs, with 95 % confidence. Times are processor times. All begin "
+            "with the same Parquet file; bayesdp and the Polars context read it for every answer, and bayesdp checks "
+            "it against its model and commits each answer to a ledger on disk.",
             libraries_table(found["libraries"]),
         ]
     parts += [
@@ -368,6 +368,12 @@ def write_docs(found: dict[str, Any]) -> None:
     page.write_text(f"{before}{BEGIN}\n\n{markdown(found)}\n{END}{after}", encoding="utf-8")
 
 
+def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return parts that were run one after the other as one."""
+    joined = {name: [each for part in parts for each in part[name]] for name in ("libraries", "chains")}
+    return {**parts[0], **joined}
+
+
 def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -376,14 +382,14 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "bayesdp-peers")
-    parser.add_argument("--write-docs", nargs="?", const="", metavar="JSON")
+    parser.add_argument("--write-docs", nargs="*", metavar="JSON", help="of this run, or of parts that were run before")
     return parser.parse_args()
 
 
 def main() -> int:
     options = asked()
     if options.write_docs:
-        write_docs(json.loads(Path(options.write_docs).read_text(encoding="utf-8")))
+        write_docs(together([json.loads(Path(path).read_text(encoding="utf-8")) for path in options.write_docs]))
         return 0
     begun = time.perf_counter()
     about = {

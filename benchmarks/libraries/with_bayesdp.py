@@ -40,9 +40,8 @@ def released(table: Any, model: bdp.Model, query: bdp.Query, epsilon: float) -> 
 def worker(model: Any) -> Worker:
     """Return the worker for a model by the number of records."""
 
-    def load(stem: str) -> tuple[str, int]:
-        path = f"{stem}.parquet"
-        return path, int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    def load(file: str) -> tuple[str, int]:
+        return file, int(pl.scan_parquet(file).select(pl.len()).collect().item())
 
     def count(data: Any, epsilon: float) -> float:
         return released(data[0], model(data[1]), bdp.Count("active", equals=1), epsilon)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
-from worker import Worker
+from worker import Worker, column
 
 dp.enable_features("contrib")
 
@@ -39,7 +39,7 @@ def summed(data: Any, epsilon: float) -> float:
 WORKER = Worker(
     "opendp",
     "replace",
-    lambda stem: np.load(f"{stem}.npy").astype(np.int32),
+    lambda file: column(file).astype(np.int32),
     {"count": count, "sum": summed, "mean": lambda data, epsilon: summed(data, epsilon) / len(data)},
     lambda row, epsilon: summed(row.astype(np.int32), epsilon),
 )

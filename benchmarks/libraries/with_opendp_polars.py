@@ -48,7 +48,7 @@ def mean(frame: Any, epsilon: float) -> float:
 WORKER = Worker(
     "opendp",
     "add-remove",
-    lambda stem: pl.scan_parquet(f"{stem}.parquet"),
+    pl.scan_parquet,
     {"count": count, "sum": summed, "mean": mean},
     lambda row, epsilon: count(pl.LazyFrame({"active": row}), epsilon),
 )

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
 import pipeline_dp as pdp
-from worker import Worker
+from worker import Worker, column
 
 Rows = list[tuple[int, int]]
 
@@ -13,9 +12,9 @@ _DELTA = 1e-15
 """Must be positive, but is not spent: partitions are public and the noise is Laplace."""
 
 
-def load(stem: str) -> Rows:
+def load(file: str) -> Rows:
     """Return rows of a privacy unit and a value."""
-    return rows_of(np.load(f"{stem}.npy"))
+    return rows_of(column(file))
 
 
 def rows_of(values: Any) -> Rows:

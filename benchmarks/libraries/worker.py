@@ -1,9 +1,9 @@
 """What a library's worker does, in that library's own environment: answer, be timed, or answer many small data sets.
 
-    python with_LIBRARY.py measure STEM EPSILON REPEATS SECONDS   # prints JSON
+    python with_LIBRARY.py measure FILE EPSILON REPEATS SECONDS   # prints JSON
     python with_LIBRARY.py audit EPSILON                          # reads "IN OUT" lines: .npy in, .npy out
 
-Only the standard library and NumPy: that is what all environments have.
+Only the standard library, NumPy and Polars: that is what all environments have.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Worker:
 
     package:    its name in the package index.
     neighbours: what its ε is about, "replace" or "add-remove".
-    load:       reads STEM.parquet or STEM.npy into what the library takes; is not timed.
+    load:       reads a Parquet file into what the library takes, or names it if the library reads it itself.
     answers:    count, sum and mean of the data at an ε.
     small:      the count of a small data set at an ε.
     """
@@ -42,15 +43,16 @@ class Worker:
         """Do what the command line says."""
         command, *arguments = sys.argv[1:]
         if command == "measure":
-            stem, epsilon, repeats, seconds = arguments
-            print(json.dumps(self.measured(stem, float(epsilon), int(repeats), float(seconds))))
+            file, epsilon, repeats, seconds = arguments
+            print(json.dumps(self.measured(file, float(epsilon), int(repeats), float(seconds))))
         else:
             self.serve(float(arguments[0]))
 
-    def measured(self, stem: str, epsilon: float, repeats: int, seconds: float) -> dict[str, Any]:
+    def measured(self, file: str, epsilon: float, repeats: int, seconds: float) -> dict[str, Any]:
         """Return every answer with its time: so many times, or until the seconds have passed, but at least once."""
-        data = self.load(stem)
-        loaded = _megabytes()
+        begun, busy = time.perf_counter(), time.process_time()
+        data = self.load(file)
+        reading = {"seconds": time.perf_counter() - begun, "processor_seconds": time.process_time() - busy}
         found = {}
         for name, answer in self.answers.items():
             times: list[float] = []
@@ -61,15 +63,15 @@ class Worker:
                 values.append(float(answer(data, epsilon)))
                 worked.append(time.process_time() - busy)
                 times.append(time.perf_counter() - begun)
-            seconds, processor = float(np.median(times)), float(np.median(worked))
-            found[name] = {"seconds": seconds, "processor_seconds": processor, "values": values}
+            wall, processor = float(np.median(times)), float(np.median(worked))
+            found[name] = {"seconds": wall, "processor_seconds": processor, "values": values}
         return {
             "version": version(self.package),
             "python": platform.python_version(),
             "neighbours": self.neighbours,
+            "reading": reading,
             "answers": found,
-            "loaded_mb": loaded,
-            "peak_mb": _megabytes(),
+            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
 
     def serve(self, epsilon: float) -> None:
@@ -81,6 +83,6 @@ class Worker:
             print("done", flush=True)
 
 
-def _megabytes() -> float:
-    """Return the most memory this process has had so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def column(file: str) -> Any:
+    """Return the records of a Parquet file as a NumPy array."""
+    return pl.read_parquet(file)["active"].to_numpy()
