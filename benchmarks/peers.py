@@ -47,12 +47,17 @@ RECORDS = 10_000
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- benchmarks/peers.py writes from here -->", "<!-- benchmarks/peers.py writes to here -->"
 ANSWERS = ("count", "sum", "mean")
+NEIGHBOURS = {"replace": "a replaced record", "add-remove": "a record more or less"}
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library, or a way of using it: its worker, what to install for it (None: what runs now), and whether its count
-    is quick enough to be run some ten thousand times."""
+    """A library, or a way of using it.
+
+    worker:       the program that uses it, in `libraries`.
+    requirements: what to install for it; None for the environment that runs this.
+    audited:      whether its count is quick enough to be run some ten thousand times.
+    """
 
     name: str
     worker: str
@@ -60,8 +65,11 @@ class Library:
     audited: bool = True
 
 
+PROMISED = "bayesdp, records a chain"
+"""The one whose ε is a promise to every record; the others' is the τ of a mechanism."""
+
 LIBRARIES = (
-    Library("bayesdp, records a chain", "with_bayesdp.py", None),
+    Library(PROMISED, "with_bayesdp.py", None),
     Library("bayesdp, records independent", "with_bayesdp_independent.py", None),
     Library("OpenDP, vectors", "with_opendp.py", ("opendp[polars]",)),
     Library("OpenDP, Polars context", "with_opendp_polars.py", ("opendp[polars]",), audited=False),
@@ -119,7 +127,7 @@ def used(library: Library, environments: Path, chain: MarkovChain, file: Path, r
     for name, answer in found["answers"].items():
         answer["error"] = median(abs(value - truth[name]) for value in answer.pop("values"))
     tau = EPSILON * (2 if found["neighbours"] == "add-remove" else 1)
-    proven = EPSILON if "chain" in library.name else bdp.leakage(chain, bdp.AnyMechanism(), tau=tau).epsilon
+    proven = EPSILON if library.name == PROMISED else bdp.leakage(chain, bdp.AnyMechanism(), tau=tau).epsilon
     leaks = {"proven": proven, "audited": audited(library, python, chain, runs) if library.audited else None}
     return {"library": library.name, **found, **leaks}
 
@@ -259,7 +267,7 @@ def libraries_table(found: Sequence[dict[str, Any]]) -> str:
         answers = [each["answers"][name] for name in ANSWERS]
         proven = f"ε ≤ {shown(each['proven'], 4)}"
         seen = "–" if each["audited"] is None else f"ε ≥ {shown(each['audited'])}"
-        meaning = "a promise to every record" if "chain" in each["library"] else each["neighbours"].replace("-", " or ")
+        meaning = "a promise to every record" if each["library"] == PROMISED else NEIGHBOURS[each["neighbours"]]
         rows.append(
             [
                 f"{each['library']} {each['version']}",
@@ -369,9 +377,11 @@ def write_docs(found: dict[str, Any]) -> None:
 
 
 def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return parts that were run one after the other as one."""
-    joined = {name: [each for part in parts for each in part[name]] for name in ("libraries", "chains")}
-    return {**parts[0], **joined}
+    """Return parts that were run one after the other as one; of what was measured twice, the later."""
+    found = {**parts[0]}
+    for name, key in (("libraries", "library"), ("chains", "case")):
+        found[name] = list({each[key]: each for part in parts for each in part[name]}.values())
+    return found
 
 
 def asked() -> argparse.Namespace:
@@ -379,6 +389,7 @@ def asked() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=20_000, help="outputs of each library that the audit looks at")
     parser.add_argument("--part", choices=["libraries", "chains"], help="only one part")
+    parser.add_argument("--case", default="", help="only the chains whose name has this in it")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--environments", type=Path, default=Path(tempfile.gettempdir()) / "bayesdp-peers")
@@ -409,6 +420,8 @@ def main() -> int:
         "chains": [],
     }
     for name, chains in (cases(options.short) if options.part != "libraries" else {}).items():
+        if options.case not in name:
+            continue
         found["chains"].append(noise(name, chains))
         print(f"{name}: {time.perf_counter() - begun:.0f} s so far", file=sys.stderr, flush=True)
     found["met"] = not any(case["less_for_the_same_promise"] for case in found["chains"])

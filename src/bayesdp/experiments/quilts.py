@@ -20,7 +20,7 @@ from bayesdp.models import MarkovChain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["approximate_quilt_scales", "eigengap", "exact_quilt_scales"]
+__all__ = ["approximate_quilt_scales", "eigengap", "end_influences", "exact_quilt_scales"]
 
 _DEEPEST = 1 << 14
 _NO_MATTER = 1e-6
@@ -42,8 +42,17 @@ def exact_quilt_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[fl
     [5.0, 1.0]
     """
     _refuse_unfit(chain, "mqm-exact")
+    left, right = end_influences(chain, _NO_MATTER * min(epsilons))
+    return [_scale(chain.length, epsilon, left, right) for epsilon in epsilons]
+
+
+def end_influences(chain: MarkovChain, negligible: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return max_q ln Pr(q | x)/Pr(q | x′) of the records 1, 2, … before and after a target, as (distance, pair).
+
+    As far as the chain reaches, or until they are all negligible.
+    """
     law, matrix = chain.stationary, chain.matrix
-    return _scales(chain, epsilons, _following(matrix / law, matrix), _following(matrix.T, matrix.T))
+    return _far_enough(chain, negligible, _following(matrix / law, matrix), _following(matrix.T, matrix.T))
 
 
 def approximate_quilt_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[float]:
@@ -64,7 +73,8 @@ def approximate_quilt_scales(chain: MarkovChain, epsilons: Sequence[float]) -> l
             known = np.log1p(np.minimum(share, 1.0)) - np.log1p(-np.minimum(share, 1.0))
         return np.asarray(known)[:, None]
 
-    return _scales(chain, epsilons, lambda depth: 2 * after(depth), after)
+    left, right = _far_enough(chain, _NO_MATTER * min(epsilons), lambda depth: 2 * after(depth), after)
+    return [_scale(chain.length, epsilon, left, right) for epsilon in epsilons]
 
 
 def eigengap(chain: MarkovChain) -> float:
@@ -109,13 +119,14 @@ def _following(likelihoods: NDArray[np.float64], step: NDArray[np.float64]) -> I
     return influences
 
 
-def _scales(chain: MarkovChain, epsilons: Sequence[float], before: Influences, after: Influences) -> list[float]:
+def _far_enough(
+    chain: MarkovChain, negligible: float, before: Influences, after: Influences
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     limit = _DEEPEST if chain.length is None else min(_DEEPEST, chain.length - 1)
     depth = min(16, limit)
-    while depth < limit and max(before(depth)[-1].max(), after(depth)[-1].max()) > _NO_MATTER * min(epsilons):
+    while depth < limit and max(before(depth)[-1].max(), after(depth)[-1].max()) > negligible:
         depth = min(2 * depth, limit)
-    left, right = before(depth), after(depth)
-    return [_scale(chain.length, epsilon, left, right) for epsilon in epsilons]
+    return before(depth), after(depth)
 
 
 def _scale(length: int | None, epsilon: float, left: NDArray[np.float64], right: NDArray[np.float64]) -> float:

@@ -3,7 +3,7 @@
 Pufferfish mechanisms protect against this adversary. `markov-mixing`, asked about him alone, is the same recursion with
 one ending on each side, "nothing known": every step follows the chain itself. It is capped by conditioning on the
 record at distance d, e^{(d−1)τ}·max_q P^d(u, q)/P^d(u′, q), so it is at most the exact Markov quilt's on every chain.
-With many states the step is relaxed, and the tables of `markov-mixing` are sharper: that ending is read off them.
+With many states the step is relaxed: that ending is read off the tables of `markov-mixing`, with the same cap.
 
 No session offers it, it is no registered theorem, and nothing here is rounded outwards.
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 from bayesdp.calibration.search import searched
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.quilts import exact_quilt_scales
+from bayesdp.experiments.quilts import end_influences, exact_quilt_scales
 from bayesdp.models import MarkovChain
 from bayesdp.theorems.markov.mixing import follow
 from bayesdp.theorems.markov.transport import LARGEST_EXACT, exact_step
@@ -68,12 +68,27 @@ def uninformed_epsilons(chain: MarkovChain, taus: Sequence[float]) -> list[float
     if size == 1:
         return [float(tau) for tau in grid]
     if size > LARGEST_EXACT:
-        both = follow([chain], taus, 0.0)
-        left, right = (np.concatenate([side.nothing, side.beyond[None]]) for side in (both.left, both.right))
+        both, caps = follow([chain], taus, 0.0), _caps(chain, grid)
+        left, right = (
+            np.minimum(np.concatenate([side.nothing, side.beyond[None]]), cap)
+            for side, cap in zip((both.left, both.right), caps, strict=True)
+        )
     else:
         left = _followed((law[:, None] * matrix).T / law[:, None], grid, chain.length)
         right = _followed(matrix, grid, chain.length)
     return [float(value) for value in grid + _worst_split(left, right, chain.length).max(axis=(1, 2))]
+
+
+def _caps(chain: MarkovChain, taus: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Return min_d [(d − 1)τ + max_q ln P^d(u, q)/P^d(u′, q)] before and after a target, as (τ, u, u′).
+
+    It holds for a side of fewer than d records as well, by group privacy. An end that says less than τ is far enough.
+    """
+    size = len(chain.transition)
+    return [
+        np.array([(np.arange(len(side))[:, None] * tau + side).min(axis=0).reshape(size, size) for tau in taus])
+        for side in end_influences(chain, float(taus.min()))
+    ]
 
 
 def _worst_split(left: NDArray[np.float64], right: NDArray[np.float64], length: int | None) -> NDArray[np.float64]:
