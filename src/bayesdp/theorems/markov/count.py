@@ -91,7 +91,8 @@ class MarkovCount(Theorem):
         assert isinstance(model, MarkovChain)
         assert model.length is not None
         mixed = MarkovMixing().bound_for(model, spend, adversary)
-        return min(self._worst(model, spend, adversary.stretches(model.length)).epsilon, mixed)
+        own = self._worst(model, spend, adversary.stretches(model.length)).epsilon
+        return min(own, mixed, self.bound(model, spend))  # the last is above both, but for its rounding
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return f"every pair of target values, Laplace or discrete Laplace noise on this one answer, {self.against}"
