@@ -6,7 +6,8 @@ import time
 
 from bayesdp import Count
 from bayesdp.calibration.calibrate import largest_taus
-from bayesdp.testing.activities import activities, quilt_scales
+from bayesdp.experiments.quilts import exact_quilt_scales
+from bayesdp.testing.activities import activities
 from bayesdp.testing.benchmarks import heading, report
 from bayesdp.theorems.markov.mixing import MarkovMixing
 
@@ -17,7 +18,7 @@ def main() -> None:
     print(heading())
     for states, seed in ((17, 0), (20, 1), (23, 2), (26, 1)):
         chain = activities(states, seed)
-        for epsilon, scale in zip(EPSILONS, quilt_scales(chain, EPSILONS), strict=True):
+        for epsilon, scale in zip(EPSILONS, exact_quilt_scales(chain, EPSILONS), strict=True):
             begin = time.process_time()
             (tau,) = largest_taus(MarkovMixing(), chain, Count(equals=1), [epsilon])
             assert tau is not None

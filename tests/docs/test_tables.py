@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bayesdp as bdp
 from bayesdp import Model, Query
+from bayesdp.experiments.peers import KNOWS_ANY, KNOWS_NONE, PEERS
 from bayesdp.theorems.registry import theorems
 from tools.docs.tables import PAGE, ROOT, covered, engines, examples, page, queries
 
@@ -41,3 +42,15 @@ def test_every_benchmark_is_on_its_page() -> None:
     page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     for program in (ROOT / "benchmarks").glob("*.py"):
         assert f"`benchmarks/{program.name}`" in page, program.name
+
+
+def test_the_peers_stand_on_the_page_of_performance() -> None:
+    """`python benchmarks/peers.py --write-docs` writes them between two marks."""
+    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
+    _, begin, rest = page.partition("<!-- benchmarks/peers.py writes from here -->")
+    shown, end, _ = rest.partition("<!-- benchmarks/peers.py writes to here -->")
+    assert begin
+    assert end
+    for name in [*(peer.name for peer in PEERS), "OpenDP", "diffprivlib", "PipelineDP"]:
+        assert name in shown, name
+    assert all(against in shown for against in (KNOWS_ANY, KNOWS_NONE))

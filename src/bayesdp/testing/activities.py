@@ -1,23 +1,12 @@
-"""Chains of many activities, and the exact Markov quilt: markov-mixing must need no more noise than it.
-
-The chains are first-order estimates of a simulated semi-Markov process: what somebody at home does, every ten minutes.
-The quilt (Song, Wang and Chaudhuri 2017, MQMExact) protects against an adversary who knows no record at all;
-markov-mixing against every adversary.
-"""
+"""Chains of many activities: first-order estimates of what somebody at home does, every ten minutes, simulated."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp.models import MarkovChain
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-__all__ = ["activities", "quilt_scales"]
+__all__ = ["activities"]
 
 
 def activities(states: int, seed: int, steps: int = 60_000) -> MarkovChain:
@@ -40,36 +29,3 @@ def activities(states: int, seed: int, steps: int = 60_000) -> MarkovChain:
     seen = counts.sum(axis=1) > 0
     counts = counts[seen][:, seen]
     return MarkovChain(counts / counts.sum(axis=1, keepdims=True))
-
-
-def quilt_scales(chain: MarkovChain, epsilons: Sequence[float], deepest: int = 1500) -> list[float]:
-    """Return the Laplace scale of MQMExact for a count at each ε, in the middle of a long stationary chain.
-
-    A quilt at distances a and b has influence max_{x, x′} [ln Pr(x₋ₐ = q | x)/Pr(x₋ₐ = q | x′) + the same for b], the
-    worst q on each side, and a + b − 1 records inside: scale (a + b − 1)/(ε − influence).
-    """
-    matrix, law, power = chain.matrix, chain.stationary, np.eye(len(chain.matrix))
-    before, after = [], []
-    for _ in range(deepest):
-        power = power @ matrix
-        before.append(_influence(power / law))
-        after.append(_influence(power.T))
-        if max(before[-1].max(), after[-1].max()) < 1e-3 * min(epsilons):
-            break
-    left, right = np.array(before).reshape(len(before), -1), np.array(after).reshape(len(after), -1)
-    inside = np.arange(1, len(right) + 1)
-    scales = np.full(len(epsilons), np.inf)
-    for a, influence in enumerate(left):
-        total = (influence + right).max(axis=1)
-        for index, epsilon in enumerate(epsilons):
-            with np.errstate(divide="ignore"):
-                scale = np.where(total < epsilon, (a + inside) / (epsilon - total), np.inf)
-            scales[index] = min(scales[index], scale.min())
-    return [float(scale) for scale in scales]
-
-
-def _influence(likelihoods: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return max_q ln likelihood(q, x)/likelihood(q, x′) for each pair (x, x′); infinite with a zero below."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(likelihoods)
-        return np.asarray(np.fmax.reduce(np.minimum(logs[:, :, None] - logs[:, None, :], 1e300), axis=0))

@@ -15,8 +15,9 @@ from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.audit.oracle import chain_joint, worst_mechanism
 from bayesdp.audit.side_information import knowing, worst_output
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.experiments.quilts import exact_quilt_scales
 from bayesdp.testing import TheoremContract, chain_cases, transition_matrices
-from bayesdp.testing.activities import activities, quilt_scales
+from bayesdp.testing.activities import activities
 from bayesdp.testing.cases import Case
 from bayesdp.theorems.adversary import Stretch
 from bayesdp.theorems.markov.boxes import Boxes, largest_quotient
@@ -496,7 +497,7 @@ def test_no_more_noise_than_the_exact_markov_quilt(states: int, seed: int) -> No
     """The quilt protects against an adversary who knows no record; this bound against every one."""
     chain = activities(states, seed)
     epsilons = (0.2, 1.0, 5.0)
-    for epsilon, scale in zip(epsilons, quilt_scales(chain, epsilons), strict=True):
+    for epsilon, scale in zip(epsilons, exact_quilt_scales(chain, epsilons), strict=True):
         assert mixing_epsilons(chain, [1 / scale])[0] <= epsilon
 
 

@@ -39,7 +39,7 @@ from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 from bayesdp.theorems.worst import WorstInChain
 
-__all__ = ["MarkovMixing", "mixing_epsilons"]
+__all__ = ["MarkovMixing", "follow", "mixing_epsilons"]
 
 _LARGEST_TAU = 300.0
 _DEEPEST = {2: 4096, 3: 1024, 4: 1024, 5: 512, 6: 128, 7: 64}
@@ -117,7 +117,7 @@ class MarkovMixing(Theorem):
         by_depth = sorted(range(len(chains)), key=lambda index: _needed_depth(chains[index], self.negligible))
         for begin in range(0, len(by_depth), _TOGETHER):
             some = by_depth[begin : begin + _TOGETHER]
-            followed = _follow([chains[index] for index in some], [tau] * len(some), self.negligible)
+            followed = follow([chains[index] for index in some], [tau] * len(some), self.negligible)
             found.update(zip(some, followed.epsilons(), strict=True))
         return [finite(_grouped(spend, found[index], chain.length)) for index, chain in enumerate(chains)]
 
@@ -130,7 +130,7 @@ class MarkovMixing(Theorem):
         tau, stretches = total_tau(spend), adversary.stretches(model.length)
         mixed = 0.0 if len(model.transition) == 1 else math.inf
         if mixed and tau <= _LARGEST_TAU:
-            (mixed,) = _follow([model], [tau], self.negligible).epsilons(stretches)
+            (mixed,) = follow([model], [tau], self.negligible).epsilons(stretches)
         unknown = 1 + sum(stretch.unknown for stretch in stretches)
         return finite(_least(model, spend, mixed, unknown))
 
@@ -158,7 +158,7 @@ class MarkovMixing(Theorem):
         tau = total_tau(spend)
         if tau > _LARGEST_TAU or len(model.transition) == 1 or model.unit > 1:
             return None
-        followed = _follow([model], [tau], self.negligible)
+        followed = follow([model], [tau], self.negligible)
         return followed.worst_adversary(model) if math.isfinite(followed.epsilons()[0]) else None
 
 
@@ -195,11 +195,11 @@ def mixing_epsilons(chain: MarkovChain, taus: Sequence[float], negligible: float
     if len(chain.transition) == 1:
         return [0.0] * len(taus)
     computed = [tau for tau in taus if tau <= _LARGEST_TAU]
-    found = iter(_follow([chain], computed, negligible).leakages(chain.unit) if computed else ())
+    found = iter(follow([chain], computed, negligible).leakages(chain.unit) if computed else ())
     return [next(found) if tau <= _LARGEST_TAU else math.inf for tau in taus]
 
 
-def _follow(chains: Sequence[MarkovChain], taus: Sequence[float], negligible: float) -> BothSides:
+def follow(chains: Sequence[MarkovChain], taus: Sequence[float], negligible: float) -> BothSides:
     """Follow both sides of a target in one chain at several τ, or in several chains that are alike, at a τ each."""
     chain, size = chains[0], len(chains[0].transition)
     before, after = sides(chain) if len(chains) == 1 else sides_of_each(chains)
