@@ -103,6 +103,7 @@ def main(arguments: Sequence[str] | None = None, folder: Path = ROOT / "benchmar
         found[name], broken = run(path, SHORT[name] if asked.short else ())
         failed += [name] * broken
     print(f"\n{'=' * 100}\n{summary(found)}, {time.monotonic() - begun:.0f} s in all")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; beyond 1 times are too long")
     if left_out:
         print(f"not in the short form: {', '.join(left_out)}")
     kept = kept or ROOT / "build" / "bench.json"

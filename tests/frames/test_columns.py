@@ -215,6 +215,7 @@ def test_integers_of_every_width(engine: str, kind: str, frame_of: FrameOf) -> N
     chain = transitions(frame, "x", ChainLayout("k"))
     assert chain.states == tuple(sorted(set(values)))
     assert sum(map(sum, chain.counts)) == 5
+    assert transitions(frame, "k", ChainLayout("k", entity="x")).entities == len(set(values))
 
 
 @every_engine

@@ -200,6 +200,8 @@ class _Question:
         if self.where is None and self.subject.condition is None and self.query.by is None:
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
+        if self.where is None and self.query.by is None and len(self.columns) == 1:  # whose values are counted anyway
+            return _Plan(tuple(nw.when(present).then(number).otherwise(0) for number in numbers), False, grid)
         if self.query.by is not None:
             present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
         asked = present
