@@ -133,9 +133,10 @@ _WRITE_POSTGRESQL = (
     "SELECT set_config('synchronous_commit', '{waits}', true), set_config('lock_timeout', '{milliseconds}', true), "
     "set_config('idle_in_transaction_session_timeout', '10min', true)",  # who vanished must not lock out the others
 )
+# to_regclass would answer from what the connection remembers, which may be that there was no such table a moment ago.
 _INSTALLED = {
     "sqlite": "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name",
-    "postgresql": "SELECT 1 WHERE to_regclass(:name) IS NOT NULL",
+    "postgresql": "SELECT 1 FROM pg_catalog.pg_class WHERE relname = :name AND pg_catalog.pg_table_is_visible(oid)",
 }
 _KEPT_ALIVE = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3"}
 """A server that is gone without a word is noticed after a minute."""
