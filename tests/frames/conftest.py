@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import count, pairwise
+from pathlib import Path
 from typing import Any
 
 import psycopg

@@ -104,6 +104,7 @@ def test_a_session_fits_and_releases(frame: Any, tmp_path: Path) -> None:
     chain = OddsChain(50, column="s", states=(0, 1, 2)).located(order_by=["t"], entity=["who"])
     with Session(frame, chain, epsilon=4 * SURELY * 50, ledger=tmp_path / "budget.db", dataset="walks") as session:
         learnt = session.fit(tau=1.0, within={"w": ["a", "b"]})
+        assert isinstance(learnt.model, OddsChain)
         assert 1 <= learnt.model.odds < 50
         value = session.release(Count(equals=1), epsilon=SURELY).value
         assert isinstance(value, int)
