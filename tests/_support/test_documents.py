@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayesdp._support import documents
-from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.errors import InvalidInputError, ModelError
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
     ],
 )
 def test_kinds_and_schemas_that_are_not_ours_are_refused(document: object, message: str) -> None:
-    with pytest.raises(LedgerError, match=message):
-        documents.checked(document, "answer", 1, LedgerError)
+    with pytest.raises(ModelError, match=message):
+        documents.checked(document, "answer", 1, ModelError)
 
 
 def test_a_fingerprint_does_not_depend_on_the_order_of_entries() -> None:

@@ -7,12 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, ModelError
+
+pd: Any = pytest.importorskip("pandas")
 
 NAN, INFINITE = math.nan, math.inf
 

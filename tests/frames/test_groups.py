@@ -10,8 +10,6 @@ from bayesdp.frames.groups import pair_sums
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt_correlation import STEPS
 
-from .conftest import FrameOf
-
 ENGINES = (
     "pandas",
     "pandas-arrow",
