@@ -13,7 +13,7 @@ import pytest
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, ModelError
 
-pd = pytest.importorskip("pandas")
+pd: Any = pytest.importorskip("pandas")
 
 NAN, INFINITE = math.nan, math.inf
 

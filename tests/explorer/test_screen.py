@@ -194,3 +194,9 @@ def test_what_is_wrong_with_a_table_is_said_without_its_records(
     with pytest.raises(InvalidInputError, match=said) as refused:
         look(families, chosen)
     assert secrets_in(str(refused.value)) == []
+
+
+def test_what_this_noise_would_leak_if_the_assumption_were_not_quite_right_is_said() -> None:
+    odds = Choices(assumed="odds")
+    (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("What if")]
+    assert "half as large again" in said

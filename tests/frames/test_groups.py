@@ -1,5 +1,6 @@
 """Sums over pairs inside groups: the same whole numbers in every engine. Moments are in test_engines.py."""
 
+from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ from bayesdp.frames.groups import pair_sums
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt_correlation import STEPS
 
-from .conftest import FrameOf
+FrameOf = Callable[[str, Any], Any]
 
 ENGINES = (
     "pandas",

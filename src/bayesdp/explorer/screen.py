@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from bayesdp.advice.consequences import consequences, weaker_than
 from bayesdp.audit.beliefs import Belief, posterior
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.explorer import code, pictures
@@ -15,6 +16,7 @@ from bayesdp.explorer.subject import Subject, hides
 from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
+from bayesdp.theorems.leakage import Leakage
 
 __all__ = ["Bar", "Screen", "screen", "wanted_of"]
 
@@ -138,11 +140,18 @@ def screen(
         notes=(
             *((_ESTIMATED,) if estimated and subject.kind == "table" else ()),
             *((_STATES,) if hides_any(subject, choices, ladder) else ()),
+            *(_what_if(leaked) if current.settled else ()),
         ),
         warnings=tuple(text for text in (*leaked.denial, hardly_a_promise(current.ours.claimed)) if text is not None),
         waiting=not (current.settled and known.complete),
         figures=current,
     )
+
+
+def _what_if(leaked: Leakage) -> tuple[str, ...]:
+    """Return what this noise would leak if the model were not quite right: a function of the model alone."""
+    lines = consequences(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
+    return (f"What if the assumption is not quite right? {' '.join(map(str, lines))}",) if lines else ()
 
 
 def hides_any(subject: Subject, choices: Choices, ladder: Ladder | None) -> bool:
