@@ -318,8 +318,9 @@ def verdict(case: dict[str, Any]) -> str:
             "**Weaker promise, smaller noise** than `markov-mixing`, which holds against every adversary: "
             f"{named(case['less_than_every_adversary'])}."
         )
-        counted = named(case["less_than_the_count"]) or "nobody"
-        said.append(f"For one count, smaller noise than `markov-count`, against every adversary: {counted}.")
+        if any(each["mechanism"] == "markov-count" and each["covered"] for each in case["mechanisms"]):
+            counted = named(case["less_than_the_count"]) or "nobody"
+            said.append(f"For one count, smaller noise than `markov-count`, against every adversary: {counted}.")
     return " ".join(said) or "No other needs less noise than `markov-mixing`, whose promise is the stronger one."
 
 
