@@ -33,6 +33,7 @@ import psycopg
 
 import bayesdp as bdp
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
+from bayesdp.testing.benchmarks import heading, report
 from bayesdp.testing.postgresql import PostgreSQL
 
 ROW = "x" * 1000
@@ -58,21 +59,6 @@ class Sizes:
 
 FULL = Sizes(releases=100, waiting=50)
 SHORT = Sizes(releases=20, waiting=5, rounds=10)
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure: what was measured, how it compares with its baseline, and the target it has to meet, if any."""
-
-    what: str
-    measured: str
-    beside: str
-    target: str = ""
-    met: bool | None = None
-
-    def __str__(self) -> str:
-        verdict = "" if self.met is None else f"target {self.target}: {'met' if self.met else 'NOT MET'}"
-        return f"{self.what:<58} {self.measured:>14}   {self.beside:<44} {verdict}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -247,41 +233,27 @@ def fill(url: str, dataset: str, questions: int, question: Callable[[int], bdp.Q
                 books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-3})
 
 
-def one_session(server: PostgreSQL, sizes: Sizes) -> list[Row]:
+def one_session(server: PostgreSQL, sizes: Sizes) -> None:
     """Measure one session on PostgreSQL, beside two bare commits."""
     with releasing(server.url, "alone", same_total) as release, committing(server.url) as commit:
         slow, bare = times([release, commit], sizes.releases)
-    trips = round_trips(server, sizes.rounds)
-    beside = f"{slow / (2 * bare):.1f}× two bare commits of {1000 * bare:.1f} ms"
-    return [
-        Row("PostgreSQL, one session, releases a second", f"{1 / slow:.0f}", beside, "≥ 60", 1 / slow >= 60),
-        Row("PostgreSQL, round trips of a release", f"{trips:.1f}", "1 for a bare commit"),
-    ]
+    two = f"two bare commits of {1000 * bare:.1f} ms"
+    report("PostgreSQL, one session, releases a second", 1 / slow, "/s", at_least=60)
+    report("PostgreSQL, one release", 1000 * slow, "ms", baseline=2000 * bare, beside=two)
+    report("PostgreSQL, round trips of a release", round_trips(server, sizes.rounds), "", beside="1 for a bare commit")
 
 
-def eight_data_sets(server: PostgreSQL, sizes: Sizes) -> list[Row]:
+def eight_data_sets(server: PostgreSQL, sizes: Sizes) -> None:
     """Measure eight processes on eight data sets of one ledger, beside one process; and bare commits likewise."""
     works = [partial(releasing, server.url, f"data set {number}", same_total) for number in range(8)]
     alone, eight = (together(works[:many], sizes.releases) for many in (1, 8))
     bare, bare_eight = (together([partial(committing, server.url)] * many, sizes.releases) for many in (1, 8))
-    ratio, scaling = eight.per_second / alone.per_second, bare_eight.per_second / bare.per_second
-    return [
-        Row(
-            "PostgreSQL, eight processes on eight data sets, releases/s",
-            f"{eight.per_second:.0f}",
-            f"{ratio:.1f}× one process's {alone.per_second:.0f}",
-            "≥ 3×",
-            ratio >= 3,
-        ),
-        Row(
-            f"… bare commits on {os.cpu_count()} cores, commits/s",
-            f"{bare_eight.per_second:.0f}",
-            f"{scaling:.1f}× one process's {bare.per_second:.0f}",
-        ),
-    ]
+    more = "of eight processes to one"
+    report(f"PostgreSQL, releases/s on eight data sets {more}", eight.per_second / alone.per_second, "×", at_least=3)
+    report(f"… bare commits/s on {os.cpu_count()} cores {more}", bare_eight.per_second / bare.per_second, "×")
 
 
-def one_file(folder: Path, sizes: Sizes) -> list[Row]:
+def one_file(folder: Path, sizes: Sizes) -> None:
     """Measure eight and sixteen processes on one data set in a SQLite file, beside one process."""
     url, bare = str(folder / "many.db"), str(folder / "bare.db")
     create_bare_table(bare)
@@ -292,33 +264,14 @@ def one_file(folder: Path, sizes: Sizes) -> list[Row]:
     alone, eight = (together(works(many), sizes.releases) for many in (1, 8))
     bare_alone, bare_eight = (together([partial(committing, bare)] * many, sizes.releases) for many in (1, 8))
     queue = together(works(16), sizes.waiting)
-    ratio, scaling = eight.per_second / alone.per_second, bare_eight.per_second / bare_alone.per_second
-    return [
-        Row(
-            "SQLite, eight processes on one data set, releases/s in all",
-            f"{eight.per_second:.0f}",
-            f"{ratio:.2f}× one process's {alone.per_second:.0f}",
-            "≥ 1×",
-            ratio >= 1,
-        ),
-        Row(
-            "… bare commits, commits/s in all",
-            f"{bare_eight.per_second:.0f}",
-            f"{scaling:.2f}× one process's {bare_alone.per_second:.0f}",
-        ),
-        Row(
-            f"SQLite, worst wait of 16 processes × {sizes.waiting} releases",
-            f"{queue.longest:.2f} s",
-            f"{queue.longest * queue.per_second / 16:.1f}× one turn of all sixteen",
-            "< 5 s",
-            queue.longest < 5,
-        ),
-    ]
+    more = "of eight processes to one"
+    report(f"SQLite, releases/s on one data set {more}", eight.per_second / alone.per_second, "×", at_least=1)
+    report(f"… bare commits/s {more}", bare_eight.per_second / bare_alone.per_second, "×")
+    report(f"SQLite, worst wait of 16 processes × {sizes.waiting} releases", queue.longest, at_most=5)
 
 
-def many_questions(name: str, url: str, sizes: Sizes) -> list[Row]:
+def many_questions(name: str, url: str, sizes: Sizes) -> None:
     """Measure a release after many questions, beside one on an account where nothing was asked before."""
-    rows = []
     for kind, question in (("own totals", own_total), ("one total", same_total)):
         with ExitStack() as opened:
             first, later = (
@@ -327,35 +280,23 @@ def many_questions(name: str, url: str, sizes: Sizes) -> list[Row]:
             )
             fill(url, f"many, {kind}", sizes.questions, question)
             early, late = times([first, later], sizes.rounds)
-        rows.append(
-            Row(
-                f"{name}, a release after {sizes.questions} questions with {kind}",
-                f"{1000 * late:.1f} ms",
-                f"{late / early:.2f}× the first ones' {1000 * early:.1f} ms",
-                "≤ 2×",
-                late <= 2 * early,
-            )
-        )
-    return rows
-
-
-def measured(sizes: Sizes) -> Iterator[Row]:
-    """Yield every figure as soon as it is measured."""
-    with PostgreSQL() as server, tempfile.TemporaryDirectory() as folder:
-        check_durable(server.url)
-        create_bare_table(server.url)
-        yield from one_session(server, sizes)
-        yield from eight_data_sets(server, sizes)
-        yield from one_file(Path(folder), sizes)
-        yield from many_questions("PostgreSQL", server.url, sizes)
-        yield from many_questions("SQLite", str(Path(folder) / "questions.db"), sizes)
+        asked = f"{name}, a release after {sizes.questions} with {kind}"
+        report(asked, 1000 * late, "ms", baseline=1000 * early, beside="the first ones", ratio_at_most=2)
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--short", action="store_true", help="fewer releases each: under half a minute")
-    for row in measured(SHORT if arguments.parse_args().short else FULL):
-        print(row, flush=True)
+    arguments.add_argument("--short", action="store_true", help="fewer releases each")
+    sizes = SHORT if arguments.parse_args().short else FULL
+    print(heading())
+    with PostgreSQL() as server, tempfile.TemporaryDirectory() as folder:
+        check_durable(server.url)
+        create_bare_table(server.url)
+        one_session(server, sizes)
+        eight_data_sets(server, sizes)
+        one_file(Path(folder), sizes)
+        many_questions("PostgreSQL", server.url, sizes)
+        many_questions("SQLite", str(Path(folder) / "questions.db"), sizes)
 
 
 if __name__ == "__main__":

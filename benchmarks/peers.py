@@ -38,6 +38,7 @@ from bayesdp.experiments.peers import KNOWS_ANY, PEERS, Compared, compared, exce
 from bayesdp.experiments.twins import ACTIVITY_COUNTS, ELECTRICITY_COUNTS
 from bayesdp.models import MarkovChain
 from bayesdp.testing.activities import activities
+from bayesdp.testing.benchmarks import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)
 EPSILON = 1.0
@@ -427,16 +428,17 @@ def main() -> int:
         print(f"{name}: {time.perf_counter() - begun:.0f} s so far", file=sys.stderr, flush=True)
     found["met"] = not any(case["less_for_the_same_promise"] for case in found["chains"])
     print(plain(markdown(found)))
-    print(
-        "met" if found["met"] else "NOT met", "– no mechanism with our promise or a weaker one beats our bound for it"
-    )
+    print(heading())
+    for case in found["chains"]:
+        fewer = len(case["less_for_the_same_promise"])
+        report(f"{case['case']}: less noise for our promise", fewer, "peers", at_most=0)
     if options.out is not None:
         options.out.mkdir(parents=True, exist_ok=True)
         (options.out / "peers.md").write_text(markdown(found), encoding="utf-8")
         (options.out / "peers.json").write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
     if options.write_docs is not None:
         write_docs(found)
-    return 0 if found["met"] else 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ SHORT: Mapping[str, Sequence[str]] = {
     "explorer": ("short",),
     "frames": ("1000000",),
     "leakage": ("short",),
+    "ledger": ("--short",),
+    "peers": ("--short",),
     "release": ("2000",),
     "rooms": (),
     "scale": ("1000000",),
