@@ -41,8 +41,8 @@ REPEATED = 10**7
 MEMORY = {"polars": 130, "duckdb": 60, "spark": 0}
 """Bytes a row that transitions may need; a question for which the machine has fewer is not run. Spark spills."""
 
-FUTURE, EXECUTORS, SPLIT = 10**10, 1000, 128 * 2**20
-"""Rows, executors of one core each, and the bytes of a file that Spark gives to one task."""
+FUTURE, EXECUTORS = 10**10, 1000
+"""Rows, and executors of one core each."""
 
 THREADS = 2
 """Of Spark, in these measurements."""
@@ -245,22 +245,21 @@ def future(costs: Costs) -> str:
 def extrapolated(question: str, found: dict[int, Cost]) -> tuple[dict[str, int], str]:
     """Return what the largest measured size means for 10¹⁰ rows: bytes, and seconds on 1,000 executors.
 
-    Bytes read grow with the rows, and the tasks that read with them. What a task hands on is one row, or for
-    transitions every record once; what it returns depends on neither.
+    Bytes read grow with the rows, and so do files, and the tasks that read them. What a task hands on is one row, or
+    for transitions every record once; what it returns depends on neither.
     """
     largest = max(found)
     log, (fixed, slope) = found[largest].spark, line_through(found)
     read = log["read"] * FUTURE // largest
-    readers = max(1, read // SPLIT)
+    readers = log["readers"] * FUTURE // largest
     others = log["tasks"] - log["readers"]
     tasks = readers + (others if question != QUESTIONS[-1] else max(others, EXECUTORS))
     per_row = question == QUESTIONS[-1]
     shuffled = log["shuffled"] * FUTURE // largest if per_row else log["shuffled"] * readers // max(log["readers"], 1)
     returned = log["returned"] * tasks // max(log["tasks"], 1)
-    busy = EXECUTORS if per_row else min(EXECUTORS, readers)
-    seconds = fixed + slope * FUTURE * THREADS / busy
+    seconds = fixed + slope * FUTURE * THREADS / EXECUTORS
     expected = {"readers": readers, "read": read, "shuffled": shuffled, "returned": returned}
-    return expected, f"{seconds:.3g}, {busy:,} executors"
+    return expected, f"{seconds:.3g}, {EXECUTORS:,} executors"
 
 
 def _line(question: str, rows: str, log: dict[str, int], seconds: str) -> str:
@@ -289,7 +288,10 @@ def setting(load: float) -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {version(name)}" for name in ("polars", "duckdb", "pyspark", "narwhals"))
     cores = os.cpu_count() or 1
-    busy = f"The machine was **busy with other work** (load {load:.0f} before the run): times are too long, and uneven."
+    busy = (
+        f"The machine was **busy with other work** (load {load:.0f} before the run): times are too long, "
+        "and so uneven that predicted ones say little. Bytes do not depend on that."
+    )
     return (
         f"Measured on {datetime.now(UTC):%d %B %Y}: {cores} cores, {memory:.0f} GB, {platform.system()}; "
         f"Python {platform.python_version()}, {packages}; Spark as local[{THREADS}]."
