@@ -15,8 +15,16 @@ from tools.docs.navigation import ROOT, all_pages
 PAGES = [ROOT / page for page in all_pages()]
 RUN = [page for page in PAGES if re.search(r"^```(python|console)\b", page.read_text(encoding="utf-8"), re.MULTILINE)]
 CONSOLES = [page for page in RUN if "```console" in page.read_text(encoding="utf-8")]
-SLOW = {"docs/audit.md", "docs/journeys/step-counter.md", "docs/journeys/sensor-series.md"}
-"""Pages that take more than five seconds: they climb the ladder of `advise`, or run attacks."""
+SLOW = {
+    "docs/advise.md",
+    "docs/audit.md",
+    "docs/fitting.md",
+    "docs/journeys/families.md",
+    "docs/journeys/sensor-series.md",
+    "docs/journeys/step-counter.md",
+    "docs/reproduce.md",
+}
+"""Pages that take seconds: they climb the ladder of `advise`, fit and diagnose, or run attacks."""
 
 
 def _name(page: Path) -> str:
