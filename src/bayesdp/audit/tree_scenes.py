@@ -21,7 +21,10 @@ from bayesdp.theorems.odds.chain import records_met
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Tree", "hidden_markov_tree", "network_tree", "odds_chain_tree", "tree_scene"]
+__all__ = ["BoundedOdds", "Tree", "hidden_markov_tree", "network_tree", "odds_chain_tree", "tree_scene", "worst_tree"]
+
+BoundedOdds = OddsChain | HiddenMarkov | Network
+"""Models of odds ratios alone, whose worst law is a tree."""
 
 _LONGEST_SIDE = 150
 """So many records of a side are followed; what is farther adds next to nothing unless neighbours are nearly copies."""
@@ -65,6 +68,17 @@ class _Growing:
 
     def grown(self) -> Tree:
         return Tree(tuple(self.parents), tuple(self.log_odds), tuple(self.records))
+
+
+def worst_tree(model: BoundedOdds, tau: float) -> Tree:
+    """Return the tree of records in which a release with this τ tells most about its root."""
+    match model:
+        case OddsChain():
+            return odds_chain_tree(model)
+        case HiddenMarkov():
+            return hidden_markov_tree(model)
+        case Network():
+            return network_tree(model, tau)
 
 
 def odds_chain_tree(chain: OddsChain) -> Tree:

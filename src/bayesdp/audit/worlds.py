@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp.audit.chain_scenes import Stretch
 from bayesdp.audit.group_scenes import conditional
-from bayesdp.audit.tree_scenes import Tree, hidden_markov_tree, network_tree, odds_chain_tree, tree_scene
+from bayesdp.audit.tree_scenes import BoundedOdds, Tree, tree_scene, worst_tree
 from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
@@ -63,20 +64,19 @@ def pairs_of_worlds(model: Model, query: Query | None, tau: float) -> list[World
     ]
 
 
+@singledispatch
 def _pairs(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
-    if isinstance(model, MarkovChain):
-        yield from _of_chain(model, query, tau)
-    elif isinstance(model, OddsChain | HiddenMarkov | Network):
-        yield from _of_trees(model, query, tau)
-    elif isinstance(model, GaussianGroups | GaussianSeries) and not model.protects_several:
-        yield from _of_groups(model, query, tau)
-    else:
-        size = model.group_size
-        if size is None:
-            raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
-        low, high = _values(query)
-        who = "a record that is" if size == 1 else f"{size} records that are all"
-        yield Worlds(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
+    """Yield pairs of worlds under a type of models; by default, groups whose records are all alike."""
+    yield from _of_copies(model, query, tau)
+
+
+def _of_copies(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
+    size = model.group_size
+    if size is None:
+        raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
+    low, high = _values(query)
+    who = "a record that is" if size == 1 else f"{size} records that are all"
+    yield Worlds(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
 
 
 def _values(query: Query) -> tuple[object, object]:
@@ -96,6 +96,7 @@ def _constant(value: object, size: int) -> Draw:
     return lambda runs, generator: np.broadcast_to(row, (runs, size))
 
 
+@_pairs.register(MarkovChain)
 def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Worlds]:
     """Yield worlds around a record of a chain: as the worst attackers see it, and with fewer unknown records."""
     named = [setting for setting in settings(chain, query, tau) if setting.stretch is not None]
@@ -163,7 +164,10 @@ def _cumulative(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.cumsum(kernel / np.where(totals > 0, totals, 1.0), axis=-1)[..., :-1])
 
 
-def _of_trees(model: OddsChain | HiddenMarkov | Network, query: Query, tau: float) -> Iterator[Worlds]:
+@_pairs.register(OddsChain)
+@_pairs.register(HiddenMarkov)
+@_pairs.register(Network)
+def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[Worlds]:
     low, high = _values(query)
     for others in (2, _FEW, 2 * _FEW):
         tree = _pruned(model, tau, others)
@@ -175,14 +179,12 @@ def _of_trees(model: OddsChain | HiddenMarkov | Network, query: Query, tau: floa
         )
 
 
-def _pruned(model: OddsChain | HiddenMarkov | Network, tau: float, others: int) -> Tree:
+def _pruned(model: BoundedOdds, tau: float, others: int) -> Tree:
     """Return the worst tree of a model with at most so many vertices around the target."""
-    if isinstance(model, Network):
-        tree = network_tree(model, tau)
-    else:
+    if not isinstance(model, Network):
         length = others + model.unit if model.length is None else min(model.length, others + model.unit)
-        short = replace(model, length=length)
-        tree = odds_chain_tree(short) if isinstance(short, OddsChain) else hidden_markov_tree(short)
+        model = replace(model, length=length)
+    tree = worst_tree(model, tau)
     kept = slice(0, 2 * others + 1)
     return Tree(tree.parents[kept], tree.log_odds[kept], tree.records[kept])
 
@@ -209,7 +211,12 @@ def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -
     return draw
 
 
+@_pairs.register(GaussianGroups)
+@_pairs.register(GaussianSeries)
 def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Worlds]:
+    if model.protects_several:
+        yield from _of_copies(model, query, tau)
+        return
     if query.clipped is None or query.clipped.bounds is None or query.width is None:
         raise InvalidInputError(
             "worlds of normal records need the bounds of what is asked: query=Sum(..., bounds=(low, high)), unfiltered"

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from bayesdp._support.words import counted
 from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene
 from bayesdp.audit.group_scenes import group_scene
 from bayesdp.audit.scenes import Scene, alone, copies
-from bayesdp.audit.tree_scenes import Tree, hidden_markov_tree, network_tree, odds_chain_tree, tree_scene
+from bayesdp.audit.tree_scenes import BoundedOdds, tree_scene, worst_tree
 from bayesdp.errors import InvalidInputError, TheoremError
 from bayesdp.models import (
     ArbitraryGroups,
@@ -259,22 +260,22 @@ def settings(model: Model, query: Query, tau: float) -> list[Setting]:
     ]
 
 
+@singledispatch
 def _known_attackers(model: Model, query: Query, tau: float) -> Iterator[Setting]:
+    """Yield the attackers whom theorems about a type of models name; of other models nobody is known."""
+    return iter(())
+
+
+@_known_attackers.register(ArbitraryGroups)
+def _among_copies(model: ArbitraryGroups | GaussianGroups, query: Query, tau: float) -> Iterator[Setting]:
     size = model.group_size
-    if isinstance(model, ArbitraryGroups) or (isinstance(model, GaussianGroups) and model.protects_several):
-        assert size is not None
-        together = (
-            f"He knows that the {size} records of its group are all alike."
-            if not model.protects_several
-            else f"The secret is all {size} records of a group, which are all one or all the other."
-        )
-        yield Setting(_asked(copies(size), model, query), together)
-    elif isinstance(model, MarkovChain):
-        yield from _in_chain(model, query, tau)
-    elif isinstance(model, OddsChain | HiddenMarkov | Network):
-        yield _in_tree(model, query, tau)
-    elif isinstance(model, GaussianGroups | GaussianSeries) and query.clipped is not None and query.width is not None:
-        yield from _in_group(model, query, tau)
+    assert size is not None
+    together = (
+        f"He knows that the {size} records of its group are all alike."
+        if not model.protects_several
+        else f"The secret is all {size} records of a group, which are all one or all the other."
+    )
+    yield Setting(_asked(copies(size), model, query), together)
 
 
 def _asked(scene: Scene, model: Model, query: Query) -> Scene:
@@ -308,6 +309,7 @@ def _adversaries(model: Model, query: Query, tau: float) -> set[WorstInChain | W
     return {reply.value for replies in ask(model, named) for reply in replies if reply.value is not None}
 
 
+@_known_attackers.register(MarkovChain)
 def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]:
     named = _adversaries(replace(chain, unit=1, diagnosis=None), query, tau)
     attackers = [
@@ -370,14 +372,11 @@ def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | Non
     return tuple(known)
 
 
-def _in_tree(model: OddsChain | HiddenMarkov | Network, query: Query, tau: float) -> Setting:
-    tree: Tree
-    if isinstance(model, OddsChain):
-        tree = odds_chain_tree(model)
-    elif isinstance(model, HiddenMarkov):
-        tree = hidden_markov_tree(model)
-    else:
-        tree = network_tree(model, tau)
+@_known_attackers.register(OddsChain)
+@_known_attackers.register(HiddenMarkov)
+@_known_attackers.register(Network)
+def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
+    tree = worst_tree(model, tau)
     scene, evidence = tree_scene(tree, tau)
     others = tree.total - tree.records[0]
     who = (
@@ -386,12 +385,18 @@ def _in_tree(model: OddsChain | HiddenMarkov | Network, query: Query, tau: float
         "observation of each."
     )
     held = tuple((float(zero), float(one)) for zero, one in evidence)
-    return Setting(_asked(scene, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
+    yield Setting(_asked(scene, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
 
 
+@_known_attackers.register(GaussianGroups)
+@_known_attackers.register(GaussianSeries)
 def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
+    if isinstance(model, GaussianGroups) and model.protects_several:
+        yield from _among_copies(model, query, tau)
+        return
     clipped = query.clipped
-    assert clipped is not None
+    if clipped is None or query.width is None:
+        return
     assert clipped.bounds is not None
     low, high = clipped.bounds
     centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2

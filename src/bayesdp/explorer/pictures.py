@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from html import escape
 from itertools import count
 
@@ -43,16 +43,34 @@ def pictures(model: Model) -> tuple[str, ...]:
     return tuple(drawn for member in model.members for drawn in _pictures(member))
 
 
+@singledispatch
 def _pictures(model: Model) -> Iterator[str]:
-    if isinstance(model, MarkovChain) and model.memory == 1:
+    """Yield the pictures of a type of models; by default there is none."""
+    return iter(())
+
+
+@_pictures.register(MarkovChain)
+def _of_chain(model: MarkovChain) -> Iterator[str]:
+    if model.memory == 1:
         names = [str(state) for state in model.states] or [str(place) for place in range(len(model.transition))]
         yield _chain(names, model.transition, "state")
-    elif isinstance(model, HiddenMarkov) and model.transition is not None:
+
+
+@_pictures.register(HiddenMarkov)
+def _of_hidden_chain(model: HiddenMarkov) -> Iterator[str]:
+    if model.transition is not None:
         yield _chain([f"hidden {place}" for place in range(1, len(model.transition) + 1)], model.transition, "hidden")
-    elif isinstance(model, OddsChain):
-        yield path(model.odds, "record" if model.memory == 1 else f"{model.memory} records")
-    elif isinstance(model, GaussianGroups | GaussianSeries):
-        yield from map(_correlations, _matrices(model))
+
+
+@_pictures.register(OddsChain)
+def _of_odds(model: OddsChain) -> Iterator[str]:
+    yield path(model.odds, "record" if model.memory == 1 else f"{model.memory} records")
+
+
+@_pictures.register(GaussianGroups)
+@_pictures.register(GaussianSeries)
+def _of_correlations(model: GaussianGroups | GaussianSeries) -> Iterator[str]:
+    yield from map(_correlations, _matrices(model))
 
 
 def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
