@@ -171,7 +171,8 @@ def test_a_connection_cut_at_any_message_loses_and_doubles_nothing(
             break
     else:
         pytest.fail("a release takes 200 messages")
-    assert released > refused > 0, "most of a release can be repeated or settled"
+    # Where it is refused depends on which messages arrive joined: there may be no cut inside a transaction at all.
+    assert released > refused, "most of a release can be repeated or settled"
 
 
 def test_a_commit_that_never_arrived_is_known_to_have_charged_nothing(address: str, direct: str, proxy: Proxy) -> None:

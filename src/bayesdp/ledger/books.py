@@ -345,10 +345,11 @@ class Books:
         named, spent, last, following = (self.rows(query, dataset=dataset) for query in _OF_ACCOUNT)
         if not named and not spent and not last:
             return None
+        if len(named) > 1:
+            _damaged(f"there are {len(named)} accounts of the name {dataset!r}")
         subtotals = tuple(Subtotal(*total[1:]) for total in spent)
         account = None
-        if named:
-            ((_, model, description, budget, charges),) = named
+        for _, model, description, budget, charges in named:
             account = Standing(model, description, budget, charges, subtotals)
         if account is None or not last or not self._sealed(dataset, account, last[0], following):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")

@@ -94,7 +94,9 @@ class Transaction:
         """Yield the rows of a statement, however many there are."""
         self.fetch()
         text, constants = _text(self.engine.dialect.name, statement)
-        yield from self._driver.execute(text, {**constants, **values})
+        # Not `yield from`: who stops in the middle would close the cursor, perhaps after its connection.
+        for row in self._driver.execute(text, {**constants, **values}):  # noqa: UP028
+            yield row
 
     def write(self, *statements: Statement) -> list[int]:
         """Execute statements, which are sent together; return how many rows each of them changed."""
