@@ -9,8 +9,10 @@ those and the slow ones, because nothing else would do more there than in `make 
 
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -62,3 +64,16 @@ def server() -> Iterator[Path]:
 def own_server() -> Iterator[PostgreSQL]:
     """Run a PostgreSQL that a test may stop and start again."""
     yield from _server()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Run the system's Chromium, driven by Playwright; a visible skip where one of them is not there."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield running
+        running.close()

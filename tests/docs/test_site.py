@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ from typing import Any
 import pytest
 
 from tools.docs.navigation import ROOT, all_pages
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 LOADED = {("script", "src"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("object", "data")}
 """What a browser fetches by itself. A link is fetched by nobody, unless it is one of these kinds:"""
@@ -116,17 +112,6 @@ def test_the_reference_has_what_people_type(site: Path) -> None:
     text = (site / "docs/api/asking.html").read_text(encoding="utf-8")
     assert 'id="bayesdp.calibrate"' in text
     assert 'href="errors.html#bayesdp.errors.InvalidInputError"' in text
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as driver:
-        running = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 STICKING_OUT = """
