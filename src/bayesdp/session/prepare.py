@@ -299,13 +299,9 @@ class Inquiry:
     def read(self, queries: Sequence[Query], *, wide: bool = False) -> tuple[Tally, ...]:
         """Read exact answers in one scan; wide: about every value of a wide table."""
         if not wide:
-            found = tally(self.table, queries, missing=self.missing)
-        else:
-            found = tally(unpivoted(self.table, self._spread), queries, subject=VALUE, missing=self.missing)
-        rows = found[0].rows // (len(self._spread) if wide else 1)
-        if rows != self.rows:
-            raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
-        return found
+            return tally(self.table, queries, missing=self.missing, rows=self.rows)
+        spread, rows = unpivoted(self.table, self._spread), self.rows * len(self._spread)
+        return tally(spread, queries, subject=VALUE, missing=self.missing, rows=rows)
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
