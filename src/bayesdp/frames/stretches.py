@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib import import_module
 from operator import add
@@ -57,12 +57,15 @@ class Stretches:
     cuts:   the order of the first record of every stretch but the first.
     guests: the order of the first guest of each of these.
     before: how many records come before that guest.
+    rows:   how many records the table has; present: how many of them have a value of each column.
     """
 
     orders: tuple[str, ...]
     cuts: tuple[Place, ...]
     guests: tuple[Place, ...]
-    before: tuple[int, ...]
+    before: tuple[int, ...] = ()
+    rows: int = 0
+    present: Mapping[str, int] = field(default_factory=dict)
 
     def own(self, frame: Any) -> Any:
         """Return the records without the guests: each is now there once."""
@@ -95,14 +98,15 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
     if not first:
         return None
     cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)
-    tried = Stretches(tuple(orders), cuts, guests, ())
-    sizes = _sizes(table, tried)
+    tried = Stretches(tuple(orders), cuts, guests)
+    sizes, present = _sizes(table, tried)
     before = [sum(sizes[cell] for cell in range(2 * place + 1)) for place in range(len(cuts))]
     enough = [place for place in range(len(cuts)) if sizes[2 * place + 1] >= back]
     if not enough:
         return None
     kept_cuts, kept_guests = (tuple(places[place] for place in enough) for places in (cuts, guests))
-    return Stretches(tried.orders, kept_cuts, kept_guests, tuple(before[place] for place in enough))
+    kept_before = tuple(before[place] for place in enough)
+    return Stretches(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
 
 
 def cut(table: Table, stretches: Stretches) -> Table:
@@ -201,15 +205,22 @@ def _literal(value: Any) -> Scalar:
     return held
 
 
-def _sizes(table: Table, stretches: Stretches) -> Counter[int]:
-    """Return how many records lie between the places at which guests and stretches begin, in their order."""
+def _sizes(table: Table, stretches: Stretches) -> tuple[Counter[int], Counter[str]]:
+    """Return how many records lie between the places at which guests and stretches begin, in their order.
+
+    And, from the same scan, how many records have a value of each column.
+    """
+    columns = list(table.schema)
 
     def counted(frame: Any) -> Any:
-        cells = stretches.placed(table, frame).select(cell=nw.col(_OWN) + nw.col(_LAST))
-        return cells.group_by("cell").agg(nw.len().alias("n"))
+        cells = stretches.placed(table, frame).with_columns(cell=nw.col(_OWN) + nw.col(_LAST))
+        counts = (nw.col(column).count().alias(f"n_{column}") for column in columns)
+        return cells.group_by("cell").agg(nw.len().alias("n"), *counts)
 
     sizes: Counter[int] = Counter()
+    present: Counter[str] = Counter()
     for part in table.parts(counted):
-        for cell, count in part:
+        for cell, count, *having in part:
             sizes[whole(cell)] += whole(count)
-    return sizes
+            present.update(dict(zip(columns, map(whole, having), strict=True)))
+    return sizes, present

@@ -106,12 +106,14 @@ class Sequences:
         *,
         back: int = 1,
         numeric: bool = False,
+        rows: int | None = None,
     ) -> Sequences:
         """Return the chains of a table; refuses columns that cannot be a state, an order or an entity.
 
         public:  columns that make strata.
         back:    how many records back is looked from a record.
         numeric: whether states are numbers to compute with; else they only tell records apart.
+        rows:    how many rows the table has, if that is known.
         """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
@@ -133,15 +135,15 @@ class Sequences:
         named = Table(frame, frame.collect_schema(), table.name)
         step = None if layout.step is None else _step(named, layout.step)
         chains = cls(named, named, tuple(orders), tuple(entities), step, subject.condition is not None)
-        return chains if entities else chains._cut(back)
+        return chains if entities else chains._cut(back, rows)
 
-    def _cut(self, back: int) -> Sequences:
+    def _cut(self, back: int, rows: int | None) -> Sequences:
         """Return the one chain, cut into stretches where the engine computes them apart."""
         table = self.table
         if table.partitions == 1:
             return self
         with reading(table):
-            stretches = stretches_of(table, self.orders, back, row_count(table))
+            stretches = stretches_of(table, self.orders, back, row_count(table) if rows is None else rows)
             along = table.together(()) if stretches is None else cut(table, stretches)
         return replace(self, along=along, stretches=stretches)
 
@@ -216,12 +218,16 @@ class Sequences:
                 *(nw.col(name).sum() for name in ("chain", "lost", "n", "n_s", *(f"n_{name}" for name in orders))),
             )
 
-        parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
+        if self.stretches is not None:  # which were found by a scan that has counted already
+            of = self.stretches
+            parts = [[0, 1, 0, of.rows, *(of.present[name] for name in ("s", *orders))]]
+        else:
+            parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
         chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
         if lost or min(placed, default=rows) < rows:
             self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
         if not self.entities:
-            return Sizes(min(chains, 1), present, rows - present)
+            return Sizes(min(chains, present, 1), present, rows - present)
         return Sizes(chains, max(part[0] for part in parts), rows - present)
 
     def refuse_unplaced(self, records: int) -> NoReturn:
@@ -329,7 +335,7 @@ def transitions(
     with reading(table):
         rows = row_count(table)
         public = [name for name in within if name in table]
-        chains = Sequences.of(table, state, layout, public, back=memory)
+        chains = Sequences.of(table, state, layout, public, back=memory, rows=rows)
         sizes = chains.sizes()
         lacking = sizes.lacking
         if lacking and missing == "error":
