@@ -1,6 +1,6 @@
 """bayesdp beside its peers, in one run: other libraries on the same data, other mechanisms on the same chains.
 
-python benchmarks/peers.py [--rows 1000000] [--out DIR] [--short] [--part libraries|chains] [--write-docs [JSON ...]]
+python benchmarks/peers.py [--rows N] [--large N] [--out DIR] [--short] [--part libraries|chains] [--write-docs [JSON …]]
 
 Every library runs in an environment of its own, made here with pip and kept in --environments. One that cannot be
 installed is a row of the table that says so. --short takes a few chains and no library, in less than a minute.
@@ -58,12 +58,14 @@ class Library:
     worker:       the program that uses it, in `libraries`.
     requirements: what to install for it; None for the environment that runs this.
     audited:      whether its count is quick enough to be run some ten thousand times.
+    row_by_row:   whether it goes through rows in Python; it is then not run on the large table.
     """
 
     name: str
     worker: str
     requirements: tuple[str, ...] | None
     audited: bool = True
+    row_by_row: bool = False
 
 
 PROMISED = "bayesdp, records a chain"
@@ -75,7 +77,7 @@ LIBRARIES = (
     Library("OpenDP, vectors", "with_opendp.py", ("opendp[polars]",)),
     Library("OpenDP, Polars context", "with_opendp_polars.py", ("opendp[polars]",), audited=False),
     Library("diffprivlib", "with_diffprivlib.py", ("diffprivlib", "scikit-learn<1.7", "polars")),
-    Library("PipelineDP, local", "with_pipelinedp.py", ("pipeline-dp", "polars")),
+    Library("PipelineDP, local", "with_pipelinedp.py", ("pipeline-dp", "polars"), row_by_row=True),
 )
 
 
@@ -117,20 +119,23 @@ def records(chain: MarkovChain, rows: int) -> NDArray[np.int64]:
 
 
 def used(library: Library, environments: Path, chain: MarkovChain, file: Path, runs: int) -> dict[str, Any]:
-    """Return what a library does with the data: time, memory, error, and what its answers leak."""
+    """Return what a library does with the data: time, memory, error, and what its answers leak.
+
+    runs: how many outputs the audit looks at; with none there is no audit.
+    """
     try:
         python = interpreter(library, environments)
-        found = measured(library, python, file)
+        costs = measured(library, python, file)
     except (RuntimeError, OSError, subprocess.CalledProcessError) as error:
         return {"library": library.name, "reason": str(error)}
     values = pl.read_parquet(file)["active"].to_numpy()
     truth = {"count": float(values.sum()), "sum": float(values.sum()), "mean": float(values.mean())}
-    for name, answer in found["answers"].items():
+    for name, answer in costs["answers"].items():
         answer["error"] = median(abs(value - truth[name]) for value in answer.pop("values"))
-    tau = EPSILON * (2 if found["neighbours"] == "add-remove" else 1)
+    tau = EPSILON * (2 if costs["neighbours"] == "add-remove" else 1)
     proven = EPSILON if library.name == PROMISED else bdp.leakage(chain, bdp.AnyMechanism(), tau=tau).epsilon
-    leaks = {"proven": proven, "audited": audited(library, python, chain, runs) if library.audited else None}
-    return {"library": library.name, **found, **leaks}
+    leaks = {"proven": proven, "audited": audited(library, python, chain, runs) if library.audited and runs else None}
+    return {"library": library.name, **costs, **leaks}
 
 
 def measured(library: Library, python: str, file: Path) -> dict[str, Any]:
@@ -168,17 +173,38 @@ def audited(library: Library, python: str, chain: MarkovChain, runs: int) -> flo
     return found.epsilon
 
 
-def libraries(rows: int, runs: int, environments: Path) -> list[dict[str, Any]]:
-    """Return every library on the same records of the Activity chain."""
+def libraries(chosen: Sequence[Library], rows: int, runs: int, environments: Path) -> list[dict[str, Any]]:
+    """Return libraries on the same records of the Activity chain."""
     chain = MarkovChain.from_counts(ACTIVITY_COUNTS, states=(0, 1), length=rows, state="active")
-    found = []
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "records.parquet"
         pl.DataFrame({"active": records(chain, rows)}).write_parquet(file)
-        for library in LIBRARIES:
-            found.append(used(library, environments, chain, file, runs))
-            print(json.dumps(found[-1]), file=sys.stderr, flush=True)
-    return found
+        for library in chosen:
+            lines.append(used(library, environments, chain, file, runs))
+            print(json.dumps(lines[-1]), file=sys.stderr, flush=True)
+    return lines
+
+
+def from_file(line: dict[str, Any], answer: str) -> float:
+    """Return the processor time from a Parquet file to an answer: reading it, and answering."""
+    return float(line["reading"]["processor_seconds"] + line["answers"][answer]["processor_seconds"])
+
+
+def report_libraries(lines: Sequence[dict[str, Any]], rows: int, *, row_by_row: bool, at_most: float) -> None:
+    """Report our time from a file to an answer beside that of others: of those that go row by row, or of the rest."""
+    ran = {line["library"]: line for line in lines if "reason" not in line}
+    for library in LIBRARIES:
+        if library.requirements is None or library.row_by_row != row_by_row or not {library.name, PROMISED} <= set(ran):
+            continue
+        for answer in ("count", "sum"):
+            report(
+                f"{answer} of {rows:,} records, from a Parquet file",
+                from_file(ran[PROMISED], answer),
+                baseline=from_file(ran[library.name], answer),
+                beside=library.name,
+                ratio_at_most=at_most,
+            )
 
 
 def cases(short: bool) -> dict[str, list[MarkovChain]]:
@@ -283,6 +309,20 @@ def libraries_table(found: Sequence[dict[str, Any]]) -> str:
     return table(header, rows)
 
 
+def large_table(lines: Sequence[dict[str, Any]]) -> str:
+    rows = [
+        [line["library"], f"not measured: {line['reason']}", "–", "–", "–"]
+        if "reason" in line
+        else [
+            f"{line['library']} {line['version']}",
+            *(shown(from_file(line, name), 3) for name in ANSWERS),
+            shown(line["peak_mb"]),
+        ]
+        for line in lines
+    ]
+    return table(["library", *(f"{name}, s" for name in ANSWERS), "MB"], rows)
+
+
 def chains_table(case: dict[str, Any]) -> str:
     header = ["mechanism", "its adversary", "answers", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "s"]
     rows, reasons = [], []
@@ -343,6 +383,12 @@ def markdown(found: dict[str, Any]) -> str:
             "it against its model and commits each answer to a ledger on disk.",
             libraries_table(found["libraries"]),
         ]
+    if found.get("large"):
+        parts += [
+            f"From a Parquet file of {found['large_rows']:,} records to one answer: processor seconds of reading and "
+            "answering, and the memory at the peak. What goes through the rows in Python is not run here.",
+            large_table(found["large"]),
+        ]
     parts += [
         "Other mechanisms: the Laplace scale that each needs for a query that a record changes by at most 1, and the "
         "processor time for all three. Means over the chains that a mechanism covers. Ours are bold; "
@@ -381,14 +427,15 @@ def write_docs(found: dict[str, Any]) -> None:
 def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return parts that were run one after the other as one; of what was measured twice, the later."""
     found = {**parts[0]}
-    for name, key in (("libraries", "library"), ("chains", "case")):
-        found[name] = list({each[key]: each for part in parts for each in part[name]}.values())
+    for name, key in (("libraries", "library"), ("large", "library"), ("chains", "case")):
+        found[name] = list({each[key]: each for part in parts for each in part.get(name, ())}.values())
     return found
 
 
 def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--large", type=int, default=100_000_000, help="rows for what does not go row by row")
     parser.add_argument("--runs", type=int, default=20_000, help="outputs of each library that the audit looks at")
     parser.add_argument("--part", choices=["libraries", "chains"], help="only one part")
     parser.add_argument("--case", default="", help="only the chains whose name has this in it")
@@ -418,9 +465,15 @@ def main() -> int:
         "about": about,
         "rows": options.rows,
         "runs": options.runs,
-        "libraries": libraries(options.rows, options.runs, options.environments) if with_libraries else [],
+        "large_rows": options.large,
+        "libraries": [],
+        "large": [],
         "chains": [],
     }
+    if with_libraries:
+        quick = [library for library in LIBRARIES if not library.row_by_row]
+        found["libraries"] = libraries(LIBRARIES, options.rows, options.runs, options.environments)
+        found["large"] = libraries(quick, options.large, 0, options.environments)
     for name, chains in (cases(options.short) if options.part != "libraries" else {}).items():
         if options.case not in name:
             continue
@@ -429,6 +482,8 @@ def main() -> int:
     found["met"] = not any(case["less_for_the_same_promise"] for case in found["chains"])
     print(plain(markdown(found)))
     print(heading())
+    report_libraries(found["large"], options.large, row_by_row=False, at_most=1)
+    report_libraries(found["libraries"], options.rows, row_by_row=True, at_most=0.2)
     for case in found["chains"]:
         fewer = len(case["less_for_the_same_promise"])
         report(f"{case['case']}: less noise for our promise", fewer, "peers", at_most=0)
