@@ -5,7 +5,8 @@ python benchmarks/ledger.py --short   # fewer releases each
 
 It starts a PostgreSQL of its own, whose commits are on disk before they are confirmed. Beside each figure stands a
 baseline of the same run: the bare durable commit of one row, which a release must make twice; or the same release by
-one process alone; or on an account where nothing was asked before.
+one process alone; or on an account where nothing was asked before. Where eight processes are compared with one, the
+same is done with work that waits for no disk and no lock: that is what the cores allow.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import polars as pl
 import psycopg
 
 import bayesdp as bdp
+from bayesdp.frames.aggregates import tally
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
 from bayesdp.testing.benchmarks import heading, report
 from bayesdp.testing.postgresql import PostgreSQL
@@ -108,6 +110,13 @@ def committing(url: str) -> Iterator[Work]:
         with closing(sqlite3.connect(url, isolation_level=None, timeout=60)) as file:
             file.execute("PRAGMA synchronous = EXTRA")
             yield lambda number: file.execute("INSERT INTO bare VALUES (?)", [ROW])
+
+
+@contextmanager
+def reading() -> Iterator[Work]:
+    """Return what answers the same questions without noise and without a ledger: work that waits for nothing."""
+    table = frame()
+    yield lambda number: tally(table, [same_total(number)])
 
 
 def create_bare_table(url: str) -> None:
@@ -248,9 +257,13 @@ def eight_data_sets(server: PostgreSQL, sizes: Sizes) -> None:
     works = [partial(releasing, server.url, f"data set {number}", same_total) for number in range(8)]
     alone, eight = (together(works[:many], sizes.releases) for many in (1, 8))
     bare, bare_eight = (together([partial(committing, server.url)] * many, sizes.releases) for many in (1, 8))
+    read, read_eight = (together([reading] * many, 5 * sizes.releases) for many in (1, 8))
     more = "of eight processes to one"
     report(f"PostgreSQL, releases/s on eight data sets {more}", eight.per_second / alone.per_second, "×", at_least=3)
-    report(f"… bare commits/s on {os.cpu_count()} cores {more}", bare_eight.per_second / bare.per_second, "×")
+    report(f"… bare commits/s {more}", bare_eight.per_second / bare.per_second, "×")
+    report(
+        f"… reading alone, no ledger, on {os.cpu_count()} cores {more}", read_eight.per_second / read.per_second, "×"
+    )
 
 
 def one_file(folder: Path, sizes: Sizes) -> None:

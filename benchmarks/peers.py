@@ -1,6 +1,6 @@
 """bayesdp beside its peers, in one run: other libraries on the same data, other mechanisms on the same chains.
 
-python benchmarks/peers.py [--rows N] [--large N] [--out DIR] [--short] [--part libraries|chains] [--write-docs [JSON …]]
+python benchmarks/peers.py [--rows N] [--large N] [--out DIR] [--short] [--part PART] [--write-docs [JSON …]]
 
 Every library runs in an environment of its own, made here with pip and kept in --environments. One that cannot be
 installed is a row of the table that says so. --short takes a few chains and no library, in less than a minute.
