@@ -39,17 +39,22 @@ class WayOn:
         credibility = {"credibility": self.credibility} if "credibility" in takes else {}
         return column | told | _chosen(model) | credibility
 
+    def fits(self, model: Model) -> bool:
+        """Tell whether the model is fitted, and everything that its `fit` needs is known; otherwise it is written."""
+        known = self.options(model)
+        return bool(model.fit_options) and all(option.name in known for option in model.fit_options if option.required)
+
     def model_in_python(self, model: Model) -> str:
         """Return two lines of Python that make the model."""
         source = "..." if self.path is None else repr(str(self.path))
-        if not model.fit_options:
+        if not self.fits(model):
             return f"{_TABLE} = {source}\nmodel = {_written(model)}"
         arguments = [_TABLE, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
         return f"{_TABLE} = {source}\nmodel = {_type_in_python(type(model))}.fit({', '.join(arguments)})"
 
     def model_in_shell(self, model: Model) -> str:
         """Return a command that writes the model to MODEL.json."""
-        if not model.fit_options:
+        if not self.fits(model):
             return built_in_shell(model)
         data = _FILE if self.path is None else shlex.quote(str(self.path))
         flags = (_flag(name, value) for name, value in self.options(model).items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -140,6 +140,10 @@ class Model(Document):
         """The models of which one holds: this one alone, unless nobody knows which of several does."""
         return (self,)
 
+    def over_members(self, change: Callable[[Model], Model]) -> Model:
+        """Return the model with every member changed; the same model if none is."""
+        return change(self)
+
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
         """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
@@ -162,6 +166,13 @@ class Model(Document):
     def states(self) -> Values:
         """The values a record can have, if the model lists them."""
         return ()
+
+    def with_states(self, states: Values) -> Self:
+        """Return the model with other names for its states, in their order.
+
+        Raises ModelError for a type that does not let its states be renamed.
+        """
+        raise ModelError(f'the states of a model of type "{self.kind}" cannot be renamed')
 
     @property
     def spread(self) -> tuple[str, ...]:
