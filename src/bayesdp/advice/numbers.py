@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import Any
 
-from bayesdp.advice.rung import Judgement, Rung
+from bayesdp.advice.rung import Judgement, Rung, diagnosed
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
@@ -178,9 +178,7 @@ def _groups(evidence: NumberEvidence) -> Rung:
         return Rung(name, condition, assumes, "not possible", evidence.no_groups, reason=evidence.no_groups)
     diagnosis = model.diagnosis
     assert diagnosis is not None
-    violated = ", ".join(diagnosis.violated)
-    shown = f"Violated: {violated}." if violated else f"The diagnosis says {diagnosis.verdict}."
-    return Rung(name, condition, assumes, diagnosis.verdict, shown, model)
+    return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
 
 
 def _series(evidence: NumberEvidence, order: int) -> Rung:

@@ -11,11 +11,12 @@ from bayesdp.advice.consequences import Consequence, consequences, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import MarkovChain, Model
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.queries import Query
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Release
 
-__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "priced", "recommended"]
+__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "diagnosed", "priced", "recommended"]
 
 Judgement = Literal["fine", "not denied", "not tested", "doubtful", "violated", "not possible"]
 """What a table says of an assumption. "not denied": nothing in a table could speak against it; "not possible": there is
@@ -91,6 +92,12 @@ class Rung:
             "consequences": [line.to_dict() for line in self.consequences],
             **({"reason": self.reason} if self.reason else {}),
         }
+
+
+def diagnosed(diagnosis: Diagnosis) -> str:
+    """Return what a diagnosis says of the table, as a sentence."""
+    violated = ", ".join(diagnosis.violated)
+    return f"Violated: {violated}." if violated else f"The diagnosis says {diagnosis.verdict}."
 
 
 def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: float) -> Rung:

@@ -209,8 +209,8 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     (2.79762, True)
     """
     leaked = leakage(model, query, tau=tau)
-    found = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
-    setting, realised, values, output, direction = max(found, key=lambda one: one[1])
+    attackers = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
+    setting, realised, values, output, direction = max(attackers, key=lambda one: one[1])
     more, less = values
     scene = setting.scene
     if realised > leaked.epsilon * (1 + _ROUNDING):

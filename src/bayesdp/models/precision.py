@@ -277,8 +277,8 @@ def _from_sparse(matrix: Any) -> Entries:
     upper = triu(whole, format="csr")
     upper.eliminate_zeros()
     upper.sort_indices()
-    found = upper.tocoo()
-    return int(matrix.shape[0]), found.row.astype(np.int64), found.col.astype(np.int64), found.data
+    entries = upper.tocoo()
+    return int(matrix.shape[0]), entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
 
 
 def _entries_at(matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
