@@ -24,7 +24,7 @@ from bayesdp.models.learnt import Learnt, sensitivity
 from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation, pairs_sensitivity
 from bayesdp.models.moments import AnovaMoments
 from bayesdp.models.strata import log_odds_of
-from bayesdp.testing.benchmarks import report
+from shared.reporting import report
 
 LEVEL = 0.95
 DRAWS = 400

@@ -25,7 +25,6 @@ from scipy.optimize import linprog, minimize_scalar
 from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.testing.activities import activities
-from bayesdp.testing.benchmarks import heading, peak_megabytes, report
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
@@ -39,6 +38,7 @@ from bayesdp.theorems.odds.sides import leakage_of_any_length
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.odds.walks import walks as walks_of
 from bayesdp.theorems.spend import as_spend
+from shared.reporting import heading, peak_megabytes, report
 
 COUNT = Count(equals=1)
 ACTIVITY = [[9713 / 11008, 1295 / 11008], [1295 / 4250, 2955 / 4250]]

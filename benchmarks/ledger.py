@@ -33,8 +33,8 @@ import psycopg
 
 import bayesdp as bdp
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
-from bayesdp.testing.benchmarks import heading, report
 from bayesdp.testing.postgresql import PostgreSQL
+from shared.reporting import heading, report
 
 ROW = "x" * 1000
 """What a bare commit writes: about as much as an entry of a ledger."""

@@ -38,7 +38,7 @@ from bayesdp.experiments.peers import KNOWS_ANY, PEERS, Compared, compared, exce
 from bayesdp.experiments.twins import ACTIVITY_COUNTS, ELECTRICITY_COUNTS
 from bayesdp.models import MarkovChain
 from bayesdp.testing.activities import activities
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)
 EPSILON = 1.0

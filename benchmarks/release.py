@@ -19,7 +19,7 @@ import bayesdp as bdp
 from bayesdp.experiments.data import load
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 ROUNDS = 40
 ENTRIES = 100_000

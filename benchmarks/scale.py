@@ -77,8 +77,8 @@ def asked(frame: Any, question: str) -> Callable[[], object]:
 
 def child(engine: str, question: str, folder: str, rows: str) -> None:
     """Time one question in this process."""
-    from bayesdp.testing.benchmarks import peak_megabytes
-    from bayesdp.testing.meters import opened
+    from shared.meters import opened
+    from shared.reporting import peak_megabytes
 
     with tempfile.TemporaryDirectory() as log:
         settings = {"eventLog_enabled": "true", "eventLog_dir": log} if engine == "spark" else {}
@@ -158,7 +158,7 @@ def ran(costs: dict[int, Cost | str]) -> dict[int, Cost]:
 
 def report_growth(costs: Costs) -> None:
     """Report rows per second, and how well smaller sizes predict the largest."""
-    from bayesdp.testing.benchmarks import heading, report
+    from shared.reporting import heading, report
 
     print(heading())
     for (engine, question), by_rows in costs.items():
@@ -198,7 +198,7 @@ def leakage_times() -> dict[str, list[float]]:
 
 def report_leakage(times: dict[str, list[float]]) -> None:
     """Report that a calibration does not depend on the number of records."""
-    from bayesdp.testing.benchmarks import report
+    from shared.reporting import report
 
     for name, (small, _, large) in times.items():
         title = f"calibration, {name}, 10¹⁰ records"
@@ -320,7 +320,7 @@ def keep(found: dict[str, Cost | str]) -> None:
 
 
 def main() -> None:
-    from bayesdp.testing.meters import ENGINES, write_meters
+    from shared.meters import ENGINES, write_meters
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)

@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bayesdp.testing.benchmarks import report
+from shared.reporting import report
 
 
 def needed(name: str, extras: set[str]) -> set[str]:
