@@ -124,8 +124,8 @@ def measured(*arguments: object) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, arguments))} failed:\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None) -> None:
@@ -141,7 +141,7 @@ def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None
         raise SystemExit(f"{name} in {engine}: the answers differ: {hand[0]['answer']} and {ours[0]['answer']}")
 
     def best(rounds: list[dict[str, Any]], what: str = "seconds") -> float:
-        return min(float(each[what]) for each in rounds)
+        return min(float(figures[what]) for figures in rounds)
 
     title = f"{engine}, {'' if name == 'transitions' else 'private '}{name}, {rows:,} rows"
     report(title, best(ours), baseline=best(hand), beside="a hand-written query, same integers", ratio_at_most=limit)

@@ -349,8 +349,8 @@ def many_states(generator: np.random.Generator, short: bool) -> None:
         ("51 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
         ("100 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
     ]
-    for name, made, limit in chains[: 2 if short else None]:
-        many = made()
+    for name, chain_of, limit in chains[: 2 if short else None]:
+        many = chain_of()
         reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
         ours = timed(lambda many=many: largest_taus(MarkovMixing(), many, COUNT, [1.0]))  # type: ignore[misc]
         row(f"markov-mixing, {name}", limit, ours, reference, "one τ, 1 deep, 1 ending")

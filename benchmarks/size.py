@@ -32,7 +32,7 @@ def needed(name: str, extras: set[str]) -> set[str]:
         seen.add((package, extra))
         for requirement in map(Requirement, requirements):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                waiting += [(canonicalize_name(requirement.name), each) for each in ("", *requirement.extras)]
+                waiting += [(canonicalize_name(requirement.name), wanted) for wanted in ("", *requirement.extras)]
     return {package for package, _ in seen}
 
 
