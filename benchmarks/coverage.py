@@ -123,7 +123,7 @@ def transition_counts(generator: np.random.Generator, tables: np.ndarray, record
 
 
 def learnt_odds(generator: np.random.Generator, counts: np.ndarray, tau: float) -> float:
-    """Return the odds ratio that counts teach with noise of the same law as a release has."""
+    """Return the odds ratio learnt from counts with the same noise as in a release."""
     kept = 1 - np.exp(-tau / sensitivity(counts.ndim - 2))
     noisy = counts + generator.geometric(kept, counts.shape) - generator.geometric(kept, counts.shape)
     hours = [(hour,) for hour in range(len(counts))] if len(counts) > 1 else [()]
@@ -163,7 +163,7 @@ def sums_over_pairs(
 
 
 def learnt_correlation(generator: np.random.Generator, sums: np.ndarray, numbers: dict[int, int], tau: float) -> float:
-    """Return the correlation that sums teach with noise of the same law as a release has."""
+    """Return the correlation learnt from sums with the same noise as in a release."""
     size = max(numbers)
     noisy = sums + np.rint(generator.laplace(scale=pairs_sensitivity(size) / tau, size=3)).astype(np.int64)
     return LearntCorrelation(1, tau, LEVEL, (-1, 1), size, list(numbers.items()), noisy.tolist()).correlation

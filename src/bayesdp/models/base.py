@@ -312,7 +312,7 @@ class Model(Document):
         if self.about_values and len(columns) > 1 and not set(columns) <= set(self.columns):
             raise QueryError(
                 f"the queries are about different columns ({', '.join(columns)}), but the model describes "
-                "the values of one; how the columns hang together is not in it"
+                "the values of one; it does not say how the columns depend on one another"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -385,7 +385,7 @@ class Model(Document):
 
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read a model from a JSON file; ModelError, with the name of the file, for what is none."""
+        """Read a model from a JSON file; a ModelError names the file if it holds none."""
         try:
             return Model.from_dict(documents.read(path))
         except ModelError as error:

@@ -309,7 +309,7 @@ class OddsChain(Chain):
         return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: Learnt) -> Self:
-        """Return the chain with the odds ratio that noisy counts teach."""
+        """Return the chain with the odds ratio learnt from noisy counts."""
         return replace(self, odds=learnt.odds, learnt=learnt)
 
     @property
