@@ -67,6 +67,7 @@ class AnyOf(Model):
         return tuple(self.models)
 
     def over_members(self, change: Callable[[Model], Model]) -> Self:
+        """Return the models with `change` applied to each of them; the same object if that changes none."""
         models = tuple(change(model) for model in self.models)
         if all(after is before for after, before in zip(models, self.models, strict=True)):
             return self

@@ -141,7 +141,7 @@ class Model(Document):
         return (self,)
 
     def over_members(self, change: Callable[[Model], Model]) -> Model:
-        """Return the model with every member changed; the same model if none is."""
+        """Return the model with `change` applied to each of its members; the same model if that changes none."""
         return change(self)
 
     @property
