@@ -71,12 +71,12 @@ class NumberEvidence:
 
     @property
     def groups(self) -> GaussianGroups | None:
-        """Normal groups with their diagnosis; None if no groups were named, or `no_groups` says why there are none."""
+        """Normal groups with their diagnosis; None if none were named, or could be fitted (`no_groups` says why)."""
         return self._groups[0]
 
     @property
     def no_groups(self) -> str:
-        """Why the groups that were named are not normal ones; empty if they may be."""
+        """Why no normal groups could be fitted; empty if they could, or if no groups were named."""
         return self._groups[1]
 
     @cached_property
@@ -225,7 +225,7 @@ def _correlated(model: GaussianGroups) -> tuple[Verdict, str]:
 
 @singledispatch
 def _fisher(moments: Moments | AnovaMoments, largest: float) -> tuple[float, float, float, int]:
-    """Return a correlation, in standard errors what it is and what matters, and of how many it is the largest."""
+    """Return the largest correlation, itself and what matters in standard errors, and of how many it is the largest."""
     error = 1 / math.sqrt(max(moments.groups - 3, 1))
     pairs = moments.members * (moments.members - 1) // 2
     return largest, math.atanh(largest) / error, math.atanh(_MATTERS) / error, pairs

@@ -125,7 +125,7 @@ def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: f
 
 @singledispatch
 def _soon_drawn(model: Model) -> bool:
-    """Tell whether enough models of a type are drawn from their posterior in seconds; by default none are drawn."""
+    """Tell whether enough models can be drawn from the posterior in seconds; by default none are drawn."""
     return False
 
 

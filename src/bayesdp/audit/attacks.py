@@ -303,7 +303,7 @@ def _drawn(model: Model, query: Query, tau: float, unknown: tuple[int, int] | st
 
 @singledispatch
 def _faced(model: Model, query: Query, setting: Setting) -> _Faced:
-    """Return what an attacker faces in data drawn from a type of models; by default, always the same."""
+    """Return what an attacker faces in data drawn from a type of models; by default, always the same scene."""
     return _the_same(setting)
 
 

@@ -42,7 +42,7 @@ def session(
     dry_run: bool = False,
     **told: Any,
 ) -> Iterator[Session]:
-    """Open a session, told what else is given; a dry run creates no ledger, but to keep a refusal in it."""
+    """Open a session with the options that are given; a dry run creates a ledger only to keep a refusal in it."""
     with TemporaryDirectory() as folder:
         aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
         place = ledger if aside is None else aside
@@ -87,7 +87,7 @@ class Opened(Document):
 
 
 def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
-    """Open an account on purpose, told what else is given; an error if there is one already."""
+    """Open an account without a release, with the options that are given; LedgerError if there is one already."""
     with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
