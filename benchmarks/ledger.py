@@ -35,8 +35,8 @@ import psycopg
 import bayesdp as bdp
 from bayesdp.frames.aggregates import tally
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
-from bayesdp.testing.benchmarks import heading, report
 from bayesdp.testing.postgresql import PostgreSQL
+from shared.reporting import heading, report
 
 ROW = "x" * 1000
 """What a bare commit writes: about as much as an entry of a ledger."""
@@ -130,9 +130,9 @@ def check_durable(url: str) -> None:
     """Refuse a server that confirms what is not on disk."""
     with psycopg.connect(url) as server:
         for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-            found = server.execute(f"SHOW {setting}".encode()).fetchone()
-            if found != ("on",):
-                raise SystemExit(f"the server's commits are not durable: {setting} is {found}")
+            value = server.execute(f"SHOW {setting}".encode()).fetchone()
+            if value != ("on",):
+                raise SystemExit(f"the server's commits are not durable: {setting} is {value}")
 
 
 def times(works: Sequence[Work], rounds: int) -> list[float]:
@@ -163,14 +163,14 @@ def together(prepared: Sequence[Callable[[], Any]], repetitions: int) -> Pace:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["polars", "psycopg", "narwhals", "opendp.mod", "bayesdp.session.session"])
     start, results = context.Barrier(len(prepared)), context.SimpleQueue()
-    processes = [context.Process(target=_process, args=(each, repetitions, start, results)) for each in prepared]
+    processes = [context.Process(target=_process, args=(work, repetitions, start, results)) for work in prepared]
     for process in processes:
         process.start()
-    found = [results.get() for _ in processes]
+    every = [results.get() for _ in processes]
     for process in processes:
         process.join()
-    lasted = max(moments[-1] for moments in found) - min(moments[0] for moments in found)
-    longest = max(end - begin for moments in found for begin, end in itertools.pairwise(moments))
+    lasted = max(moments[-1] for moments in every) - min(moments[0] for moments in every)
+    longest = max(end - begin for moments in every for begin, end in itertools.pairwise(moments))
     return Pace(len(prepared) * repetitions / lasted, longest)
 
 
@@ -272,7 +272,7 @@ def one_file(folder: Path, sizes: Sizes) -> None:
     create_bare_table(bare)
 
     def works(many: int) -> list[Callable[[], Any]]:
-        return [partial(releasing, url, "shared", same_total, 10**6 * (16 * many + each)) for each in range(many)]
+        return [partial(releasing, url, "shared", same_total, 10**6 * (16 * many + place)) for place in range(many)]
 
     alone, eight = (together(works(many), sizes.releases) for many in (1, 8))
     bare_alone, bare_eight = (together([partial(committing, bare)] * many, sizes.releases) for many in (1, 8))
