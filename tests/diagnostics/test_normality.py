@@ -15,7 +15,6 @@ from bayesdp.diagnostics.normality import (
 )
 from bayesdp.diagnostics.samples import GroupSample
 
-
 CORRELATION = np.array([[1, 0.3, 0.3], [0.3, 1, 0.3], [0.3, 0.3, 1]])
 
 

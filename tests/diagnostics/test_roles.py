@@ -8,7 +8,6 @@ from bayesdp.diagnostics.report import UntestableError
 from bayesdp.diagnostics.roles import _least_divergence, bounded, equal_variances, same_covariance, whole_groups
 from bayesdp.diagnostics.samples import GroupSample
 
-
 CORRELATION = np.array([[1, 0.3, 0.3], [0.3, 1, 0.3], [0.3, 0.3, 1]])
 
 
