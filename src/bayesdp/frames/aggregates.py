@@ -102,15 +102,22 @@ def subject_of(table: Table, text: str) -> Subject:
 
 
 def tally(
-    source: object, queries: Sequence[Query], *, subject: str | None = None, missing: Missing = "error"
+    source: object,
+    queries: Sequence[Query],
+    *,
+    subject: str | None = None,
+    missing: Missing = "error",
+    rows: int | None = None,
 ) -> tuple[Tally, ...]:
     """Answer questions exactly, all in one scan.
 
     subject: what a query without a column is about.
     missing: "error" refuses records that lack a value some question needs; "drop" leaves them out of that question,
              which treats the pattern of missing values as public.
+    rows:    how many rows the table is known to have, so that they need not be counted first.
 
-    Raises FrameError for an empty table, missing or infinite values; QueryError for values no record can have.
+    Raises FrameError for an empty table, one with another number of rows than is known, missing or infinite values;
+    QueryError for values no record can have.
 
     >>> import polars
     >>> from bayesdp import Count, Sum
@@ -120,12 +127,12 @@ def tally(
     """
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
-        rows = row_count(table)
-        asked, picked, plans = _planned(table, queries, subject, rows)
+        known = row_count(table) if rows is None else rows
+        asked, picked, plans = _planned(table, queries, subject, known)
         derived = {f"q{i}_{j}": number for i, plan in enumerate(plans) for j, number in enumerate(plan.numbers)}
         totals = _totals(picked, derived)
-        if totals.rows != rows:
-            raise FrameError(f"{table.name} changed while it was read: {counted(rows, 'row')}, then {totals.rows}")
+        if totals.rows != known:
+            raise FrameError(f"{table.name} has {counted(totals.rows, 'row')} now, but had {known} before")
         _check_missing(picked, totals, missing)
     return tuple(
         _tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(zip(asked, plans, strict=True))

@@ -8,6 +8,7 @@ the account must be the one that its last change sealed (`standing`).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from sqlalchemy import Executable, bindparam, func, select, update
@@ -347,10 +348,7 @@ class Books:
             return None
         if len(named) > 1:
             _damaged(f"there are {len(named)} accounts of the name {dataset!r}")
-        subtotals = tuple(Subtotal(*total[1:]) for total in spent)
-        account = None
-        for _, model, description, budget, charges in named:
-            account = Standing(model, description, budget, charges, subtotals)
+        account = _standing(named[0], tuple(spent)) if named else None
         if account is None or not last or not self._sealed(dataset, account, last[0], following):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")
         return account
@@ -362,7 +360,7 @@ class Books:
             return False
         seal = change.content().get(SEAL)
         if seal is not None:
-            return bool(account.seal() == seal)
+            return bool(account.seal == seal)
         replay = Replay()
         contradictions = [wrong for entry in self.read(dataset) for wrong in replay.apply(entry)]
         if self._write:
@@ -380,7 +378,7 @@ class Books:
         self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None
     ) -> Entry:
         """Append an entry that changes an account, sealed with what the account is after it."""
-        entry = self._append(dataset, kind, {**body, SEAL: account.seal()}, question=question)
+        entry = self._append(dataset, kind, {**body, SEAL: account.seal}, question=question)
         self._accounts[dataset] = account
         return entry
 
@@ -394,6 +392,13 @@ class Books:
         self._later(_MOVE, previous=self.head, number=entry.number, hash=entry.hash)
         self.entries, self.head = entry.number, entry.hash
         return entry
+
+
+@lru_cache(maxsize=16)
+def _standing(row: Row, spent: tuple[Row, ...]) -> Standing:
+    """Return the account that these rows of accounts and totals describe: a release reads the same ones twice."""
+    _, model, description, budget, charges = row
+    return Standing(model, description, budget, charges, tuple(Subtotal(*total[1:]) for total in spent))
 
 
 def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None) -> list[Statement]:

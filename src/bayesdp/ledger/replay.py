@@ -42,7 +42,7 @@ class Replay:
             return f"the data set {entry.dataset!r} was never opened"
         wrong = _APPLY[entry.kind](self, entry, body)
         if wrong is None and SEAL in body and entry.kind in CHANGES:
-            wrong = None if body[SEAL] == self.accounts[entry.dataset].seal() else _UNSEALED
+            wrong = None if body[SEAL] == self.accounts[entry.dataset].seal else _UNSEALED
         return wrong
 
     def _open(self, entry: Entry, body: dict[str, Any]) -> str | None:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from bayesdp._support import validation
@@ -45,7 +45,7 @@ class Standing:
 
     >>> new = Standing.opened({"type": "independent"}, {"records": 100}, 2.0)
     >>> spent = new.charged(2, "count", {"query": "count"}, 0.5).charged(3, "count", {"query": "count"}, 0.25)
-    >>> spent.charges, spent.subtotals[0].tau, spent.seal() == spent.with_budget(1.0).seal()
+    >>> spent.charges, spent.subtotals[0].tau, spent.seal == spent.with_budget(1.0).seal
     (2, '3/4', False)
     """
 
@@ -76,8 +76,9 @@ class Standing:
         """Return the account with another budget."""
         return replace(self, budget=validation.positive("budget", budget))
 
+    @cached_property
     def seal(self) -> str:
-        """Return the SHA-256 of all this as canonical JSON; LedgerError for what no account can be.
+        """The SHA-256 of all this as canonical JSON; LedgerError for what no account can be.
 
         Ledgers hold these hashes: what goes into them, and under which names, never changes.
         """

@@ -47,7 +47,7 @@ class Attempt:
         An answer that was lost in a crash is older than that, by the ledger's clock: ours may be wrong.
         """
         state = plan.state
-        charged = [state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting else []
+        charged = [state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting and state.pending else []
         if any(moment is not None and _seconds(moment, state.moment) < PATIENCE for moment in charged):
             raise InTheMakingError
         return plan

@@ -176,7 +176,9 @@ class Inquiry:
             return
         used = parse(query.where).columns
         protected = sorted(used & (modelled | self._columns_of(asked)))
-        beyond = [] if query.where in described else sorted(used - {text for text in described if text in self.table})
+        beyond = (
+            [] if query.where in described else sorted(used - {text for text in described if text in self.table.schema})
+        )
         if query.public_filter and protected:
             raise QueryError(
                 f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
@@ -194,7 +196,9 @@ class Inquiry:
 
     def _columns_of(self, texts: Sequence[str]) -> frozenset[str]:
         """Return the columns that columns and conditions are made of: by their names alone."""
-        return frozenset(name for text in texts for name in ((text,) if text in self.table else parse(text).columns))
+        return frozenset(
+            name for text in texts for name in ((text,) if text in self.table.schema else parse(text).columns)
+        )
 
     def _columns_used(self, query: Query) -> frozenset[str]:
         filtered = frozenset() if query.where is None else parse(query.where).columns
@@ -203,7 +207,7 @@ class Inquiry:
 
     def _check_added(self, query: Query) -> None:
         """Refuse to add up what is no column."""
-        if query.column is not None and query.column not in self.table:
+        if query.column is not None and query.column not in self.table.schema:
             raise QueryError(f"only a column of numbers can be added up, and {query.column!r} is a condition")
 
     def _check_kinds(self, query: Query, used: Iterable[str]) -> None:
@@ -250,7 +254,7 @@ class Inquiry:
     def _question(self, query: Query, named: Query) -> str:
         """Return the fingerprint of a question, the same for the same question in other words."""
         column = named.column
-        condition = None if column is None or column in self.table else parse(column)
+        condition = None if column is None or column in self.table.schema else parse(column)
         entries = {**query.identity(), "column": column if condition is None else canonical(condition)}
         if query.where is not None:
             entries["where"] = canonical(parse(query.where))
@@ -288,18 +292,16 @@ class Inquiry:
         if self.table.guessed or finer:
             return False
         with reading(self.table):
-            return column is not None and column in self.table and self.table.pick([column]).kind(column) == "whole"
+            return (
+                column is not None and column in self.table.schema and self.table.pick([column]).kind(column) == "whole"
+            )
 
     def read(self, queries: Sequence[Query], *, wide: bool = False) -> tuple[Tally, ...]:
         """Read exact answers in one scan; wide: about every value of a wide table."""
         if not wide:
-            found = tally(self.table, queries, missing=self.missing)
-        else:
-            found = tally(unpivoted(self.table, self._spread), queries, subject=VALUE, missing=self.missing)
-        rows = found[0].rows // (len(self._spread) if wide else 1)
-        if rows != self.rows:
-            raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
-        return found
+            return tally(self.table, queries, missing=self.missing, rows=self.rows)
+        spread, rows = unpivoted(self.table, self._spread), self.rows * len(self._spread)
+        return tally(spread, queries, subject=VALUE, missing=self.missing, rows=rows)
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""

@@ -294,7 +294,7 @@ class Session(Displayed):
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
         is charged. A LedgerError after the charge leaves it.
         """
-        if isinstance(query, Query) and len(query.parts) > 1:
+        if isinstance(query, Query) and query.by is not None and len(query.parts) > 1:
             raise InvalidInputError(
                 f"{query.description} has one answer a part: release_by returns them, and so does release_all"
             )

@@ -256,17 +256,17 @@ class Composition:
     """
 
     model: Model
-    _panels: dict[tuple[Query, ...], Panel] = field(default_factory=dict, compare=False, repr=False)
+    _panels: list[Panel] = field(default_factory=list, compare=False, repr=False)
 
     def panel(self, spend: Spend) -> Panel:
         """Return the theorems to ask about a spend."""
         queries = queries_of(spend)
-        panel = self._panels.get(queries)
+        # Compared, not hashed: an account may have hundreds of questions, and mostly they are the very same objects.
+        panel = next((panel for panel in self._panels if panel.queries == queries), None)
         if panel is None:
-            if len(self._panels) >= _REMEMBERED:
-                self._panels.clear()
             self.model.check_queries(queries)
-            panel = self._panels[queries] = Panel.about(self.model, queries, composing=True)
+            panel = Panel.about(self.model, queries, composing=True)
+            self._panels[:] = [panel, *self._panels[: _REMEMBERED - 1]]
         return panel
 
     def proven(self, spend: Spend) -> float:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp.errors import DoesNotApplyError, TheoremError
 from bayesdp.theorems.attackers import EXACT_KNOWLEDGE
+from bayesdp.theorems.spend import queries_of
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -137,7 +138,7 @@ class Theorem(ABC):
         """Return the proven ε of each of several spends on the same queries; raises as `epsilon` does."""
         if not spends:
             return []
-        reason = self.objection(model, tuple(release.query for release in spends[0]))
+        reason = self.objection(model, queries_of(spends[0]))
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         leakages = list(self.bounds(model, spends))
@@ -148,7 +149,7 @@ class Theorem(ABC):
     def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
         """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
         for model in models:
-            reason = self.objection(model, tuple(release.query for release in spend))
+            reason = self.objection(model, queries_of(spend))
             if reason is not None:
                 raise DoesNotApplyError(self.name, reason)
         leakages = list(self.bounds_under(models, spend))
@@ -159,7 +160,7 @@ class Theorem(ABC):
     def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
         """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""
         reason = _ONE_RECORD if model.protects_several else None
-        reason = reason or self.refusal_for(model, tuple(release.query for release in spend), adversary)
+        reason = reason or self.refusal_for(model, queries_of(spend), adversary)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         return self._leakage(self.bound_for(model, spend, adversary), spend)
