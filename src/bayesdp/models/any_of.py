@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import Alternative
-from bayesdp.models.base import Model
+from bayesdp.models.base import Alternative, Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query

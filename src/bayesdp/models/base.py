@@ -6,13 +6,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.models.alternative import Alternative
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.view import TableView
@@ -22,10 +21,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
+__all__ = ["HALF_AGAIN", "SCHEMA", "Alternative", "Model", "check_unit", "readonly", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
+
+HALF_AGAIN = 1.5
+"""By how much a strength of correlation is raised to see what that would leak."""
+
+
+class Alternative(NamedTuple):
+    """What else might hold, a weaker assumption: the model, and how it differs, as the clause after "if"."""
+
+    condition: str
+    model: Model
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,8 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import Model, check_unit, readonly, whole_group
+from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout

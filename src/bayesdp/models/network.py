@@ -14,8 +14,7 @@ from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
-from bayesdp.models.base import Model, readonly
+from bayesdp.models.base import HALF_AGAIN, Alternative, Model, readonly
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.models.odds import checked_odds, log_odds_above
 from bayesdp.models.view import TableView

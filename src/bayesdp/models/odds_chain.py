@@ -18,7 +18,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
