@@ -91,4 +91,5 @@ def test_only_the_first_groups_are_looked_at_one_by_one(monkeypatch: pytest.Monk
     assert (regular.records, regular.rows) == (irregular.records, irregular.rows) == (100, 120)
     assert "The groups that were not looked at are like the others." in regular.trusted
     normal = [next(f for f in each.findings if f.name == "normal groups") for each in (regular, irregular)]
-    assert normal[0] == normal[1]
+    assert normal[0].verdict == normal[1].verdict
+    assert normal[0].values == pytest.approx(normal[1].values)  # an engine adds in the order it likes
