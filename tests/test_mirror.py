@@ -12,19 +12,19 @@ MODULES = [
 ]
 
 
-def tests_of(module: Path) -> Path:
+def mirror_of(module: Path) -> Path:
     """Return where the tests of a module belong."""
     return ROOT / "tests" / module.parent / f"test_{module.name}"
 
 
 def test_every_module_has_its_file_of_tests() -> None:
     assert Path("session/session.py") in MODULES
-    lacking = [str(tests_of(module).relative_to(ROOT)) for module in MODULES if not tests_of(module).is_file()]
+    lacking = [str(mirror_of(module).relative_to(ROOT)) for module in MODULES if not mirror_of(module).is_file()]
     assert not lacking
 
 
 def test_and_there_are_tests_in_it() -> None:
     """A function, or a class that inherits its tests."""
-    written = [tests_of(module) for module in MODULES if tests_of(module).is_file()]
+    written = [mirror_of(module) for module in MODULES if mirror_of(module).is_file()]
     tests = re.compile(r"^(?:    )?def test_|^class Test", re.MULTILINE)
     assert not [path.name for path in written if not tests.search(path.read_text(encoding="utf-8"))]
