@@ -130,7 +130,7 @@ class KnowledgeContract(SideInformationContract):
     "test",
     [
         FalseContract().test_never_below_the_worst_side_information_found,
-        ChainOnANetwork().test_never_below_the_worst_side_information_found,
+        pytest.param(ChainOnANetwork().test_never_below_the_worst_side_information_found, marks=pytest.mark.slow),
         KnowledgeContract().test_never_below_the_worst_side_information_found,
     ],
     ids=lambda test: f"{type(test.__self__).__name__}.{test.__name__}",
