@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from tools.bench import ROOT, SHORT, Row, main, programs
+from tools.bench import ROOT, SHORT, main, programs
 
 GOOD = f"""
 import sys
@@ -60,16 +58,3 @@ def test_the_short_form_leaves_out_what_it_does_not_list(folder: Path, capfd: py
 def test_every_benchmark_reports() -> None:
     for name, path in programs(ROOT / "benchmarks").items():
         assert "report(" in path.read_text(encoding="utf-8"), name
-
-
-def test_the_examples_of_reporting_hold() -> None:
-    examples = doctest.testmod(sys.modules[Row.__module__])
-    assert examples.attempted > 5
-    assert not examples.failed
-
-
-def test_verdicts() -> None:
-    assert Row("", 95.0, "%", at_least=94).met
-    assert not Row("", 1.0, at_most=2, ratio=1.2, ratio_at_most=1.1).met
-    assert Row("", 1.0, ratio_at_most=1.1).met is False
-    assert Row("", 1.0, ratio=3).met is None

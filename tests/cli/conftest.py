@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars
 import pytest
+import typer
 
-from bayesdp.cli import run
+from bayesdp.cli import fitting, run
 
 MODEL = {"type": "markov", "states": [0, 1], "transition": [[0.9, 0.1], [0.4, 0.6]], "length": 500, "column": "s"}
+
+
+@pytest.fixture(autouse=True)
+def built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the commands once for each that is named: these tests register nothing that would change them."""
+    monkeypatch.setattr("typer.main.get_command", lambda app: _built(app, fitting._first_word.get()))
+
+
+_build = typer.main.get_command
+
+
+@cache
+def _built(app: typer.Typer, named: str | None) -> Any:
+    return _build(app)
 
 
 @pytest.fixture
