@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from bayesdp.testing.benchmarks import Row
-from tools.bench import ROOT, SHORT, main, programs
+from tools.bench import ROOT, SHORT, Row, main, programs
 
-GOOD = """
-from bayesdp.testing.benchmarks import report
+GOOD = f"""
+import sys
+sys.path.append({str(ROOT / "benchmarks")!r})
+from shared.reporting import report
 report("quick", 1.0, baseline=2.0, beside="plain", ratio_at_most=1.15)
 report("slow", 3.0, at_most=2.0)
 report("no target", 3.0, "MB")
@@ -57,6 +60,12 @@ def test_the_short_form_leaves_out_what_it_does_not_list(folder: Path, capfd: py
 def test_every_benchmark_reports() -> None:
     for name, path in programs(ROOT / "benchmarks").items():
         assert "report(" in path.read_text(encoding="utf-8"), name
+
+
+def test_the_examples_of_reporting_hold() -> None:
+    examples = doctest.testmod(sys.modules[Row.__module__])
+    assert examples.attempted > 5
+    assert not examples.failed
 
 
 def test_verdicts() -> None:

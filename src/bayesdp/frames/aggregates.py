@@ -128,24 +128,15 @@ def tally(
     table, missing = scan(source), checked_missing(missing)
     with reading(table):
         known = row_count(table) if rows is None else rows
-        asked, picked, plans = _planned(table, queries, subject, known)
-        derived = {f"q{i}_{j}": number for i, plan in enumerate(plans) for j, number in enumerate(plan.numbers)}
-        totals = _totals(picked, derived)
+        planned = _Planned.of(table, queries, subject, known, complete=missing == "error")
+        totals = planned.totals()
+        if planned.table.complete and not totals.complete:
+            planned = _Planned.of(table, queries, subject, known)
+            totals = planned.totals()
         if totals.rows != known:
             raise FrameError(f"{table.name} has {counted(totals.rows, 'row')} now, but had {known} before")
-        _check_missing(picked, totals, missing)
-    return tuple(
-        _tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(zip(asked, plans, strict=True))
-    )
-
-
-def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tally:
-    """Return the answer to one question from the sums that were added up under its name."""
-    every = totals.present[question.columns[0]]
-    records, present = (totals.sums[f"{name}_{j}"] if plan.filtered else every for j in range(2))
-    sums = tuple(totals.sums[f"{name}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers)))
-    counts = question.query.condensed(sums, records) if records else sums[: question.query.dimension]
-    return Tally(question.query, counts, records, present, totals.rows, plan.grid)
+        _check_missing(planned.table, totals, missing)
+    return planned.tallies(totals)
 
 
 def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
@@ -166,7 +157,7 @@ def check_question(source: object, query: Query, *, subject: str | None = None, 
     """
     table = scan(source)
     with reading(table):
-        _planned(table, [query], subject, rows)
+        _Planned.of(table, [query], subject, rows)
 
 
 @dataclass(frozen=True)
@@ -204,18 +195,19 @@ class _Question:
 
     def plan(self, table: Table, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
-        if self.where is None and self.subject.condition is None and self.query.by is None:
+        about_all = self.where is None and self.query.by is None
+        if about_all and (table.complete or self.subject.condition is None):
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
-        if self.where is None and self.query.by is None and len(self.columns) == 1:  # whose values are counted anyway
-            return _Plan(tuple(nw.when(present).then(number).otherwise(0) for number in numbers), False, grid)
+        if about_all and len(self.columns) == 1:  # whose values are counted anyway
+            return _Plan(tuple(nw.when(present).then(number) for number in numbers), False, grid)
         if self.query.by is not None:
             present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
         asked = present
         if self.where is not None and self.where.condition is not None:
             asked = present & self.where.condition.expression(table)
-        answered = (nw.when(asked).then(number).otherwise(0) for number in numbers)
-        return _Plan((table.ones(asked), table.ones(present), *answered), True, grid)
+        answered = (nw.when(asked).then(number) for number in numbers)
+        return _Plan((table.occurrences(asked), table.occurrences(present), *answered), True, grid)
 
     def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
@@ -226,7 +218,7 @@ class _Question:
                 table.check_apart(subject.text, cells)
             else:
                 places(subject.text, subject.kind(table), named)
-            return None, tuple(table.ones(subject.member(table, values)) for values in cells)
+            return None, tuple(table.occurrences(subject.member(table, values)) for values in cells)
         if query.clipped is not None:
             kind = subject.kind(table)
             if kind not in ("whole", "number"):
@@ -238,7 +230,7 @@ class _Question:
                 raise QueryError(f"only a column of numbers has a {query.kind}, and {subject.text!r} is none")
             column = table.column(subject.text)
             below = (column <= table.value(subject.text, threshold) for threshold in query.thresholds)
-            return None, tuple(table.ones(number) for number in below)
+            return None, tuple(table.occurrences(number) for number in below)
         raise QueryError(f"no way is known to compute {query.description}")
 
 
@@ -254,13 +246,41 @@ def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:
     return table.member(by, [alike(kind, cell) for cell in cells])
 
 
-def _planned(
-    table: Table, queries: Sequence[Query], subject: str | None, rows: int
-) -> tuple[list[_Question], Table, list[_Plan]]:
-    """Return the questions, the columns they need, and what is to be added up."""
-    asked = [_Question.about(table, query, subject) for query in queries]
-    picked = table.pick([column for question in asked for column in question.columns])
-    return asked, picked, [question.plan(picked, rows) for question in asked]
+@dataclass(frozen=True)
+class _Planned:
+    """Questions, a table of the columns they need, and what is to be added up for each."""
+
+    asked: tuple[_Question, ...]
+    table: Table
+    plans: tuple[_Plan, ...]
+
+    @classmethod
+    def of(
+        cls, table: Table, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
+    ) -> _Planned:
+        """Plan questions; complete: as if no value were missing, which their totals must then show."""
+        asked = tuple(_Question.about(table, query, subject) for query in queries)
+        picked = table.pick([column for question in asked for column in question.columns], complete=complete)
+        return cls(asked, picked, tuple(question.plan(picked, rows) for question in asked))
+
+    def totals(self) -> _Totals:
+        """Read the table."""
+        numbers = {f"q{i}_{j}": number for i, plan in enumerate(self.plans) for j, number in enumerate(plan.numbers)}
+        return _totals(self.table, numbers)
+
+    def tallies(self, totals: _Totals) -> tuple[Tally, ...]:
+        """Return the answers from the sums that were added up."""
+        pairs = zip(self.asked, self.plans, strict=True)
+        return tuple(_tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(pairs))
+
+
+def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tally:
+    """Return the answer to one question from the sums that were added up under its name."""
+    every = totals.present[question.columns[0]]
+    records, present = (totals.sums[f"{name}_{j}"] if plan.filtered else every for j in range(2))
+    sums = tuple(totals.sums[f"{name}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers)))
+    counts = question.query.condensed(sums, records) if records else sums[: question.query.dimension]
+    return Tally(question.query, counts, records, present, totals.rows, plan.grid)
 
 
 @dataclass(frozen=True)
@@ -271,7 +291,12 @@ class _Totals:
     sums: Mapping[str, int]
     present: Mapping[str, int]
     suspects: frozenset[str]
-    """Columns of numbers whose plain sum is not finite: some value may be infinite."""
+    """Columns of numbers whose plain sum is not finite: some value may be infinite, or NaN if they were not cleaned."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is missing, NaN or infinite."""
+        return not self.suspects and all(present == self.rows for present in self.present.values())
 
 
 def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
@@ -310,7 +335,7 @@ def _is_finite(total: Any) -> bool:
 def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
     """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
     for column in sorted(totals.suspects):
-        finite = {"finite": table.ones(nw.col(column).is_finite())}
+        finite = {"finite": table.occurrences(nw.col(column).is_finite())}
         infinite = totals.present[column] - _totals(table, finite).sums["finite"]
         if infinite:
             raise RecordsError(
@@ -336,7 +361,7 @@ def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> Non
 def present_records(table: Table, columns: Sequence[str]) -> int:
     """Return how many records lack none of these columns."""
     picked = table.pick(columns)
-    return _totals(picked, {"present": picked.ones(picked.present(columns))}).sums["present"]
+    return _totals(picked, {"present": picked.occurrences(picked.present(columns))}).sums["present"]
 
 
 def row_count(table: Table) -> int:

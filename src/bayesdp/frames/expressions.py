@@ -75,6 +75,9 @@ class Scope(Protocol):
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
         """Return whether the column has one of these values."""
 
+    def decided(self, truth: nw.Expr) -> nw.Expr:
+        """Return a truth that is false where it is null."""
+
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -106,7 +109,7 @@ class Column(Condition):
         return frozenset({self.name})
 
     def expression(self, scope: Scope) -> nw.Expr:
-        return scope.truth(self.name).fill_null(False)
+        return scope.decided(scope.truth(self.name))
 
     def __str__(self) -> str:
         plain = re.fullmatch(r"[^\W\d]\w*", self.name) and self.name.lower() not in _RESERVED
@@ -136,8 +139,8 @@ class Comparison(Condition):
         elif isinstance(left, Column):
             compared = _SIGNS[self.sign][1](scope.column(left.name), scope.value(left.name, cast("Scalar", right)))
         else:
-            compared = Comparison(right, _MIRRORED.get(self.sign, self.sign), left).expression(scope)
-        return compared.fill_null(False)
+            return Comparison(right, _MIRRORED.get(self.sign, self.sign), left).expression(scope)
+        return scope.decided(compared)
 
     def __str__(self) -> str:
         return f"{_shown(self.left)} {self.sign} {_shown(self.right)}"
@@ -155,7 +158,7 @@ class Membership(Condition):
         return self.column.columns
 
     def expression(self, scope: Scope) -> nw.Expr:
-        return scope.member(self.column.name, self.values).fill_null(False)
+        return scope.decided(scope.member(self.column.name, self.values))
 
     def __str__(self) -> str:
         return f"{self.column} in [{', '.join(map(_shown, self.values))}]"

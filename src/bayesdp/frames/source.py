@@ -65,6 +65,8 @@ class Table:
     """Columns of a CSV file that lack every value, and so have no type."""
     guessed: bool = False
     """Whether the types of columns were read off the values, as those of a CSV file are."""
+    complete: bool = False
+    """Whether no value is taken to be missing or NaN: masks are left out, and the same scan must show that it is so."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -75,14 +77,16 @@ class Table:
     def __contains__(self, column: object) -> bool:
         return column in self.schema
 
-    def pick(self, columns: Sequence[str], *, apart: Collection[str] = ()) -> Table:
+    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> Table:
         """Return the table with these columns only, cleaned; refuses names it does not have.
 
         Cleaned: NaN is missing, numbers are 64-bit floats, whole ones 64-bit integers, categories are texts, and what
         is missing is null.
 
-        apart: columns that only tell records apart, which are never computed with: their whole numbers stay as narrow
-               as they are, and are sorted and grouped faster.
+        apart:    columns that only tell records apart, which are never computed with: their whole numbers stay as
+                  narrow as they are, and are sorted and grouped faster.
+        complete: take no value to be missing, which is faster. What is then computed holds if the same scan finds that
+                  every value is present and that all columns of numbers have a finite sum; else it means nothing.
         """
         self.check_names(columns)
         for column in columns:
@@ -96,8 +100,8 @@ class Table:
         elif self.engine.is_dask():
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
-        frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name), apart))
-        return Table(frame, frame.collect_schema(), self.name)
+        frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name, complete=complete), apart))
+        return Table(frame, frame.collect_schema(), self.name, complete=complete)
 
     def check_names(self, columns: Iterable[str]) -> None:
         """Refuse names of columns that the table does not have."""
@@ -208,11 +212,19 @@ class Table:
         """Return whether a record lacks none of these columns. Never null."""
         return reduce(and_, (~nw.col(column).is_null() for column in columns))
 
+    def decided(self, truth: nw.Expr) -> nw.Expr:
+        """Return a truth that is false where it is null."""
+        return truth if self.complete else truth.fill_null(False)
+
     def ones(self, condition: nw.Expr) -> nw.Expr:
-        """Return a condition as ones and zeros, to be added up; PostgreSQL, which Ibis may be, casts no truths so."""
+        """Return a condition as ones and zeros; PostgreSQL, which Ibis may be, casts no truths so."""
         if self.engine.is_ibis():
             return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
         return condition.cast(nw.Int64)
+
+    def occurrences(self, condition: nw.Expr) -> nw.Expr:
+        """Return what adds up to how often a condition holds; DuckDB adds truths faster than ones and zeros."""
+        return condition if self.engine.is_duckdb() else self.ones(condition)
 
     def truth(self, name: str) -> nw.Expr:
         """Return a column that is a condition by itself. Raises FrameError if it does not hold true and false."""
@@ -454,10 +466,12 @@ def _file(path: str) -> Table:
 
 
 def _cleaned(table: Table, apart: Collection[str]) -> Iterator[nw.Expr]:
+    as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # where NaN, clipped, is a number
     for column, dtype in table.schema.items():
         kind = table.kind(column)
         if kind == "number":
-            yield (nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)).fill_nan(None)
+            number = nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)
+            yield number if as_it_is else number.fill_nan(None)
         elif kind == "whole" and not (column in apart or isinstance(dtype, _WIDE)):
             yield nw.col(column).cast(nw.Int64)
         elif isinstance(dtype, nw.Datetime) and dtype.time_zone not in (None, "UTC") and table.engine.is_polars():

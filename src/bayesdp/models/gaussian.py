@@ -414,7 +414,7 @@ class GaussianGroups(Model):
         return self if self.learnt is None else replace(self, correlation=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: LearntCorrelation) -> Self:
-        """Return the groups with the correlation that noisy sums teach."""
+        """Return the groups with the correlation learnt from noisy sums."""
         return replace(self, correlation=learnt.correlation, learnt=learnt)
 
     def located(

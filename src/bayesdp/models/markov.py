@@ -362,7 +362,7 @@ class MarkovChain(Chain):
 
     def _remembered(self, index: int) -> str:
         """Return the states that are remembered in one row of the table, the oldest first."""
-        return ", ".join(str(self.states[int(each)]) for each in np.unravel_index(index, self.table.shape[:-1]))
+        return ", ".join(str(self.states[int(place)]) for place in np.unravel_index(index, self.table.shape[:-1]))
 
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).

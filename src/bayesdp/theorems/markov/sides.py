@@ -127,9 +127,9 @@ class Side:
             largest = np.zeros(columns.shape)
             for boundary in range(size):
                 largest = np.fmax(largest, columns[..., :, None, boundary] / columns[..., None, :, boundary])
-            found = np.log(largest)
+            logs = np.log(largest)
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
-        return np.asarray(found + 4 * UNIT * np.abs(found) + margin.reshape(-1, *[1] * (found.ndim - 1)))
+        return np.asarray(logs + 4 * UNIT * np.abs(logs) + margin.reshape(-1, *[1] * (logs.ndim - 1)))
 
     def log_odds(self) -> NDArray[np.float64]:
         """Return d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).
