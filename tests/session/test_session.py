@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars
@@ -500,21 +501,37 @@ def test_an_answer_lost_in_a_crash_is_not_waited_for_forever(session: Session, m
     assert state.unanswered("another") is None
 
 
+def follows_its_law(errors: Sequence[int], scale: float) -> bool:
+    """Whether errors are those of discrete Laplace noise: all but one in a billion of such samples are closer."""
+    p = math.exp(-1 / scale)
+    law = {k: (1 - p) / (1 + p) * p ** abs(k) for k in range(-3, 4)}
+    found = Counter(error if abs(error) <= 3 else "tail" for error in errors)
+    expected = [len(errors) * chance for chance in (*law.values(), 1 - sum(law.values()))]
+    return bool(stats.chisquare([found[k] for k in (*law, "tail")], expected).pvalue > 1e-9)
+
+
 def test_the_released_noise_follows_its_law(tmp_path: Path) -> None:
-    """Many answers to one count, each asked in other words, against the exact discrete Laplace law."""
+    """Many cells of one histogram, each with noise of its own, against the exact discrete Laplace law."""
+    table, cells = polars.DataFrame({"x": [1, 0, 1]}), range(600)
+    with Session(table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        answer = session.release(bdp.Histogram("x", cells=cells), epsilon=2.0)
+    assert answer.scale == pytest.approx(1.0)
+    truth = [1, 2, *[0] * 598]
+    errors = [int(noisy) - exact for noisy, exact in zip(cast("Any", answer.value), truth, strict=True)]
+    assert follows_its_law(errors, answer.scale)
+    assert not follows_its_law(errors, 1.5 * answer.scale)
+
+
+@pytest.mark.slow
+def test_the_noise_of_many_releases_follows_its_law(tmp_path: Path) -> None:
+    """Many answers to one count, each asked in other words."""
     table = polars.DataFrame({"x": [1, 0, 1], "place": [1, 2, 3]})
     runs = 400
     queries = [bdp.Count("x", equals=1, where=f"place > -{i + 1}", public_filter=True) for i in range(runs)]
     with Session(table, bdp.Independent(), epsilon=500.0, ledger=tmp_path / "b.db", dataset="d") as session:
         answers = session.release_all(queries, epsilon=float(runs))
-    assert answers[0].tau == pytest.approx(1.0)
-    errors = [int(answer.value) - 2 for answer in answers]  # type: ignore[arg-type]
-    p = math.exp(-answers[0].tau)
-    law = {k: (1 - p) / (1 + p) * p ** abs(k) for k in range(-3, 4)}
-    found = Counter(error if abs(error) <= 3 else "tail" for error in errors)
-    expected = [runs * chance for chance in law.values()] + [runs * (1 - sum(law.values()))]
-    observed = [found[k] for k in law] + [found["tail"]]
-    assert stats.chisquare(observed, expected).pvalue > 1e-9
+    assert answers[0].scale == pytest.approx(1.0)
+    assert follows_its_law([int(answer.value) - 2 for answer in answers], answers[0].scale)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
