@@ -104,7 +104,7 @@ def share_attained(states: int, records: int, models: int, seed: int) -> float:
 
 def test_no_mechanism_leaks_more_and_some_leaks_as_much() -> None:
     assert share_attained(states=2, records=3, models=8, seed=1) == 1
-    assert share_attained(states=3, records=3, models=1, seed=2) == 1
+    assert share_attained(states=3, records=2, models=4, seed=2) == 1
 
 
 @pytest.mark.slow
@@ -202,7 +202,12 @@ def test_tiny_probabilities_and_large_tau() -> None:
     """One record on one side costs τ, two on the other cost less by switching once: 2τ + 199 ln 10."""
     chain = MarkovChain([[1, 1e-199], [1e-199, 1]], length=4)
     assert MarkovMixing().epsilon(chain, as_spend(COUNT, 300.0)) == pytest.approx(600 + 199 * math.log(10))
-    assert MarkovMixing().epsilon(MarkovChain(chain.transition), as_spend(COUNT, 300.0)) < math.inf
+
+
+@pytest.mark.slow
+def test_tiny_probabilities_and_large_tau_at_any_length() -> None:
+    endless = MarkovChain([[1, 1e-199], [1e-199, 1]])
+    assert MarkovMixing().epsilon(endless, as_spend(COUNT, 300.0)) < math.inf
 
 
 def test_an_unknown_start_is_nearly_free() -> None:
@@ -259,7 +264,7 @@ def every_ending(matrix: NDArray[np.float64], tau: float, depth: int) -> NDArray
     return best
 
 
-@pytest.mark.parametrize(("states", "tau"), [(5, 0.01), (8, 0.1)])
+@pytest.mark.parametrize(("states", "tau"), [(5, 0.01), pytest.param(8, 0.1, marks=pytest.mark.slow)])
 def test_slow_chains_are_close_to_the_linear_program(states: int, tau: float) -> None:
     """States on a line, left with probability 0.1 each way; a few records deep, where the program can be run."""
     line = np.eye(states) * 0.8 + 0.1 * (np.eye(states, k=1) + np.eye(states, k=-1))

@@ -93,3 +93,14 @@ def test_what_underflows_is_not_relied_on() -> None:
     assert unreliable(CHAIN) is None
     rare = MarkovChain([[1, 1e-160, 0], [0, 1, 1e-160], [1e-160, 0, 1]])
     assert "too improbable" in str(unreliable(rare))
+
+
+def test_columns_that_settled_to_the_last_digit_are_the_same_farther_out() -> None:
+    chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], start="any")
+    for side in sides(chain):
+        expected = [side.boundary(0)]
+        for _ in range(400):
+            columns = side.matrix @ expected[-1]
+            expected.append(columns / columns.max(axis=0))
+        assert np.array_equal(side.boundaries(400)[:401], expected)
+        assert np.array_equal(side.boundary(400), side.boundary(399))

@@ -102,7 +102,9 @@ class Side:
         while len(known) <= steps:
             columns = self.matrix @ known[-1]
             largest = columns.max(axis=-2, keepdims=True)
-            known.append(columns / np.where(largest > 0, largest, 1.0))
+            columns = columns / np.where(largest > 0, largest, 1.0)
+            settled = np.array_equal(columns, known[-1])  # to the last digit: so are all farther out
+            known.extend([columns] * (steps + 1 - len(known) if settled else 1))
         return known
 
     def stacked(self, steps: int) -> NDArray[np.float64]:
