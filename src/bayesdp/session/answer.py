@@ -340,7 +340,7 @@ class Answer(Displayed, Document):
             else "Released before; repeating it costs nothing"
         )
         protected = "Were the model right, it would protect" if self.denied else "It protects"
-        said = [
+        sentences = [
             f"{_capitalised(self.query.description)}: {self.published}",
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
@@ -348,8 +348,8 @@ class Answer(Displayed, Document):
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
             f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
-        said += [self.what_if] if self.consequences else []
-        return [[*lines(*said), *warned(self.warnings)]]
+        sentences += [self.what_if] if self.consequences else []
+        return [[*lines(*sentences), *warned(self.warnings)]]
 
     def _shown(self) -> Sequence[Section]:
         return [[Table(["", ""], self._rows())], *self._printed()]

@@ -180,15 +180,15 @@ class Measurement:
 
 def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:
     """Return the intervals of selected answers, each in order."""
-    found = []
+    intervals = []
     for pair in validation.items("ends", ends):
         between = [validation.number("ends", end) for end in validation.items("ends", pair)]
         if len(between) != 2 or between[0] > between[1]:
             raise InvalidInputError("ends must be intervals, a pair of numbers in order each")
-        found.append((between[0], between[1]))
-    if len(found) != number:
-        raise InvalidInputError(f"ends must be {number} intervals, not {len(found)}")
-    return tuple(found)
+        intervals.append((between[0], between[1]))
+    if len(intervals) != number:
+        raise InvalidInputError(f"ends must be {number} intervals, not {len(intervals)}")
+    return tuple(intervals)
 
 
 def _farther(cell: Fraction, low: float, high: float) -> Fraction:

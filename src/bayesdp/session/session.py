@@ -408,9 +408,9 @@ class Session(Displayed):
 
         def previewed(attempt: Attempt) -> Preview:
             asked = self._inquiry.asked([query], attempt.bits)
-            state = self._account.state(*(each.question for each in asked))
+            state = self._account.state(*(prepared.question for prepared in asked))
             planned = plan(self._accountant, asked, target, state)
-            previews = [preview_of(each, planned, target, self._accountant) for each in asked]
+            previews = [preview_of(prepared, planned, target, self._accountant) for prepared in asked]
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
@@ -471,9 +471,11 @@ class Session(Displayed):
             raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
         opened = self._model.opened_as
         lesson = lesson_about(opened, tau, credibility, {"within": within, "bounds": bounds})
-        for parameter, said in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
-            if said is not None and getattr(opened, parameter, None) != validation.number(f"{parameter}_ceiling", said):
-                raise ModelError(f"the session was opened with another ceiling than {said:g}")
+        for parameter, ceiling in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
+            if ceiling is not None and getattr(opened, parameter, None) != validation.number(
+                f"{parameter}_ceiling", ceiling
+            ):
+                raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
         with self._discreet():
             learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
@@ -605,7 +607,7 @@ _IMPOSSIBLE = (
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max(sum(each.meets(query) for each in queries) for query in queries) if len(queries) > 1 else 1
+    together = max(sum(other.meets(query) for other in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
