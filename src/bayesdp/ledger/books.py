@@ -93,8 +93,8 @@ class Books:
         position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
         foreseen = _foreseen(dataset, questions, charge)
         rows, *others = transaction.fetch(position, *foreseen)
-        for (query, values), found in zip(foreseen, others, strict=True):
-            self._foreseen[query, tuple(values.values())] = found
+        for (query, values), fetched in zip(foreseen, others, strict=True):
+            self._foreseen[query, tuple(values.values())] = fetched
         if not rows:
             raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
         ((_, schema, number, head),) = rows

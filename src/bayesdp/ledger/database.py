@@ -243,12 +243,12 @@ class Database:
         if self._engine.dialect.name != "sqlite":
             return []
         with self.transaction(write=False) as transaction:
-            (found,) = transaction.fetch((sa.text("PRAGMA integrity_check"), {}))
-            return [f"the file is damaged: {line}" for (line,) in found if line != "ok"]
+            (rows,) = transaction.fetch((sa.text("PRAGMA integrity_check"), {}))
+            return [f"the file is damaged: {line}" for (line,) in rows if line != "ok"]
 
     def _is_installed(self, transaction: Transaction) -> bool:
-        (found,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
-        return bool(found)
+        (rows,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
+        return bool(rows)
 
     def _can_flush(self) -> bool:
         """Tell whether the server lets us wait for its disk after a commit; else the commit itself must wait."""
@@ -265,10 +265,10 @@ class Database:
 
     def _reason(self, error: Exception) -> str:
         """Return the database's own words, without the parameters, and without the password."""
-        found = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
+        words = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
         for secret in self._secrets:
-            found = found.replace(secret, "***")
-        first = found.splitlines()[0]
+            words = words.replace(secret, "***")
+        first = words.splitlines()[0]
         return (
             f"{first} (waited {PATIENCE} seconds for other processes)"
             if "locked" in first or "lock timeout" in first
@@ -397,7 +397,7 @@ def _sever(connection: Any) -> None:
 def _patiently(statements: tuple[str, ...], patience: float, *, waits: bool = True) -> tuple[str, ...]:
     """Return what begins a transaction. waits: whether its commit waits for the disk."""
     milliseconds = math.ceil(1000 * patience)
-    return tuple(each.format(milliseconds=milliseconds, waits="on" if waits else "off") for each in statements)
+    return tuple(text.format(milliseconds=milliseconds, waits="on" if waits else "off") for text in statements)
 
 
 def _is_users(place: Path) -> bool:

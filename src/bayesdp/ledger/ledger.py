@@ -133,10 +133,10 @@ class Ledger:
 
         reason: a line that says what kind of refusal it was, and holds nothing private.
         """
-        said = validation.line("reason", label("reason", reason))
+        line = validation.line("reason", label("reason", reason))
         asked = None if question is None else label("question", question)
         with self._books(write=True) as books:
-            books.refuse(books.name(dataset), said, asked)
+            books.refuse(books.name(dataset), line, asked)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets that have an account, sorted."""
@@ -183,8 +183,8 @@ class Ledger:
         damages = self._open_database().damages()
         with self._books() as books:
             books.rely()
-            found = (*damages, *verification.problems(books, kept))
-            return Verification(not found, books.entries, found, books.head)
+            problems = (*damages, *verification.problems(books, kept))
+            return Verification(not problems, books.entries, problems, books.head)
 
     def export(self) -> dict[str, Any]:
         """Return all that the ledger holds as one JSON object: every account and every entry."""
