@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Promise:
-    """What is proven about a release, if what holds; the answers released together share it.
+    """What is proven about a release, and under which assumption; answers released together share it.
 
     `Answer` says what its entries are. Those that are not compared belong to the account of one moment: an answer that
     is given again states them anew.
@@ -82,7 +82,7 @@ class Promise:
 
     @property
     def denied(self) -> bool:
-        """Whether a table speaks against the assumption, so that nothing is proven about it."""
+        """Whether a table contradicts the assumption, so that nothing is proven about it."""
         return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
 
     @property
@@ -361,7 +361,7 @@ class Answer(Displayed, Document):
         return statement(self).markdown()
 
     def given_again(self, *, beta: float, promise: Promise, total: float, remaining: float, by: str | None) -> Answer:
-        """Return the answer as it is given again later, at no cost: with the account of then, and what proves it.
+        """Return the answer as it is given again later, at no cost: with the account as it is then, and what proves it.
 
         total, remaining: what the data set has leaked by then, and what remains of its budget.
         promise, by:      what is proven of all that, and who is responsible for giving the answer again.

@@ -159,7 +159,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
 
 
 def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:
-    """Return the fit of an account once more, with the account of now; refuses one that learnt something else."""
+    """Return the fit of an account again, with the account as it is now; refuses one that learnt something else."""
     learnt = fit.learnt
     if learnt.lesson != lesson.asks() or learnt.tau < lesson.tau:
         raise LedgerError(

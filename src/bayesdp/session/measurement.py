@@ -112,7 +112,7 @@ class Measurement:
 
     @property
     def off_by(self) -> str:
-        """By less than what the answer is off, rounded and as it came out, and how often, as text."""
+        """The bound on the error of the rounded and the unrounded answer, and how often it holds, as text."""
         figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
 
@@ -214,7 +214,7 @@ def shortened(cell: float, place: Fraction) -> Fraction:
 
 
 def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) -> float:
-    """Return by less than what shortened cells are off if the cells are off by less than α, to the same place.
+    """Return the bound on the error of shortened cells, to the same place, if that of the cells is α.
 
     >>> shortened_accuracy(374.5, [4248], Fraction(10))
     380.0

@@ -157,7 +157,7 @@ def _possible(planned: Plan, beta: float) -> Plan:
 def _good_enough(
     bodies: Iterable[Mapping[str, Any]], tau: float, target: Target, questions: Iterable[str]
 ) -> Answer | None:
-    """Return the best stored answer that has at least this τ, or was asked for in words that ask for as much."""
+    """Return the best stored answer that has at least this τ, or whose request asked for at least as much."""
     stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
     good = [answer for answer, asked in stored if answer.tau >= tau or target.covered_by(asked, questions)]
     return max(good, key=lambda answer: answer.tau, default=None)

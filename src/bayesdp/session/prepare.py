@@ -75,7 +75,7 @@ class Inquiry:
 
     @classmethod
     def into(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
-        """Open a table; missing values are treated as the model was fitted, unless something else is said.
+        """Open a table; missing values are treated as when the model was fitted, unless `missing` says otherwise.
 
         Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
         """
@@ -341,5 +341,5 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
 
 
 def missing_rule(model: Model, missing: Missing | None) -> Missing:
-    """Return what is done with missing values: what is said, or what was done when the model was fitted."""
+    """Return what is done with missing values: `missing`, or else what was done when the model was fitted."""
     return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")

@@ -181,7 +181,7 @@ class Session(Displayed):
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
-        """Say of whatever is wrong with the records only that it is refused, and enter the refusal in the ledger."""
+        """Refuse whatever is wrong with the records without saying what, and enter the refusal in the ledger."""
         refused = False
         try:
             yield
@@ -343,7 +343,7 @@ class Session(Displayed):
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
-        """Go the way of every release: prepare, plan, charge, draw, answer."""
+        """Take the steps of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
         requests = {prepared.question: {"asked": target.request(prepared, asked)} for prepared in asked}
@@ -542,7 +542,7 @@ class Session(Displayed):
     def _promised(self, planned: Plan, beta: float, terms: Mapping[str, Any]) -> tuple[Promise, dict[str, Answer]]:
         """Return what is proven once a plan is carried out: of its fresh answers, and the stored ones given again.
 
-        Both state the same account, by the same theorem and under the model of now. It is known before the charge.
+        Both state the same account, by the same theorem and under the present model. It is known before the charge.
         """
         spend = planned.spend
         leakage = self._accountant.leakage_of(spend) if planned.cost is None else planned.cost.leakage
