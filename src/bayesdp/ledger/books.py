@@ -301,7 +301,7 @@ class Books:
         return account
 
     def _check_separate(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any]) -> None:
-        """Refuse a new account that may be another one again, under another name."""
+        """Refuse a new account that may be an existing one under another name."""
         alike = next((name for name in self.datasets() if likeness(name) == likeness(dataset)), None)
         if alike is not None:
             raise LedgerError(
@@ -368,7 +368,7 @@ class Books:
         return not contradictions and replay.accounts.get(dataset) == account
 
     def _is_linked(self, entry: Entry, following: Sequence[Row] | None = None) -> bool:
-        """Tell whether the entry after this one follows on it; the most recent ones are checked all together."""
+        """Tell whether the entry after this one follows it; the most recent ones are checked all together."""
         if entry.number > self.entries - RECENT:
             return True
         rows = self.rows(_ENTRY, number=entry.number + 1) if following is None else following

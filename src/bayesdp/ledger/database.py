@@ -131,7 +131,7 @@ _READ_POSTGRESQL = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE_POSTGRESQL = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     "SELECT set_config('synchronous_commit', '{waits}', true), set_config('lock_timeout', '{milliseconds}', true), "
-    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # who vanished must not lock out the others
+    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # nobody who vanished may lock out others
 )
 # to_regclass would answer from what the connection remembers, which may be that there was no such table a moment ago.
 _INSTALLED = {
@@ -377,7 +377,7 @@ def index_changes(transaction: Transaction) -> None:
 
 
 def _dispose(engine: sa.Engine, opened: weakref.WeakSet[Any], process: int) -> None:
-    """Close the connections of a process; a fork closes its copies of its parent's, which goes on using them."""
+    """Close the connections of a process; a fork closes its copies only, for its parent goes on using them."""
     ours = process == os.getpid()
     for connection in () if ours else tuple(opened):
         _sever(connection)

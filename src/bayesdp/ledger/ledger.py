@@ -1,4 +1,4 @@
-"""The ledger and its accounts: what a session and the command line talk to."""
+"""The ledger and its accounts: what a session and the command line use."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Ledger:
         return None if opening is None else opening["description"]
 
     def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
-        """Keep that a release was refused: also of a data set that has no account, for every refusal tells something.
+        """Enter that a release was refused, even of a data set without an account: every refusal tells something.
 
         reason: a line that says what kind of refusal it was, and holds nothing private.
         """

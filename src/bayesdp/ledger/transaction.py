@@ -94,7 +94,7 @@ class Transaction:
         """Yield the rows of a statement, however many there are."""
         self.fetch()
         text, constants = _text(self.engine.dialect.name, statement)
-        # Not `yield from`: who stops in the middle would close the cursor, perhaps after its connection.
+        # Not `yield from`: whoever stops in the middle would close the cursor, perhaps after its connection.
         for row in self._driver.execute(text, {**constants, **values}):  # noqa: UP028
             yield row
 
@@ -133,7 +133,7 @@ class Transaction:
         connection.close()
 
     def _commit_and_flush(self) -> None:
-        """Commit, and wait until that is on disk; LedgerError if the server says so and it is not."""
+        """Commit, and wait until that is on disk; LedgerError if the server confirms it and it is not."""
         texts: list[_Text] = [(text, {}) for text in ("COMMIT", *_FLUSH)]
         results = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
         *_, ((written, _),), _, ((flushed,),) = results
