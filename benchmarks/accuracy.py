@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from bayesdp.accuracy import RandomizedResponse
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 
 def plain_tail(flip: float, records: int, ones: int, alpha: float) -> float:

@@ -8,8 +8,8 @@ from bayesdp import Count
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.experiments.quilts import exact_quilt_scales
 from bayesdp.testing.activities import activities
-from bayesdp.testing.benchmarks import heading, report
 from bayesdp.theorems.markov.mixing import MarkovMixing
+from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)
 

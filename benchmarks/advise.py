@@ -16,7 +16,7 @@ import polars
 
 import bayesdp as bdp
 from bayesdp.experiments.data import load
-from bayesdp.testing.benchmarks import heading, peak_megabytes, report
+from shared.reporting import heading, peak_megabytes, report
 
 ROWS = 10_000_000
 METERS = 2000

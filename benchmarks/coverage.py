@@ -24,7 +24,7 @@ from bayesdp.models.learnt import Learnt, sensitivity
 from bayesdp.models.learnt_correlation import STEPS, LearntCorrelation, pairs_sensitivity
 from bayesdp.models.moments import AnovaMoments
 from bayesdp.models.strata import log_odds_of
-from bayesdp.testing.benchmarks import report
+from shared.reporting import report
 
 LEVEL = 0.95
 DRAWS = 400
@@ -80,8 +80,8 @@ def members_below(generator: np.random.Generator, sizes: dict[int, int], truth: 
 
     The moments are taken as they are: a fit refuses those whose correlation is too negative for the largest group.
     """
-    each = [size for size, number in sizes.items() for _ in range(number)]
-    moments = group_moments(groups(generator, each, truth), GroupLayout("value", "group"))
+    members = [size for size, number in sizes.items() for _ in range(number)]
+    moments = group_moments(groups(generator, members, truth), GroupLayout("value", "group"))
     assert isinstance(moments, AnovaMoments)
     points, shares = moments.posterior()
     return float(shares[points < truth].sum())
@@ -92,8 +92,8 @@ def pairs_below(generator: np.random.Generator, complete: int, halves: int, trut
     frame = groups(generator, [2] * (complete + halves), truth)
     lost = (pl.col("group") >= complete) & (pl.col("role") == (pl.col("group") % 2).cast(pl.String))
     model = GaussianGroups.fit(frame.filter(~lost), value="value", group="group", role="role")
-    drawn = [each.matrices[0] for each in islice(model.draws(generator), DRAWS)]
-    return float(np.mean([each[0, 1] / np.sqrt(each[0, 0] * each[1, 1]) < truth for each in drawn]))
+    matrices = [drawn.matrices[0] for drawn in islice(model.draws(generator), DRAWS)]
+    return float(np.mean([matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]) < truth for matrix in matrices]))
 
 
 def shown(name: str, truth: float, below: list[float]) -> tuple[float, float]:
@@ -113,17 +113,17 @@ def transition_counts(generator: np.random.Generator, tables: np.ndarray, record
     """Return transition counts [data set][hour][before]…[next] of chains whose hours come in turn."""
     memory, states = tables.ndim - 2, tables.shape[-1]
     limits, counts = tables.cumsum(axis=-1), np.zeros((sets, *tables.shape), dtype=np.int64)
-    each, last = np.arange(sets), [generator.integers(states, size=sets) for _ in range(memory)]
+    places, last = np.arange(sets), [generator.integers(states, size=sets) for _ in range(memory)]
     for step in range(records - memory):
         hour = step % len(tables)
         following = (generator.random(sets)[:, None] > limits[(hour, *last)]).sum(axis=-1).clip(max=states - 1)
-        counts[(each, hour, *last, following)] += 1
+        counts[(places, hour, *last, following)] += 1
         last = [*last[1:], following]
     return counts
 
 
 def learnt_odds(generator: np.random.Generator, counts: np.ndarray, tau: float) -> float:
-    """Return the odds ratio that counts teach with noise of the same law as a release has."""
+    """Return the odds ratio learnt from counts with the same noise as in a release."""
     kept = 1 - np.exp(-tau / sensitivity(counts.ndim - 2))
     noisy = counts + generator.geometric(kept, counts.shape) - generator.geometric(kept, counts.shape)
     hours = [(hour,) for hour in range(len(counts))] if len(counts) > 1 else [()]
@@ -163,7 +163,7 @@ def sums_over_pairs(
 
 
 def learnt_correlation(generator: np.random.Generator, sums: np.ndarray, numbers: dict[int, int], tau: float) -> float:
-    """Return the correlation that sums teach with noise of the same law as a release has."""
+    """Return the correlation learnt from sums with the same noise as in a release."""
     size = max(numbers)
     noisy = sums + np.rint(generator.laplace(scale=pairs_sensitivity(size) / tau, size=3)).astype(np.int64)
     return LearntCorrelation(1, tau, LEVEL, (-1, 1), size, list(numbers.items()), noisy.tolist()).correlation
@@ -180,7 +180,7 @@ def group_coverage(sets: int) -> None:
             numbers = {size: round(records * share / size) for size, share in shares.items()}
             sums = [sums_over_pairs(generator, numbers, truth, reach) for _ in range(sets)]
             for tau in TAUS:
-                learnt = np.array([learnt_correlation(generator, each, numbers, tau) for each in sums])
+                learnt = np.array([learnt_correlation(generator, sums_of_set, numbers, tau) for sums_of_set in sums])
                 covered, median = float(np.mean(learnt >= truth)), float(np.median(learnt))
                 all_covered.append(print_row(name, records, tau, truth, median, covered, sets))
     worst(f"coverage of learnt correlations, {sets} data sets", all_covered)
@@ -210,12 +210,12 @@ def correlation_coverage(sets: int) -> None:
     covered = []
     for sizes, truth in MEMBERS:
         generator = np.random.default_rng(0)
-        found = [members_below(generator, sizes, truth) for _ in range(sets)]
-        covered.append(shown(", ".join(f"{number} of {size}" for size, number in sizes.items()), truth, found))
+        below = [members_below(generator, sizes, truth) for _ in range(sets)]
+        covered.append(shown(", ".join(f"{number} of {size}" for size, number in sizes.items()), truth, below))
     for complete, halves, truth in PAIRS:
         generator = np.random.default_rng(0)
-        found = [pairs_below(generator, complete, halves, truth) for _ in range(sets)]
-        covered.append(shown(f"{complete} pairs, {halves} halves", truth, found))
+        below = [pairs_below(generator, complete, halves, truth) for _ in range(sets)]
+        covered.append(shown(f"{complete} pairs, {halves} halves", truth, below))
     worst(f"coverage of correlations, {sets} data sets", covered)
 
 

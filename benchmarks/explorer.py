@@ -23,7 +23,7 @@ from statistics import median
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import bayesdp as bdp
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 BARE = """
 import socket, sys

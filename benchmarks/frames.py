@@ -91,8 +91,8 @@ def child(engine: str, name: str, variant: str, place: str) -> None:
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.transitions import transitions
     from bayesdp.models import ChainLayout
-    from bayesdp.testing.benchmarks import peak_megabytes
-    from bayesdp.testing.meters import opened
+    from shared.meters import opened
+    from shared.reporting import peak_megabytes
 
     question = Count("value > 60", equals=True) if name == "count" else Sum("value", bounds=(0, 100))
     with tempfile.TemporaryDirectory() as folder, opened(engine, Path(place)) as frame:
@@ -127,13 +127,13 @@ def measured(*arguments: object) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(map(str, arguments))} failed:\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None) -> None:
     """Report ours beside the hand-written query."""
-    from bayesdp.testing.benchmarks import report
+    from shared.reporting import report
 
     hand, ours, floats = [], [], []
     for _ in range(ROUNDS if rows > FEW else 1):
@@ -144,7 +144,7 @@ def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None
         raise SystemExit(f"{name} in {engine}: the answers differ: {hand[0]['answer']} and {ours[0]['answer']}")
 
     def best(rounds: list[dict[str, Any]], what: str = "seconds") -> float:
-        return min(float(each[what]) for each in rounds)
+        return min(float(figures[what]) for figures in rounds)
 
     title = f"{engine}, {'' if name == 'transitions' else 'private '}{name}, {rows:,} rows"
     report(title, best(ours), baseline=best(hand), beside="a hand-written query, same integers", ratio_at_most=limit)
@@ -163,7 +163,7 @@ def csv_types(folder: Path, rows: int) -> None:
     import polars
 
     from bayesdp.frames.source import scan
-    from bayesdp.testing.benchmarks import report
+    from shared.reporting import report
 
     generator, path = np.random.default_rng(1), folder / "rows.csv"
     times = np.datetime64("2024-01-01", "us") + np.arange(rows) * np.timedelta64(1, "m")
@@ -184,8 +184,8 @@ def csv_types(folder: Path, rows: int) -> None:
 
 
 def main(rows: int) -> None:
-    from bayesdp.testing.benchmarks import heading
-    from bayesdp.testing.meters import ENGINES, write_meters
+    from shared.meters import ENGINES, write_meters
+    from shared.reporting import heading
 
     print(heading())
     with tempfile.TemporaryDirectory() as folder:

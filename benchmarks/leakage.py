@@ -25,7 +25,6 @@ from scipy.optimize import linprog, minimize_scalar
 from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.testing.activities import activities
-from bayesdp.testing.benchmarks import heading, peak_megabytes, report
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
@@ -39,6 +38,7 @@ from bayesdp.theorems.odds.sides import leakage_of_any_length
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.odds.walks import walks as walks_of
 from bayesdp.theorems.spend import as_spend
+from shared.reporting import heading, peak_megabytes, report
 
 COUNT = Count(equals=1)
 ACTIVITY = [[9713 / 11008, 1295 / 11008], [1295 / 4250, 2955 / 4250]]
@@ -349,8 +349,8 @@ def many_states(generator: np.random.Generator, short: bool) -> None:
         ("51 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(51), 51)), 20),
         ("100 states, any length", lambda: MarkovChain(generator.dirichlet(np.ones(100), 100)), 60),
     ]
-    for name, made, limit in chains[: 2 if short else None]:
-        many = made()
+    for name, chain_of, limit in chains[: 2 if short else None]:
+        many = chain_of()
         reference = timed(lambda many=many: plain_relaxation(many.matrix, math.exp(0.25)))  # type: ignore[misc]
         ours = timed(lambda many=many: largest_taus(MarkovMixing(), many, COUNT, [1.0]))  # type: ignore[misc]
         row(f"markov-mixing, {name}", limit, ours, reference, "one τ, 1 deep, 1 ending")

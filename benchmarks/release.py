@@ -19,7 +19,7 @@ import bayesdp as bdp
 from bayesdp.experiments.data import load
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 ROUNDS = 40
 ENTRIES = 100_000
@@ -29,11 +29,11 @@ def medians(*series: list[Callable[[], Any]]) -> list[float]:
     """Return the median time of each of several series of calls, made in turn; every call is made once."""
     times: list[list[float]] = [[] for _ in series]
     for calls in zip(*series, strict=True):
-        for call, found in zip(calls, times, strict=True):
+        for call, taken in zip(calls, times, strict=True):
             begun = time.perf_counter()
             call()
-            found.append(time.perf_counter() - begun)
-    return [sorted(found)[len(found) // 2] for found in times]
+            taken.append(time.perf_counter() - begun)
+    return [sorted(taken)[len(taken) // 2] for taken in times]
 
 
 def releases(session: bdp.Session) -> list[Callable[[], Any]]:

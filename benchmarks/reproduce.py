@@ -24,7 +24,7 @@ from bayesdp.accuracy import RandomizedResponse, laplace_scale
 from bayesdp.calibration.prior_art import Chakrabarti2022, chakrabarti_flip
 from bayesdp.experiments import Experiment, reproduce, run
 from bayesdp.experiments.studies import study
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 EPSILONS = tuple(map(float, range(1, 21)))
 RUNS = 1000

@@ -21,7 +21,7 @@ from typing import Any
 import polars
 
 import bayesdp as bdp
-from bayesdp.testing.benchmarks import report
+from shared.reporting import report
 
 HOUSE = Path(bdp.__file__).parent
 GROUND = {"errors", "rounding", "validation", "documents", "lazy", "files", "_support", "__init__"}

@@ -77,8 +77,8 @@ def asked(frame: Any, question: str) -> Callable[[], object]:
 
 def child(engine: str, question: str, folder: str, rows: str) -> None:
     """Time one question in this process."""
-    from bayesdp.testing.benchmarks import peak_megabytes
-    from bayesdp.testing.meters import opened
+    from shared.meters import opened
+    from shared.reporting import peak_megabytes
 
     with tempfile.TemporaryDirectory() as log:
         settings = {"eventLog_enabled": "true", "eventLog_dir": log} if engine == "spark" else {}
@@ -106,19 +106,19 @@ def spark_log(folder: Path) -> dict[str, int]:
         if event["Event"] == "SparkListenerJobStart" and event["Properties"].get("spark.jobGroup.id") == "last"
         for stage in event["Stage IDs"]
     }
-    found: Counter[str] = Counter(tasks=0, readers=0, read=0, shuffled=0, returned=0)
+    totals: Counter[str] = Counter(tasks=0, readers=0, read=0, shuffled=0, returned=0)
     for event in events:
         if event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] in stages:
             metrics = event["Task Metrics"]
             read = metrics["Input Metrics"]["Bytes Read"]
-            found += Counter(
+            totals += Counter(
                 tasks=1,
                 readers=int(read > 0),
                 read=read,
                 shuffled=metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"],
                 returned=metrics["Result Size"],
             )
-    return dict(found)
+    return dict(totals)
 
 
 def measured(engine: str, question: str, folder: Path, rows: int, seconds: float) -> Cost | str:
@@ -158,7 +158,7 @@ def ran(costs: dict[int, Cost | str]) -> dict[int, Cost]:
 
 def report_growth(costs: Costs) -> None:
     """Report rows per second, and how well smaller sizes predict the largest."""
-    from bayesdp.testing.benchmarks import heading, report
+    from shared.reporting import heading, report
 
     print(heading())
     for (engine, question), by_rows in costs.items():
@@ -168,11 +168,11 @@ def report_growth(costs: Costs) -> None:
                 print(f"{name}: not run, {cost}")
             else:
                 report(name, rows / cost.seconds / 1e6, "million rows/s")
-        found = ran(by_rows)
-        if len(found) > 2:
-            *smaller, largest = sorted(found)
-            fixed, slope = line_through({rows: found[rows] for rows in smaller})
-            predicted, took = fixed + slope * largest, found[largest].seconds
+        measured_at = ran(by_rows)
+        if len(measured_at) > 2:
+            *smaller, largest = sorted(measured_at)
+            fixed, slope = line_through({rows: measured_at[rows] for rows in smaller})
+            predicted, took = fixed + slope * largest, measured_at[largest].seconds
             report(
                 f"{engine}, {question}, {largest:,} rows: predicted", predicted, baseline=took, beside="what it took"
             )
@@ -182,23 +182,23 @@ def leakage_times() -> dict[str, list[float]]:
     """Return the seconds that calibrations take for chains of 10⁶, 10⁸ and 10¹⁰ records: they read no data."""
     from bayesdp import Count, MarkovChain, OddsChain, calibrate
 
-    found: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {}
     for name, chain in (
         ("chain of two states", lambda rows: MarkovChain([[0.88, 0.12], [0.3, 0.7]], length=rows)),
         ("bounded odds", lambda rows: OddsChain(17.1148, length=rows)),
     ):
         calibrate(chain(10**5), Count(equals=1), epsilon=1.0)
-        found[name] = []
+        seconds[name] = []
         for rows in (10**6, 10**8, 10**10):
             begun = time.perf_counter()
             calibrate(chain(rows), Count(equals=1), epsilon=1.0)
-            found[name].append(time.perf_counter() - begun)
-    return found
+            seconds[name].append(time.perf_counter() - begun)
+    return seconds
 
 
 def report_leakage(times: dict[str, list[float]]) -> None:
     """Report that a calibration does not depend on the number of records."""
-    from bayesdp.testing.benchmarks import report
+    from shared.reporting import report
 
     for name, (small, _, large) in times.items():
         title = f"calibration, {name}, 10¹⁰ records"
@@ -216,13 +216,13 @@ def rates(costs: Costs, sizes: Sequence[int]) -> str:
             f"{rows / cost.seconds / 1e6:.3g} M/s" if isinstance(cost, Cost) else f"not run: {cost}"
             for rows, cost in by_rows.items()
         ]
-        found = ran(by_rows)
-        slope = f"{1e9 * line_through(found)[1]:.3g}" if len(found) > 1 else "–"
+        measured_at = ran(by_rows)
+        slope = f"{1e9 * line_through(measured_at)[1]:.3g}" if len(measured_at) > 1 else "–"
         off = "–"
-        if len(found) > 2:
-            *smaller, largest = sorted(found)
-            fixed, each = line_through({rows: found[rows] for rows in smaller})
-            off = f"{100 * ((fixed + each * largest) / found[largest].seconds - 1):+.0f} %"
+        if len(measured_at) > 2:
+            *smaller, largest = sorted(measured_at)
+            fixed, per_row = line_through({rows: measured_at[rows] for rows in smaller})
+            off = f"{100 * ((fixed + per_row * largest) / measured_at[largest].seconds - 1):+.0f} %"
         lines.append(f"| {question} | {engine} | {' | '.join(cells)} | {slope} | {off} |")
     return "\n".join(lines)
 
@@ -234,22 +234,22 @@ def future(costs: Costs) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for question in QUESTIONS:
-        found = ran(costs[("spark", question)])
-        for rows, cost in found.items():
+        measured_at = ran(costs[("spark", question)])
+        for rows, cost in measured_at.items():
             lines.append(_line(question, f"{rows:,}", cost.spark, f"{cost.seconds:.3g}, {THREADS} threads"))
-        if len(found) > 1:
-            lines.append(_line(question, f"**{FUTURE:,}**", *extrapolated(question, found)))
+        if len(measured_at) > 1:
+            lines.append(_line(question, f"**{FUTURE:,}**", *extrapolated(question, measured_at)))
     return "\n".join(lines)
 
 
-def extrapolated(question: str, found: dict[int, Cost]) -> tuple[dict[str, int], str]:
+def extrapolated(question: str, measured_at: dict[int, Cost]) -> tuple[dict[str, int], str]:
     """Return what the largest measured size means for 10¹⁰ rows: bytes, and seconds on 1,000 executors.
 
     Bytes read grow with the rows, and so do files, and the tasks that read them. What a task hands on is one row, or
     for transitions every record once; what it returns depends on neither.
     """
-    largest = max(found)
-    log, (fixed, slope) = found[largest].spark, line_through(found)
+    largest = max(measured_at)
+    log, (fixed, slope) = measured_at[largest].spark, line_through(measured_at)
     read = log["read"] * FUTURE // largest
     readers = log["readers"] * FUTURE // largest
     others = log["tasks"] - log["readers"]
@@ -308,19 +308,19 @@ def write_docs(text: str) -> None:
 
 def kept() -> dict[str, Cost | str]:
     """Return what an earlier run measured."""
-    found = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
-    return {name: cost if isinstance(cost, str) else Cost(**cost) for name, cost in found.items()}
+    measured = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
+    return {name: cost if isinstance(cost, str) else Cost(**cost) for name, cost in measured.items()}
 
 
-def keep(found: dict[str, Cost | str]) -> None:
+def keep(measured: dict[str, Cost | str]) -> None:
     """Keep what was measured, for a run that goes on."""
     KEPT.parent.mkdir(exist_ok=True)
-    plain = {name: cost if isinstance(cost, str) else asdict(cost) for name, cost in found.items()}
+    plain = {name: cost if isinstance(cost, str) else asdict(cost) for name, cost in measured.items()}
     KEPT.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
-    from bayesdp.testing.meters import ENGINES, write_meters
+    from shared.meters import ENGINES, write_meters
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)

@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from bayesdp.testing.benchmarks import report
+from shared.reporting import report
 
 
 def needed(name: str, extras: set[str]) -> set[str]:
@@ -32,7 +32,7 @@ def needed(name: str, extras: set[str]) -> set[str]:
         seen.add((package, extra))
         for requirement in map(Requirement, requirements):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-                waiting += [(canonicalize_name(requirement.name), each) for each in ("", *requirement.extras)]
+                waiting += [(canonicalize_name(requirement.name), wanted) for wanted in ("", *requirement.extras)]
     return {package for package, _ in seen}
 
 

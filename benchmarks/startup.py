@@ -5,7 +5,7 @@ import sys
 import time
 from statistics import median
 
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 
 def seconds(*arguments: str) -> float:

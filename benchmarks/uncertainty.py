@@ -15,7 +15,7 @@ import numpy as np
 from bayesdp import Count, MarkovChain, Query, calibrate
 from bayesdp.calibration.credibility import DRAWS, posterior
 from bayesdp.experiments.data import activity_chain
-from bayesdp.testing.benchmarks import heading, report
+from shared.reporting import heading, report
 
 SHARE = 20
 """Every so many of the models drawn is calibrated by itself; the time is scaled."""

@@ -13,7 +13,6 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp import Advice
-from bayesdp._support.display import Code, Section, Table, Words, as_html, as_text, lines
 from bayesdp.advice.consequences import Consequence
 from bayesdp.advice.rung import Rung
 from bayesdp.advice.way_on import WayOn
@@ -166,16 +165,3 @@ def test_a_session_that_is_closed_can_still_be_looked_at(tmp_path: Path) -> None
         pass
     assert repr(opened) == "<Session on 'meters', model of type 'odds-chain'>"
     assert "the ledger is closed" in opened._repr_html_()
-
-
-def test_numbers_stand_right_and_texts_left() -> None:
-    shown = Table(["theorem", "ε", "note"], [["general", "3", "best"]]).html()
-    assert re.findall(r"text-align:(\w+)", shown) == ["left", "right", "left"] * 2
-    assert "<thead>" not in Table(["", ""], [["a", "b"]]).html()
-
-
-def test_lines_stay_lines_and_control_characters_are_written_out() -> None:
-    sections: list[Section] = [lines("one", "two"), [Code("a = 1\nb = 2")], [Words("x\x1b[2J", warning=True)], []]
-    assert as_text(sections) == "one\ntwo\n\n    a = 1\n    b = 2\n\nWarning: x\x1b[2J"
-    assert "\x1b" not in as_html(sections)
-    assert as_html(sections).count("<div") == 4

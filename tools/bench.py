@@ -23,9 +23,12 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bayesdp.testing.benchmarks import ROWS, Row, heading, read, table
-
 ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from shared.reporting import ROWS, Row, heading, read, table  # noqa: E402 - what the programs there report with
+
+__all__ = ["ROOT", "SHORT", "Row", "main", "programs"]
 
 SHORT: Mapping[str, Sequence[str]] = {
     "accuracy": (),
@@ -78,10 +81,10 @@ def machine() -> dict[str, object]:
     }
 
 
-def summary(found: Mapping[str, Sequence[Row]]) -> str:
+def summary(measured: Mapping[str, Sequence[Row]]) -> str:
     """Return one table of everything, and how many targets were met."""
-    judged = [row.met for rows in found.values() for row in rows if row.met is not None]
-    blocks = [f"\n{name}\n{table(rows).removeprefix(heading()).lstrip()}" for name, rows in found.items() if rows]
+    judged = [row.met for rows in measured.values() for row in rows if row.met is not None]
+    blocks = [f"\n{name}\n{table(rows).removeprefix(heading()).lstrip()}" for name, rows in measured.items() if rows]
     return "\n".join([heading(), *blocks, "", f"{sum(judged)} of {len(judged)} targets met"])
 
 
@@ -97,20 +100,20 @@ def main(arguments: Sequence[str] | None = None, folder: Path = ROOT / "benchmar
     chosen = {name: path for name, path in known.items() if not asked.names or name in asked.names}
     left_out = [name for name in chosen if asked.short and name not in SHORT]
     begun, described = time.monotonic(), machine()
-    found, failed = {}, []
+    measured, failed = {}, []
     for name, path in chosen.items():
         if name in left_out:
             continue
         print(f"\n== {name}", flush=True)
-        found[name], broken = run(path, SHORT[name] if asked.short else ())
+        measured[name], broken = run(path, SHORT[name] if asked.short else ())
         failed += [name] * broken
-    print(f"\n{'=' * 100}\n{summary(found)}, {time.monotonic() - begun:.0f} s in all")
+    print(f"\n{'=' * 100}\n{summary(measured)}, {time.monotonic() - begun:.0f} s in all")
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; beyond 1 times are too long")
     if left_out:
         print(f"not in the short form: {', '.join(left_out)}")
     kept = kept or ROOT / "build" / "bench.json"
     kept.parent.mkdir(exist_ok=True)
-    rows = [{"benchmark": name, **asdict(row), "met": row.met} for name, listed in found.items() for row in listed]
+    rows = [{"benchmark": name, **asdict(row), "met": row.met} for name, listed in measured.items() for row in listed]
     kept.write_text(json.dumps({"short": asked.short, **described, "failed": failed, "rows": rows}, indent=1) + "\n")
     print(f"kept in {kept}")
     if failed:

@@ -41,8 +41,8 @@ def answer(
     )
     result = engine.aggregate(rows, parameters, extractors, public_partitions=[public])
     accountant.compute_budgets()
-    ((_, found),) = list(result)
-    return float(getattr(found, name))
+    ((_, metrics),) = list(result)
+    return float(getattr(metrics, name))
 
 
 def count(rows: Rows, epsilon: float) -> float:

@@ -53,7 +53,7 @@ class Worker:
         begun, busy = time.perf_counter(), time.process_time()
         data = self.load(file)
         reading = {"seconds": time.perf_counter() - begun, "processor_seconds": time.process_time() - busy}
-        found = {}
+        measured = {}
         for name, answer in self.answers.items():
             times: list[float] = []
             worked: list[float] = []
@@ -64,13 +64,13 @@ class Worker:
                 worked.append(time.process_time() - busy)
                 times.append(time.perf_counter() - begun)
             wall, processor = float(np.median(times)), float(np.median(worked))
-            found[name] = {"seconds": wall, "processor_seconds": processor, "values": values}
+            measured[name] = {"seconds": wall, "processor_seconds": processor, "values": values}
         return {
             "version": version(self.package),
             "python": platform.python_version(),
             "neighbours": self.neighbours,
             "reading": reading,
-            "answers": found,
+            "answers": measured,
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
 

@@ -1,15 +1,12 @@
-import itertools
 import json
 import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import bayesdp as bdp
 from bayesdp.audit import lower_bound
-from bayesdp.audit.testers import Cells, as_rows, best_event, clopper_pearson, log_ratio_below
-from bayesdp.audit.worlds import pairs_of_worlds
+from bayesdp.audit.testers import log_ratio_below
 from bayesdp.calibration.prior_art import chakrabarti_flip
 from bayesdp.errors import InvalidInputError, PromiseBrokenError
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
@@ -107,21 +104,6 @@ def test_the_bound_stays_below_what_is_proven(model: bdp.Model, query: bdp.Query
     assert 0.3 < found.epsilon <= bdp.leakage(model, query, tau=1.0).epsilon
 
 
-def test_worlds_of_a_chain_follow_the_chain() -> None:
-    """Unknown records occur as often as the conditional law says."""
-    chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "busy"])
-    worlds = next(pair for pair in pairs_of_worlds(chain, None, 1.0) if "1 unknown records before" in pair.who)
-    drawn = worlds.first(200_000, np.random.default_rng(5))
-    assert drawn.shape == (200_000, 5)
-    position = {"idle": 0, "busy": 1}
-    states = np.vectorize(position.get)(drawn)
-    assert all(len(np.unique(states[:, place])) == 1 for place in (0, 2, 4))
-    left, target, right = states[0, [0, 2, 4]]
-    for before, place, after in ((left, 1, target), (target, 3, right)):
-        weights = chain.matrix[before] * chain.matrix[:, after]
-        assert states[:, place].mean() == pytest.approx(weights[1] / weights.sum(), abs=0.005)
-
-
 def test_lists_and_texts_are_outputs_too() -> None:
     chain = bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]])
 
@@ -142,46 +124,6 @@ def test_long_lists_are_scored() -> None:
         return data_sets + NOISE.laplace(scale=1.0, size=data_sets.shape)
 
     assert lower_bound(noisy, chain, runs=20_000, vectorised=True, seed=2).epsilon > 1
-
-
-@pytest.mark.parametrize(("trials", "successes"), [(10, 0), (10, 3), (50, 50), (200, 17)])
-def test_clopper_pearson_is_exact(trials: int, successes: int) -> None:
-    low, high = clopper_pearson(successes, trials, 0.9)
-    if successes:
-        assert binom.sf(successes - 1, trials, low) == pytest.approx(0.05)
-    if successes < trials:
-        assert binom.cdf(successes, trials, high) == pytest.approx(0.05)
-
-
-def test_the_bound_errs_as_seldom_as_it_says() -> None:
-    """Two worlds with a known ratio, bounded a thousand times."""
-    generator, truth = np.random.default_rng(6), math.log(0.3 / 0.1)
-    more, less = generator.binomial(500, 0.3, 1000), generator.binomial(500, 0.1, 1000)
-    wrong = (log_ratio_below(more, less, 500, 0.9) > truth).mean()
-    assert wrong <= 0.1
-
-
-def test_the_best_event_is_that_of_exhaustive_search() -> None:
-    generator = np.random.default_rng(8)
-    one, other = generator.multinomial(300, [0.2] * 5), generator.multinomial(300, [0.1, 0.1, 0.2, 0.3, 0.3])
-    subsets = [list(chosen) for size in range(1, 6) for chosen in itertools.combinations(range(5), size)]
-    best = max(
-        float(log_ratio_below(np.array([a[chosen].sum()]), np.array([b[chosen].sum()]), 300, 0.95)[0])
-        for chosen in subsets
-        for a, b in ((one, other), (other, one))
-    )
-    assert best_event(one, other, 0.95).promise == pytest.approx(best)
-
-
-def test_cells_put_every_output_somewhere() -> None:
-    generator = np.random.default_rng(9)
-    for seen, fresh in (
-        (generator.normal(size=(4000, 1)), generator.normal(size=(50, 1)) * 9),
-        (generator.integers(0, 2, (400, 4)).astype(float), np.full((5, 4), 7.0)),
-    ):
-        cells = Cells.between(seen[::2], seen[1::2])
-        assert cells.count(seen).sum() == len(seen)
-        assert cells.count(fresh).sum() == len(fresh)
 
 
 def test_it_is_a_document() -> None:
@@ -208,5 +150,3 @@ def test_refusals() -> None:
         lower_bound(lambda data_sets: [1.0], ACTIVITY, runs=200, vectorised=True)
     with pytest.raises(InvalidInputError, match="runs must be"):
         lower_bound(sum, ACTIVITY, runs=10)
-    with pytest.raises(InvalidInputError, match="finite number"):
-        as_rows([[1.0], [1.0, 2.0]])

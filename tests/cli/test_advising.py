@@ -9,8 +9,15 @@ import numpy as np
 import polars
 import pytest
 
+from bayesdp.advice import rung
 from bayesdp.cli import run
 from bayesdp.models import Model
+
+
+@pytest.fixture(autouse=True)
+def estimates_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no models from the posterior, which takes most of the time: prices are tested with `advise` itself."""
+    monkeypatch.setattr(rung, "_MOST_DRAWN", 0)
 
 
 @pytest.fixture
@@ -47,8 +54,8 @@ def test_the_json_is_that_of_the_contract(steps: str, tmp_path: Path, capsys: py
     assert picture.stat().st_size > 2000
     assert {"model", "alpha"} <= set(document["recommended"])
     assert document["query"] == {"query": "count", "column": "steps > 0", "equals": True}
-    for rung in document["ladder"]:
-        assert {"model", "verdict", "alpha", "assumes"} <= set(rung)
+    for entry in document["ladder"]:
+        assert {"model", "verdict", "alpha", "assumes"} <= set(entry)
     assert Model.from_dict(document["recommended"]["model"]).subject == "steps > 0"
 
 
@@ -68,7 +75,7 @@ def test_the_values_of_a_column_are_read_as_json(steps: str, capsys: pytest.Capt
 
 def test_numbers_have_their_own_ladder(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--query", "sum", "--column", "steps", "--bounds", "0", "10", "--order-by", "t", "--json")
-    names = [rung["name"] for rung in json.loads(printed(capsys, steps, *arguments))["ladder"]]
+    names = [entry["name"] for entry in json.loads(printed(capsys, steps, *arguments))["ladder"]]
     assert names[:2] == ["independent", "normal series of order 1"]
 
 

@@ -1,6 +1,5 @@
 """Members without roles: what depends on them once every position has its own mean, from tables."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,12 +7,14 @@ import polars as pl
 import pytest
 
 from bayesdp import GaussianGroups
-from bayesdp.diagnostics import Diagnosis, Finding, GroupSample
+from bayesdp.diagnostics import Diagnosis, Finding, GroupSample, normality
 from bayesdp.diagnostics.exchangeable import one_correlation, trend
-from bayesdp.experiments.data import load
 
-FILES = Path(__file__).parents[3] / "shared" / "data"
-FOLDER = FILES if FILES.is_dir() else None
+
+@pytest.fixture(autouse=True)
+def few_simulations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate little for the test of joint normality, which is not looked at here and takes most of the time."""
+    monkeypatch.setattr(normality, "_SIMULATIONS", 199)
 
 
 def named(diagnosis: Diagnosis, name: str) -> Finding:
@@ -186,25 +187,3 @@ def test_what_was_estimated_from_these_groups_agrees_by_construction() -> None:
     twins = measured(19, 50, 1)
     exact = named(diagnosed(pl.concat([twins, twins]), GaussianGroups(correlation=0.9, size=2)), "correlations")
     assert exact.verdict == "violated"
-
-
-def test_family_iq() -> None:
-    frame = load("familyiq", FOLDER).frame
-    columns = ["kid_score", "mom_iq"]
-    bound = GaussianGroups(correlation=0.5, size=2).diagnose(frame, value=columns)
-    assert named(bound, "equal variances").verdict == "violated"
-    ratio = named(bound, "equal variances").values["kid_score and mom_iq: deviation_ratio"]
-    assert ratio == pytest.approx(20.41 / 15, abs=1e-3)
-    assert named(bound, "correlations").verdict == "not tested"
-    fitted = GaussianGroups.fit(frame, value=columns).diagnose(frame)
-    if FOLDER is not None:
-        assert {finding.name: finding.shown for finding in fitted.findings} == {
-            "normal members": "doubtful",
-            "normal groups": "doubtful",
-            "independent groups": "violated",
-            "group size": "fine",
-            "covariance": "by construction",
-        }
-        assert named(fitted, "independent groups").values["means: largest_autocorrelation"] == pytest.approx(
-            0.29, abs=0.01
-        )

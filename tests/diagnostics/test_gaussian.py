@@ -2,6 +2,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from bayesdp import GaussianGroups
 from bayesdp.diagnostics import Diagnosis, Finding, GroupSample, diagnose_groups
-from bayesdp.diagnostics.cases import holm
-from bayesdp.errors import InvalidInputError
+from bayesdp.experiments.data import load
+
+FILES = Path(__file__).parents[3] / "shared" / "data"
+FOLDER = FILES if FILES.is_dir() else None
 
 CORRELATION = np.array([[1, 0.3, 0.3], [0.3, 1, 0.3], [0.3, 0.3, 1]])
 BOUND = GaussianGroups(correlation=0.35, size=3)
@@ -36,7 +39,7 @@ def verdicts(diagnosis: Diagnosis) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("model", [BOUND, COVARIANCE])
-@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize("seed", [0, 2])
 def test_groups_of_the_model_are_fine(seed: int, model: GaussianGroups) -> None:
     diagnosis = diagnose_groups(sample(draw(seed, 3000)), model)
     assert set(verdicts(diagnosis).values()) == {"fine"}
@@ -67,35 +70,6 @@ def test_scale_and_place_do_not_matter() -> None:
             assert two.values == pytest.approx(one.values, rel=1e-4)
 
 
-@pytest.mark.parametrize("groups", [400, 6000])
-def test_heavy_tails_are_a_violation(groups: int) -> None:
-    rng = np.random.default_rng(1)
-    heavy = draw(1, groups) / np.sqrt(rng.chisquare(4, groups) / 4)[:, None]
-    diagnosis = diagnose_groups(sample(heavy), BOUND)
-    assert verdicts(diagnosis)["normal members"] == "violated"
-    assert verdicts(diagnosis)["normal groups"] == "violated"
-    assert ("K² =" in named(diagnosis, "normal members").figure) == (groups > 5000)
-
-
-def test_a_bent_relation_of_normal_members_is_seen() -> None:
-    rng = np.random.default_rng(2)
-    left = rng.standard_normal(1500)
-    right = np.where(left < 0, left, np.abs(rng.standard_normal(1500)))
-    diagnosis = diagnose_groups(sample(np.column_stack([left, right])), GaussianGroups(correlation=0.9, size=2))
-    assert verdicts(diagnosis)["normal members"] == "fine"
-    assert verdicts(diagnosis)["normal groups"] == "violated"
-
-
-def test_unequal_variances_violate_a_bound_and_not_a_covariance() -> None:
-    scaled = np.diag([1, 1, 1.5]) @ CORRELATION @ np.diag([1, 1, 1.5])
-    found = named(diagnose_groups(sample(draw(3, covariance=scaled)), BOUND), "equal variances")
-    assert found.verdict == "violated"
-    assert "gaussian-tight" in found.meaning
-    assert "covariance=" in found.advice
-    covered = diagnose_groups(sample(draw(3, covariance=scaled)), GaussianGroups(covariance=scaled))
-    assert "equal variances" not in verdicts(covered)
-
-
 def test_correlated_groups_are_a_violation() -> None:
     values = draw(4)
     values[1:] += 0.6 * values[:-1]
@@ -105,34 +79,15 @@ def test_correlated_groups_are_a_violation() -> None:
     assert "sorted" in found.advice
 
 
-def test_a_correlation_above_the_bound_is_a_violation() -> None:
-    found = named(diagnose_groups(sample(draw(5)), GaussianGroups(correlation=0.1, size=3)), "correlations")
-    assert found.verdict == "violated"
-    assert found.values["father and mother: correlation"] == pytest.approx(0.3, abs=0.1)
-    for bound, word in ((0.0, "fine"), (1.0, "by construction")):
-        uncorrelated = draw(6, 2000, covariance=np.eye(3))
-        model = GaussianGroups(correlation=bound, size=3)
-        assert named(diagnose_groups(sample(uncorrelated), model), "correlations").shown == word
-
-
-def test_another_covariance_than_the_model_is_a_violation() -> None:
-    found = named(diagnose_groups(sample(draw(7, covariance=np.eye(3))), COVARIANCE), "covariance")
-    assert found.verdict == "violated"
-    assert found.values["500 groups: degrees_of_freedom"] == 6
-    own = GaussianGroups(covariance=np.cov(draw(7), rowvar=False))
-    assert named(diagnose_groups(sample(draw(7)), own), "covariance").shown == "by construction"
-    several = GaussianGroups(covariance=np.stack([CORRELATION, np.eye(3)]))
-    assert "several kinds" in named(diagnose_groups(sample(draw(7)), several), "covariance").meaning
-    pair = GaussianGroups(covariance=np.eye(2))
-    assert "groups of 2" in named(diagnose_groups(sample(draw(7)), pair), "covariance").meaning
-
-
 def test_groups_larger_than_the_model_are_a_violation() -> None:
     found = named(diagnose_groups(sample(draw(8)), GaussianGroups(correlation=0.5, size=2)), "group size")
     assert (found.verdict, found.values["largest_group"]) == ("violated", 3)
 
 
-def test_members_without_roles_are_not_compared() -> None:
+def test_variances_are_compared_where_the_model_takes_them_for_equal() -> None:
+    values = sample(draw(9))
+    assert "equal variances" in verdicts(diagnose_groups(values, BOUND))
+    assert "equal variances" not in verdicts(diagnose_groups(values, COVARIANCE))
     assert "equal variances" not in verdicts(diagnose_groups(sample(draw(9), exchangeable=True), BOUND))
 
 
@@ -208,7 +163,6 @@ def test_statsmodels_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_the_tests_are_those_of_statsmodels() -> None:
     diagnostic = pytest.importorskip("statsmodels.stats.diagnostic")
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
     multivariate = pytest.importorskip("statsmodels.stats.multivariate")
     values = draw(13)
     diagnosis = diagnose_groups(sample(values), COVARIANCE)
@@ -220,14 +174,25 @@ def test_the_tests_are_those_of_statsmodels() -> None:
     found = named(diagnosis, "covariance").values
     assert found["500 groups: statistic"] == pytest.approx(test.statistic)
     assert found["p_value"] == pytest.approx(test.pvalue)
-    for p_values in np.random.default_rng(0).random((20, 7)):
-        assert holm(p_values.tolist()) == pytest.approx(multitest.multipletests(p_values, method="holm")[1])
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [([[1.0, 2.0]], "one column for each of 3 roles"), ([[1.0, np.inf, 2.0]], "finite"), ([1.0, 2.0, 3.0], "roles")],
-)
-def test_wrong_samples_are_refused(values: Any, message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        GroupSample(["a", "b", "c"], values, 1, False)
+def test_family_iq() -> None:
+    frame = load("familyiq", FOLDER).frame
+    columns = ["kid_score", "mom_iq"]
+    bound = GaussianGroups(correlation=0.5, size=2).diagnose(frame, value=columns)
+    assert named(bound, "equal variances").verdict == "violated"
+    ratio = named(bound, "equal variances").values["kid_score and mom_iq: deviation_ratio"]
+    assert ratio == pytest.approx(20.41 / 15, abs=1e-3)
+    assert named(bound, "correlations").verdict == "not tested"
+    fitted = GaussianGroups.fit(frame, value=columns).diagnose(frame)
+    if FOLDER is not None:
+        assert {finding.name: finding.shown for finding in fitted.findings} == {
+            "normal members": "doubtful",
+            "normal groups": "doubtful",
+            "independent groups": "violated",
+            "group size": "fine",
+            "covariance": "by construction",
+        }
+        assert named(fitted, "independent groups").values["means: largest_autocorrelation"] == pytest.approx(
+            0.29, abs=0.01
+        )

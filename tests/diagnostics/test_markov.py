@@ -198,17 +198,6 @@ def test_a_model_fitted_to_these_counts_agrees_by_construction() -> None:
         assert "these very transitions" in found.meaning
 
 
-def test_figures_of_a_hand_example() -> None:
-    found = named(diagnose_chain(statistics([[10, 20], [20, 10]]), CHAIN), "dependence")
-    expected = 4 * (10 * math.log(10 / 15) + 20 * math.log(20 / 15))
-    assert found.values["statistic"] == pytest.approx(expected)
-    assert found.values["pearson"] == pytest.approx(4 * 25 / 15)
-    assert found.values["degrees_of_freedom"] == 1
-    assert found.values["bic_difference"] == pytest.approx(math.log(60) - expected)
-    assert found.values["largest_change"] == pytest.approx(1 / 6)
-    assert found.values["largest_factor"] == pytest.approx(15.5 / 10.5)
-
-
 def test_degrees_of_freedom_count_what_was_seen() -> None:
     rng = np.random.default_rng(0)
     chain = MarkovChain(np.full((3, 3), 1 / 3))
@@ -379,26 +368,6 @@ def test_it_reads_as_paragraphs_a_table_and_json() -> None:
     assert document == diagnosis.to_dict()
     assert document["verdict"] == "fine"
     assert document["findings"][0].keys() >= {"name", "tested", "figure", "verdict", "meaning", "advice", "values"}
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"counts": [[1, 2]]}, "counts must be a 2 × 2 array"),
-        ({"counts": [[1, 2], [3, -1]]}, "counts must hold whole numbers"),
-        ({"counts": [[1, 2], [3, 0.5]]}, "counts must hold whole numbers"),
-        ({"halves": None}, "halves must be a 2 × 2 × 2 array"),
-        ({"entities": [[1, 2], [3, 4]]}, "entities must be a E × 2 × 2 array"),
-        ({"records": -1}, "records must be"),
-        ({"states": [0, 0]}, "states must be distinct"),
-    ],
-)
-def test_wrong_statistics_are_refused(change: dict[str, Any], message: str) -> None:
-    pairs = [[1, 2], [3, 4]]
-    given: dict[str, Any] = {"states": [0, 1], "counts": pairs, "triples": None, "halves": [pairs, pairs]}
-    given |= {"entities": None, "entities_total": 1, "records": 11}
-    with pytest.raises(InvalidInputError, match=message):
-        ChainStatistics(**(given | change))
 
 
 def test_statistics_of_other_states_are_refused() -> None:

@@ -20,11 +20,6 @@ GALTON = "family,father,mother,sex,height\n1,78.5,67.0,M,73.2\n136A,70,65,F,64.5
 ACTIVITY = "steps,date,interval\nNA,2012-10-01,0\n0,2012-10-01,5\n7,2012-10-01,10\n"
 
 
-@pytest.fixture(autouse=True)
-def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
-
-
 def transitions(frame: pl.DataFrame) -> list[list[int]]:
     counts = [[0, 0], [0, 0]]
     steps = frame["steps"].to_list()

@@ -12,15 +12,10 @@ import pytest
 from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, Histogram, MarkovChain, Mean, Sum, compare
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.experiments import Assumption, Experiment, run
-from bayesdp.experiments.data import FOLDER_VARIABLE, activity_chain
-from bayesdp.experiments.studies import STUDIES, study
+from bayesdp.experiments.data import activity_chain
+from bayesdp.experiments.studies import Study
 
 ILL = Count("ill", equals=True)
-
-
-@pytest.fixture(autouse=True)
-def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
 
 
 def households(**changes: Any) -> Experiment:
@@ -220,8 +215,10 @@ MULTIPLES = [
 
 
 @pytest.mark.parametrize(("name", "mechanism", "expected"), MULTIPLES)
-def test_the_reference_multiples_of_plain_dp(name: str, mechanism: str, expected: dict[int, float | None]) -> None:
-    found = run(study(name, epsilons=tuple(expected), runs=2).experiment)
+def test_the_reference_multiples_of_plain_dp(
+    name: str, mechanism: str, expected: dict[int, float | None], twin_of: Callable[[str], Study]
+) -> None:
+    found = run(replace(twin_of(name).experiment, epsilons=tuple(expected), runs=2))
     for epsilon, factor in expected.items():
         digits = 2 if factor in (5.15, 15.97, 6.33, 1.45) else 3
         (row,) = found.at(mechanism, epsilon)
@@ -245,18 +242,7 @@ def test_the_exact_count_equals_mixing_on_activity_were_there_no_gaps() -> None:
         assert count.factor == pytest.approx(mixing.factor, rel=1e-6)
 
 
-def test_the_paper_does_not_cover_family_iq() -> None:
-    found = run(study("familyiq", epsilons=(1,), runs=2).experiment)
+def test_the_paper_does_not_cover_family_iq(twin_of: Callable[[str], Study]) -> None:
+    found = run(replace(twin_of("familyiq").experiment, epsilons=(1,), runs=2))
     assert "equal variances" in dict(found.reasons)["gaussian-paper"]
     assert not found.at("gaussian-paper, if variances were equal", 1)[0].proven
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_studies_have_the_records_of_the_specification(name: str) -> None:
-    records = {"galton": 591, "familyiq": 868, "syntheticiq": 20_000, "activity": 15_264, "activity-day": 288}
-    high = {"electricity-70": 576, "electricity-80": 241, "electricity-90": 134, "activity": 4250}
-    found = study(name)
-    assert found.records == records.get(name, 731)
-    if name in high:
-        assert found.experiment.answers == (high[name],)
-    assert len(found.experiment.answers) == (53 if name == "activity-day" else 1)

@@ -1,3 +1,4 @@
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -9,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 from bayesdp.errors import InvalidInputError
 from bayesdp.experiments import twins
+from bayesdp.experiments.twins import ACTIVITY_TRIPLES, order_statistic
 
 
 def transitions(states: Sequence[bool | None]) -> list[list[int]]:
@@ -119,3 +121,14 @@ def test_twins_stay_the_same() -> None:
     assert twins.activity()["steps"].sum() == 534964
     assert twins.electricity(80)["kwh"].head(3).to_list() == pytest.approx([92.004, 102.552, 95.44])
     assert twins.galton()["height"].head(3).to_list() == pytest.approx([69.742666, 67.05169, 66.58866], abs=1e-5)
+
+
+def test_the_order_statistic_is_that_of_a_table_of_counts() -> None:
+    independent = [[[60, 40], [30, 70]], [[30, 20], [15, 35]]]
+    assert order_statistic(independent) == pytest.approx(0, abs=1e-12)
+    table = np.array(ACTIVITY_TRIPLES, dtype=float)
+    by_hand = 2 * sum(
+        count * math.log(count * table[:, now].sum() / (table[before, now].sum() * table[:, now, then].sum()))
+        for (before, now, then), count in np.ndenumerate(table)
+    )
+    assert order_statistic(ACTIVITY_TRIPLES) == pytest.approx(by_hand)

@@ -1,5 +1,6 @@
 """The same table in every engine, with what makes life hard for it: odd indices, several partitions, an empty one."""
 
+import datetime as dt
 import os
 import sys
 import warnings
@@ -41,6 +42,24 @@ def arrow_table() -> Callable[[Columns], Any]:
         return pa.table(arrays, names=list(columns))
 
     return table
+
+
+@pytest.fixture(scope="session")
+def meters() -> Columns:
+    """Return nine readings of four meters in two districts, with a missing value of each kind."""
+    numbers = [1, 1, 1, 2, 2, 3, 3, 3, 4]
+    return {
+        "meter": ("int64", numbers),
+        "district": ("string", ["été" if meter < 3 else "日本" for meter in numbers]),
+        "number": ("int64", [meter % 2 for meter in numbers]),
+        "flat": ("bool", [meter == 3 for meter in numbers]),
+        "hour": ("int64", [1, 2, 3, 1, 2, 1, 2, 3, 3]),
+        "day": ("date32", [dt.date(2024, 2, 27 + hour) for hour in (1, 2, 2, 1, 2, 1, 2, 2, 2)]),
+        "when": ("timestamp[us]", [dt.datetime(2024, 2, 29, hour) for hour in (1, 2, 3, 1, 2, 1, 2, 3, 3)]),
+        "level": ("double", [0.5, 1.5, 2.5, 0.5, 1.5, 0.5, 1.5, 2.5, 2.5]),
+        "on": ("int64", [0, 1, 1, 0, None, 1, 1, 1, 0]),
+        "power": ("double", [0.25, 0.5, 0.75, 1.0, 2.0, 0.5, 0.5, 0.5, float("nan")]),
+    }
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,7 @@
 """What is missing, infinite, tied or not there at all, in every engine: dropped or refused in words that help."""
 
 import datetime as dt
-import random
-from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -365,29 +362,3 @@ def test_the_rule_for_missing_values_is_one_of_two() -> None:
             tally(frame, [Count("a", equals=1)], missing=rule)  # type: ignore[arg-type]
         with pytest.raises(FrameError, match='missing must be "error" or "drop"'):
             MarkovChain.fit(frame, state="a", order_by="k", missing=rule)  # type: ignore[arg-type]
-
-
-def test_states_before_gaps_are_counted_where_values_or_rows_are_missing() -> None:
-    """The finding "missing at random", against a contingency table counted in plain Python."""
-    polars = pytest.importorskip("polars")
-    stats = pytest.importorskip("scipy.stats")
-    draw = random.Random(5)
-    states: list[int | None] = [0]
-    times = [0]
-    for _ in range(12_000):
-        absent = draw.random() < (0.25 if states[-1] else 0.1)
-        states.append(None if draw.random() < 0.05 else int(draw.random() < 0.4))
-        times.append(times[-1] + (2 if absent else 1))
-    rows = list(zip(times, states, strict=True))
-    gaps, follow = Counter[int](), Counter[int]()
-    for (then, before), (now, state) in pairwise(rows):
-        if before is not None:
-            (gaps if state is None or now > then + 1 else follow)[before] += 1
-    table = [[gaps[0], gaps[1]], [follow[0], follow[1]]]
-    frame = polars.DataFrame({"t": times, "s": states}).sample(fraction=1, shuffle=True, seed=1)
-    diagnosis = MarkovChain.fit(frame, state="s", order_by="t", step=1, missing="drop").diagnosis
-    assert diagnosis is not None
-    finding = next(each for each in diagnosis.findings if each.name == "missing at random")
-    expected = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
-    assert finding.values["statistic"] == pytest.approx(expected.statistic)
-    assert finding.verdict == "violated"

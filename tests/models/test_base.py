@@ -24,7 +24,6 @@ from bayesdp.models.series_moments import SeriesMoments
 from bayesdp.testing import every_case
 from bayesdp.testing.cases import Case
 
-NOW: Any = "now"
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"], length=1000, column="s")
 
 EXAMPLES: list[Model] = [
@@ -148,66 +147,6 @@ def test_nonsense_json_is_refused_with_the_reason(document: str, message: str) -
         Model.from_json(document)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: ArbitraryGroups(0), "size must be at least 1"),
-        (lambda: GaussianGroups(correlation=1.5, size=2), r"\[0, 1\], not 1.5"),
-        (lambda: GaussianGroups(correlation=-0.1, size=2), r"\[0, 1\], not -0.1"),
-        (lambda: GaussianGroups(correlation=float("nan"), size=2), "finite"),
-        (lambda: GaussianGroups(correlation=0.5, size=2, covariance=[[1]]), "either correlation"),
-        (lambda: GaussianGroups(covariance=[[1]], size=2), "its own size"),
-        (
-            lambda: GaussianGroups(covariance=[[1, 0.5], [0.4, 1]]),
-            "symmetric: row 0, column 1 is 0.5, but row 1, column 0 is 0.4",
-        ),
-        (lambda: GaussianGroups(covariance=[[1, 2], [2, 1]]), "more than the two variances allow"),
-        (lambda: GaussianGroups(covariance=[[1, 1], [1, 1]]), "not positive definite.*ArbitraryGroups"),
-        (lambda: GaussianGroups(covariance=[[1, 0], [0, 0]]), "variance in row 1"),
-        (lambda: GaussianGroups(covariance=[[1, 0, 0], [0, 1, 0]]), "square"),
-        (lambda: GaussianGroups(covariance=[[1, 0], [0]]), "row 1 has 1 entry"),
-        (lambda: GaussianGroups(covariance=[]), "empty"),
-        (lambda: GaussianGroups(covariance=[[1, float("inf")], [float("inf"), 1]]), "row 0, column 1"),
-        (
-            lambda: GaussianGroups(covariance=[[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]),
-            "not positive definite",
-        ),
-        (lambda: GaussianGroups(correlation=0.5, size=2, distance=0), "distance must be greater than 0"),
-        (lambda: GaussianGroups.from_moments([1], [[1, 0], [0, 1]], groups=9), "mean must hold 2 numbers"),
-        (lambda: GaussianGroups.from_moments([1], [[1]], groups=1), "groups must be at least 2"),
-        (lambda: MarkovChain([[0.5, 0.6], [0.5, 0.5]]), "row 0 must sum to 1, but sums to 1.1"),
-        (lambda: MarkovChain([[0.5, 0.5], [-0.1, 1.1]]), "row 1, column 0 must be a probability"),
-        (lambda: MarkovChain([[0.5, 0.5]]), "square"),
-        (lambda: MarkovChain([]), "transition is empty"),
-        (lambda: MarkovChain("ab"), "must be a list"),
-        (lambda: MarkovChain([[float("nan"), 1], [0, 1]]), "row 0, column 0 must be a finite number"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a"]), "names 1"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=["a", "a"]), "distinct"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], states=[1, True]), "distinct"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], length=0), "length must be at least 1"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], start=NOW), '"stationary" or "any"'),
-        (lambda: MarkovChain([[0.5, 0.5], [0, 1]]), "no way from state 1 to state 0"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="a", state="b > 0"), "not both"),
-        (lambda: MarkovChain.from_counts([[1, 2], [0, 0]]), "row 1 is empty"),
-        (lambda: MarkovChain.from_counts([[1, -2], [1, 1]]), "row 0, column 1 must be a whole number"),
-        (lambda: MarkovChain.from_counts([[1e308, 1e308], [1, 1]]), "row 0, column 0 must be a whole number"),
-        (lambda: MarkovChain([[0.5, 0.5], [0.4, 0.6]], start="any").reversal(), "read backwards"),
-        (lambda: GaussianGroups(covariance=[[1e200, 3e200], [0, 1e200]]), "symmetric"),
-        (lambda: ArbitraryGroups(-(10**5000)), "size must be at least 1"),
-        (lambda: AnyOf(Independent(record="a"), Independent(record="b")), "different records: a, b"),
-        (lambda: MarkovChain.from_counts([[1.5, 2], [1, 1]]), "row 0, column 0 must be a whole number"),
-        (lambda: MarkovChain.from_counts([[1, 2], [1, 1]], smoothing=-1), "smoothing"),
-        (lambda: MarkovChain([[1, 0], [0.5, 0.5]], start="any", counts=[[3, 1], [1, 1]]), "disagree: row 0, column 0"),
-        (lambda: AnyOf(), "at least one"),
-        (lambda: AnyOf(Independent(column="a"), Independent(column="b")), "different columns: a, b"),
-        (lambda: AnyOf(NOW), "not a model"),
-    ],
-)
-def test_impossible_models_are_refused_naming_the_entry(build: Any, message: str) -> None:
-    with pytest.raises(ModelError, match=message):
-        build()
-
-
 def test_a_model_is_saved_and_loaded_again(tmp_path: Path) -> None:
     path, first, second = tmp_path / "model.json", ArbitraryGroups(2), ArbitraryGroups(3)
     first.save(path)
@@ -246,21 +185,6 @@ def test_queries_about_something_else_are_refused() -> None:
         AnyOf(CHAIN).check_queries((Count(equals=3),))
     CHAIN.check_query(Count(equals="idle"))
     CHAIN.check_query(Count("s", isin=["idle", "active"]))
-
-
-def test_any_of_is_flat_and_as_large_as_its_largest() -> None:
-    assert AnyOf(AnyOf(Independent()), ArbitraryGroups(4)).models == (Independent(), ArbitraryGroups(4))
-    assert AnyOf(Independent(), ArbitraryGroups(4)).group_size == 4
-    assert AnyOf(Independent(), MarkovChain([[1.0]])).group_size is None
-
-
-def test_scales_of_any_size_are_fine() -> None:
-    assert GaussianGroups(covariance=[[1e-200, 1e-201], [1e-201, 1e-200]]).largest_correlation == pytest.approx(0.1)
-    assert GaussianGroups(covariance=np.eye(40)).group_size == 40
-    with pytest.raises(ModelError, match="row 3, column 5 must be a finite number"):
-        GaussianGroups(
-            covariance=[[float("nan") if (i, j) == (3, 5) else 1.0 * (i == j) for j in range(40)] for i in range(40)]
-        )
 
 
 def documented() -> list[dict[str, Any]]:
@@ -331,20 +255,6 @@ def test_the_parameters_of_large_models_are_summarised() -> None:
     assert large.parameters == (
         "Standard deviations from 2.098 to 2.098; every correlation is at most 0.09091 in absolute value."
     )
-
-
-def test_the_parameters_of_groups_leave_out_means_and_numbers_of_groups() -> None:
-    assert GaussianGroups(correlation=0.275, size=3).parameters == (
-        "All variances are equal, and every correlation is at most 0.275 in absolute value."
-    )
-    pair = GaussianGroups.from_moments([69.5, 64.25], [[4, 1], [1, 9]], groups=197)
-    assert pair.parameters.splitlines()[-1].split() == ["2", "3", "0.1667"]
-    assert not any(figure in pair.parameters for figure in ("69.5", "64.25", "197"))
-    assert Independent().parameters is None
-    assert ArbitraryGroups(3).parameters is None
-    assert AnyOf(Independent(), ArbitraryGroups(3)).parameters is None
-    both = AnyOf(Independent(column="s"), CHAIN).parameters
-    assert both == f"Model 2:\n{CHAIN.parameters}"
 
 
 def test_a_record_that_is_a_person_hides_no_person_behind_it() -> None:

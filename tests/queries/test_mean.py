@@ -3,8 +3,7 @@ from fractions import Fraction
 import pytest
 
 from bayesdp import Mean, Sum
-from bayesdp.errors import QueryError, RecordsError
-from bayesdp.queries.placement import Placement
+from bayesdp.errors import QueryError
 
 
 def test_a_mean_is_a_sum_over_its_public_size() -> None:
@@ -14,24 +13,7 @@ def test_a_mean_is_a_sum_over_its_public_size() -> None:
         _ = Mean("x", bounds=(0, 100)).sensitivity
 
 
-def test_a_mean_is_assembled_over_the_number_of_records() -> None:
-    grid = Placement(1.0, 9.0, 1.0, 0.5)
-    assert Sum("x", bounds=(1, 9)).assembled([7], grid, 4) == 4 + 3.5
-    assert Mean("x", bounds=(1, 9)).assembled([7], grid, 4) == (4 + 3.5) / 4
-    assert Mean("x", bounds=(1, 9)).worth(Fraction(1, 2), 4) == Fraction(1, 8)
-
-
 def test_a_mean_stays_within_its_bounds_and_a_filtered_sum_may_be_nothing() -> None:
     assert Mean("x", bounds=(1, 9), where="t > 1", public_filter=True).possible(5) == (Fraction(1), Fraction(9))
     assert Sum("x", bounds=(1, 9), where="t > 1", public_filter=True).possible(5) == (Fraction(0), Fraction(45))
     assert Sum("x", bounds=(1, 9)).possible(5) == (Fraction(5), Fraction(45))
-
-
-def test_the_size_of_a_mean_is_taken_from_the_table_and_must_agree() -> None:
-    assert Mean("x", bounds=(0, 1)).of_size(5) == Mean("x", bounds=(0, 1), size=5)
-    assert Mean("x", bounds=(0, 1), size=5).identity() == Mean("x", bounds=(0, 1)).identity()
-    assert Sum("x", bounds=(0, 1)).of_size(0) == Sum("x", bounds=(0, 1))
-    with pytest.raises(RecordsError, match="the mean is over no records at all"):
-        Mean("x", bounds=(0, 1)).of_size(0)
-    with pytest.raises(RecordsError, match="the mean is over 5 records, but size = 4 was given"):
-        Mean("x", bounds=(0, 1), size=4).of_size(5)

@@ -45,13 +45,6 @@ def test_it_is_the_same_question_in_whatever_words_but_not_the_count() -> None:
         assert query_from_dict(json.loads(query.to_json())) == query
 
 
-def test_what_cannot_be_divided_is_refused() -> None:
-    with pytest.raises(QueryError, match=r"a proportion needs what to count: .* for example Proportion"):
-        Proportion("s")
-    with pytest.raises(QueryError, match="a proportion needs a public number of records"):
-        Proportion("s", equals=1, where="age > 20")
-
-
 def test_it_is_released_with_its_size_from_the_table(tmp_path: Path) -> None:
     with bdp.Session(TABLE, bdp.ArbitraryGroups(4), epsilon=4 * HUGE, dataset="people") as session:
         answer = session.release(Proportion("ill", equals=True), epsilon=HUGE)

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -7,10 +7,9 @@ import numpy as np
 import polars
 import pytest
 
-from bayesdp import ArbitraryGroups, Count, Histogram, Independent, MarkovChain, Mean, Query, Session, Sum, leakage
-from bayesdp._support.validation import Scalar
-from bayesdp.errors import BayesDPError, QueryError
-from bayesdp.queries import Counting, query_from_dict
+from bayesdp import ArbitraryGroups, Count, Histogram, MarkovChain, Mean, Query, Session, Sum, leakage
+from bayesdp.errors import QueryError
+from bayesdp.queries import query_from_dict
 
 
 class _Anything:
@@ -119,21 +118,6 @@ def test_kinds_are_registered_once() -> None:
     assert Query.kinds()["count"] is Count
 
 
-@pytest.fixture
-def registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test defines is forgotten afterwards."""
-    monkeypatch.setattr(Query, "_kinds", dict(Query._kinds))
-
-
-def _refused(query: Query, message: str) -> None:
-    """A session refuses the question before anything is charged."""
-    table = polars.DataFrame({"s": [1, 2, 3, 1]})
-    with Session(table, Independent(), epsilon=1.0, dataset="d") as session:
-        with pytest.raises(BayesDPError, match=message):
-            session.release(query, epsilon=0.5)
-        assert session.leaked == 0
-
-
 @dataclass(frozen=True)
 class _Strange(Query):
     """A question about which nothing is said but how it is called and how far it moves."""
@@ -147,66 +131,32 @@ class _Strange(Query):
         return "something strange"
 
 
-def test_a_query_that_does_not_say_how_it_is_computed_is_refused(registry: None) -> None:
+def test_a_query_that_does_not_say_how_it_is_computed_is_refused(
+    registry: None, refused: Callable[[Query, str], None]
+) -> None:
     @dataclass(frozen=True)
     class Strange(_Strange):
         kind: ClassVar[str] = "strange"
 
-    _refused(Strange("s"), "no way is known to compute something strange")
+    refused(Strange("s"), "no way is known to compute something strange")
     chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=20)
     reasons = {each.theorem: each.reason for each in leakage(chain, Strange(), tau=1.0).assessments}
     assert reasons["markov-count"] == "it is not known what a state adds to a strange"
 
 
-def test_a_query_without_a_kind_of_its_own_is_refused() -> None:
+def test_a_query_without_a_kind_of_its_own_is_refused(refused: Callable[[Query, str], None]) -> None:
     @dataclass(frozen=True)
     class Twice(Count):
         def worth(self, amount: Fraction, records: int) -> Fraction:
             return 2 * amount
 
-    _refused(Twice("s", equals=1), 'Twice has no kind of its own, and would be taken for "count"')
-
-
-def test_cells_that_overlap_are_refused(registry: None) -> None:
-    """A record in both would move the counts by more than the noise is for."""
-
-    @dataclass(frozen=True)
-    class Overlapping(Counting, _Strange):
-        kind: ClassVar[str] = "overlapping"
-        by_cell: ClassVar[bool] = True
-
-        def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
-            return (1, 2), (2, 3)
-
-        @classmethod
-        def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
-            return {}
-
-    _refused(Overlapping("s"), "2 and 2 are the same value of 's'; name it once")
-
-
-def test_cells_of_several_values_are_released_with_their_names(registry: None) -> None:
-    @dataclass(frozen=True)
-    class Pairs(Counting, _Strange):
-        kind: ClassVar[str] = "pairs"
-        by_cell: ClassVar[bool] = True
-
-        def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
-            return (1, 2), (3,)
-
-        @classmethod
-        def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
-            return {}
-
-    table = polars.DataFrame({"s": [1, 2, 3, 1]})
-    with Session(table, Independent(), epsilon=1e6, dataset="d") as session:
-        answer = session.release(Pairs("s"), epsilon=1e5)
-    assert (answer.value, answer.shown()) == ((3, 1), "1 or 2: 3, 3: 1")
-    assert Pairs("s").parts_sensitivity == 2
+    refused(Twice("s", equals=1), 'Twice has no kind of its own, and would be taken for "count"')
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(0), Fraction(-1), Fraction(10) ** 300])
-def test_what_cannot_be_assembled_is_refused_before_it_is_charged(registry: None, factor: Fraction) -> None:
+def test_what_cannot_be_assembled_is_refused_before_it_is_charged(
+    registry: None, refused: Callable[[Query, str], None], factor: Fraction
+) -> None:
     @dataclass(frozen=True)
     class Scaled(Count):
         kind: ClassVar[str] = "scaled"
@@ -214,7 +164,7 @@ def test_what_cannot_be_assembled_is_refused_before_it_is_charged(registry: None
         def worth(self, amount: Fraction, records: int) -> Fraction:
             return factor * amount
 
-    _refused(Scaled("s", equals=1), "value must be whole|each worth something|largest floating-point number")
+    refused(Scaled("s", equals=1), "value must be whole|each worth something|largest floating-point number")
 
 
 def test_an_answer_is_not_made_with_a_private_number_of_records(registry: None) -> None:

@@ -82,17 +82,6 @@ def test_warnings_stand_wherever_the_number_stands(changes: dict[str, Any], warn
     assert str(answer).count("Warning: ") == len(warned)
 
 
-def test_a_preview_warns_too(tmp_path: Path) -> None:
-    table = polars.DataFrame({"x": [0, 1] * 50})
-    with Session(table, bdp.Independent(), epsilon=50.0, ledger=tmp_path / "b.db", dataset="d") as session:
-        drowned = session.preview(bdp.Count("x", equals=1), epsilon=0.01)
-        assert "Warning: The noise is larger than any possible answer" in str(drowned)
-        assert drowned.to_dict()["warnings"] == list(drowned.warnings)
-        assert session.preview(bdp.Count("x", equals=1), epsilon=1.0).warnings == ()
-        assert "hardly a promise" in str(session.preview(bdp.Count("x", equals=1), epsilon=30.0))
-        assert "at most 73.2 : 26.8" in str(session.preview(bdp.Count("x", equals=1), epsilon=1.0))
-
-
 def test_the_verdict_and_the_reason_travel() -> None:
     assert answered().verdict == "never diagnosed on a table"
     assert "This model was never diagnosed on a table." in answered().guarantee

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answers import DIAGNOSIS, DOCUMENT  # type: ignore[import-not-found]
-from hypothesis import given
-from hypothesis import strategies as st
+from reader import Reader  # type: ignore[import-not-found]
 
 import bayesdp as bdp
 from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError
-from bayesdp.session import proofs
 from bayesdp.session.answer import Answer
-from bayesdp.session.pages import Listed, Page, Verbatim, code
 from bayesdp.session.statement import TITLE, statement, write
-from bayesdp.theorems.registry import theorems
 
-ROOT = Path(__file__).parents[2]
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
 
 CHAINED: dict[str, Any] = {
@@ -47,25 +40,6 @@ HOSTILE = "<script>alert(1)</script> | [x](http://evil) `` ` \n## forged & \"q' 
 
 def answer(**changes: Any) -> Answer:
     return Answer.from_dict({**CHAINED, **changes})
-
-
-class Reader(HTMLParser):
-    """What a browser would make of a page: its tags, and the text between them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
@@ -140,14 +114,6 @@ def test_words_of_others_stay_words(name: str) -> None:
     assert all(len(re.findall(r"(?<!\\)\|", row.replace("\\\\", ""))) == 3 for row in rows)
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1))
-def test_code_is_shown_as_it_is(text: str) -> None:
-    page = Page("t", [], [("name", code(text))], [("s", [Listed([code(text)]), Verbatim(text)])])
-    read = Reader(page.html())
-    assert read.tags.count("code") == 2
-    assert read.text.count(text) >= 3
-
-
 def test_it_is_written_by_the_ending_of_its_file(tmp_path: Path) -> None:
     for name, opening in (("s.html", "<!DOCTYPE html>"), ("s.md", f"# {TITLE}"), ("S.HTML", "<!DOCTYPE html>")):
         write(answer(), tmp_path / name)
@@ -190,30 +156,6 @@ def test_the_command_writes_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "is an input" in capsys.readouterr().err
     assert run(["statement", "answer.json", "-o", "page.pdf"]) == 2
     assert capsys.readouterr().err == "bayesdp: page.pdf: a statement is written to a .html or an .md file\n"
-
-
-def test_every_theorem_has_a_page_that_the_command_prints(capsys: Any) -> None:
-    for theorem in theorems():
-        assert Path(theorem.proof).stem == theorem.name
-        page = (ROOT / theorem.proof).read_text(encoding="utf-8")
-        assert run(["proof", theorem.name]) == 0
-        assert capsys.readouterr().out == page
-    assert run(["proof", "general", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["name"] == "general"
-    for wrong in ("nothing", "../README", "general.md", ""):
-        assert run(["proof", wrong]) == 2
-        assert "there is no page named" in capsys.readouterr().err
-
-
-def test_the_pages_are_packed_where_an_installed_package_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
-    assert build["targets"]["wheel"]["force-include"] == {"docs/theory": "bayesdp/docs/theory"}
-    packed = tmp_path / "bayesdp" / "docs" / "theory"
-    packed.mkdir(parents=True)
-    (packed / "only.md").write_text("# Packed\n", encoding="utf-8")
-    monkeypatch.setattr(proofs, "files", lambda name: tmp_path / name)
-    assert proofs.proof_names() == ("only",)
-    assert str(proofs.proof("only")) == "# Packed"
 
 
 def test_a_proof_from_elsewhere_is_named_without_a_command() -> None:

@@ -12,10 +12,15 @@ import pytest
 from twins import Cents, Exchanged, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
+from bayesdp.advice.rung import Rung, priced
+from bayesdp.advice.way_on import WayOn
+from bayesdp.audit import attack
 from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError, RefusedError
 from bayesdp.experiments import Experiment
 from bayesdp.experiments import run as run_experiment
+from bayesdp.explorer.pictures import pictures
+from bayesdp.explorer.subject import discreet
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
 from bayesdp.models import ChainLayout
@@ -171,6 +176,33 @@ def test_models_declare_what_their_fit_takes() -> None:
             assert option.required == (given is Parameter.empty)
             if option.default is not None:
                 assert given == (float(option.default) if option.reads in ("number", "whole") else option.default)
+
+
+def test_the_ways_on_lead_to_the_models() -> None:
+    chain = Lingering(stay=0.5, length=100, states=(False, True), column="ill")
+    way = WayOn("t.csv", {"state": "ill", "order_by": ["t"], "role": "who"}, 0.9)
+    assert way.model_in_shell(chain) == "bayesdp fit t.csv --model lingering --state ill --order-by t -o MODEL.json"
+    fit = 'bdp.Model.types()[\'lingering\'].fit(table, state="ill", order_by=["t"])'
+    assert way.model_in_python(chain).endswith(f"model = {fit}")
+    twins = Twins(pair="couple")
+    python = way.model_in_python(twins).splitlines()[1].removeprefix("model = ")
+    assert eval(python, {"bdp": bdp}) == twins
+    assert way.model_in_shell(twins) == """echo '{"type": "twins", "pair": "couple"}' > MODEL.json"""
+    assert priced(Rung("twins", "", "", "fine", "", twins), COUNT, 1.0, 0.05, 0.95).alpha is not None
+
+
+def test_the_explorer_and_the_audit_know_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    twins, chain = Twins(pair="couple"), Lingering(stay=0.5, length=9, states=("in", "out"), column="ill")
+    for model in (twins, bdp.AnyOf(chain, bdp.ArbitraryGroups(2))):
+        assert not pictures(model)
+        assert discreet(model, ()) is model
+    monkeypatch.setattr(Lingering, "estimated", True)
+    assert discreet(chain, ("in",)).states == ("in", "value 2")
+    monkeypatch.setattr(Twins, "estimated", True)
+    monkeypatch.setattr(Twins, "states", ("in", "out"))
+    with pytest.raises(ModelError, match='the states of a model of type "twins" cannot be renamed'):
+        discreet(twins, ())
+    assert attack(twins, COUNT, epsilon=1.0, runs=100).calibrated.moved[-1] <= 1
 
 
 @pytest.mark.parametrize(

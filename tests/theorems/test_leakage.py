@@ -1,5 +1,4 @@
 import json
-from typing import Any, ClassVar
 
 import pytest
 
@@ -11,19 +10,11 @@ from bayesdp import (
     Independent,
     MarkovChain,
     Mean,
-    Model,
-    Query,
     Sum,
-    Theorem,
-    calibrate,
-    compare,
     leakage,
-    register,
-    unregister,
 )
-from bayesdp.errors import DoesNotApplyError, InvalidInputError, NoTheoremAppliesError, QueryError, TheoremError
+from bayesdp.errors import InvalidInputError, NoTheoremAppliesError, QueryError
 from bayesdp.theorems import theorem_named, theorems
-from bayesdp.theorems.spend import Release, Spend, as_spend, total_tau
 
 COUNT = Count(equals=1)
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=100)
@@ -119,75 +110,3 @@ def test_wrong_arguments() -> None:
         leakage(CHAIN, Count(equals=7), tau=1.0)
     with pytest.raises(InvalidInputError, match="there is no theorem 'magic'; there are independent"):
         theorem_named("magic")
-
-
-class Pairs(Theorem):
-    """An outside theorem: for groups of two, group privacy once more."""
-
-    name: ClassVar[str] = "pairs"
-    proof: ClassVar[str] = "a paper of mine"
-
-    def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        return None if model.group_size == 2 else "it is about pairs"
-
-    def bound(self, model: Model, spend: Spend) -> float:
-        return 1.5 * total_tau(spend)
-
-
-def test_a_theorem_from_outside_is_registered_in_one_line() -> None:
-    register(Pairs())
-    try:
-        assert leakage(ArbitraryGroups(2), COUNT, tau=1.0).theorem == "pairs"
-        assert calibrate(ArbitraryGroups(2), COUNT, epsilon=3.0).tau == pytest.approx(2, rel=1e-11)
-        assert any(row.theorem == "pairs" and row.tau for row in compare(ArbitraryGroups(2), COUNT, epsilons=[1]).rows)
-        assert leakage(ArbitraryGroups(3), COUNT, tau=1.0).theorem == "general"
-        with pytest.raises(InvalidInputError, match="already"):
-            register(Pairs())
-    finally:
-        unregister("pairs")
-    assert "pairs" not in [theorem.name for theorem in theorems()]
-    with pytest.raises(InvalidInputError, match="registered from outside"):
-        unregister("general")
-    with pytest.raises(InvalidInputError, match="instance of a Theorem"):
-        register(Pairs)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
-def test_a_theorem_that_returns_nonsense_is_not_believed(value: float) -> None:
-    class Broken(Pairs):
-        def bound(self, model: Model, spend: Spend) -> float:
-            return value
-
-    with pytest.raises(TheoremError, match="not a leakage"):
-        Broken().epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
-
-
-def test_a_theorem_that_breaks_its_interface_is_not_believed() -> None:
-    class Silent(Pairs):
-        def bounds(self, model: Model, spends: Any) -> Any:
-            return []
-
-    class Nothing(Pairs):
-        def bounds(self, model: Model, spends: Any) -> Any:
-            return [None]
-
-    class Nameless(Pairs):
-        name = None  # type: ignore[assignment]
-
-    for broken in (Silent(), Nothing()):
-        with pytest.raises(TheoremError):
-            broken.epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
-    with pytest.raises(InvalidInputError, match="needs a name"):
-        register(Nameless())
-
-
-def test_a_result_outlives_its_theorem() -> None:
-    register(Pairs())
-    found = leakage(ArbitraryGroups(2), COUNT, tau=1.0)
-    unregister("pairs")
-    assert "a paper of mine" in str(found)
-
-
-def test_a_theorem_asked_where_it_does_not_apply_never_returns_a_number() -> None:
-    with pytest.raises(DoesNotApplyError, match="pairs does not apply: it is about pairs"):
-        Pairs().epsilon(Independent(), (Release(COUNT, 1.0),))

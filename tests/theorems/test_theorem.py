@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 
 import pytest
 
+from bayesdp import AnyOf, ArbitraryGroups, Independent, Model, register
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.calibration.prior_art import PRIOR_ART
-from bayesdp.errors import DoesNotApplyError
-from bayesdp.models import AnyOf, Independent, Model
+from bayesdp.errors import DoesNotApplyError, InvalidInputError, TheoremError
 from bayesdp.models.view import TableView
 from bayesdp.queries import Count, Query
-from bayesdp.theorems.spend import Spend, as_spend
+from bayesdp.theorems.spend import Release, Spend, as_spend
 from bayesdp.theorems.theorem import Theorem
 
 COUNT = Count(equals=1)
@@ -71,3 +71,44 @@ def test_models_of_any_of_protect_the_same() -> None:
         AnyOf(Independent(), Hour())
     assert AnyOf(Hour(), Hour()).protects_several
     assert AnyOf(Independent(record="meter"), Independent()).protects == "one meter, not the person behind several"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+def test_a_theorem_that_returns_nonsense_is_not_believed(value: float) -> None:
+    class Broken(Careless):
+        def bound(self, model: Model, spend: Spend) -> float:
+            return value
+
+    with pytest.raises(TheoremError, match="not a leakage"):
+        Broken().epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
+
+
+def test_a_theorem_that_breaks_its_interface_is_not_believed() -> None:
+    class Silent(Careless):
+        def bounds(self, model: Model, spends: Any) -> Any:
+            return []
+
+    class Nothing(Careless):
+        def bounds(self, model: Model, spends: Any) -> Any:
+            return [None]
+
+    class Nameless(Careless):
+        name = None  # type: ignore[assignment]
+
+    for broken in (Silent(), Nothing()):
+        with pytest.raises(TheoremError):
+            broken.epsilon(ArbitraryGroups(2), as_spend(COUNT, 1.0))
+    with pytest.raises(InvalidInputError, match="needs a name"):
+        register(Nameless())
+
+
+def test_a_theorem_asked_where_it_does_not_apply_never_returns_a_number() -> None:
+    class Pairs(Careless):
+        name: ClassVar[str] = "pairs"
+
+        def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
+            return None if model.group_size == 2 else "it is about pairs"
+
+    assert Pairs().epsilon(ArbitraryGroups(2), (Release(COUNT, 1.0),)) == 0
+    with pytest.raises(DoesNotApplyError, match="pairs does not apply: it is about pairs"):
+        Pairs().epsilon(Independent(), (Release(COUNT, 1.0),))

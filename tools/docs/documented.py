@@ -56,9 +56,9 @@ OTHER_WORDS = {
 
 def modules() -> Iterator[str]:
     """Yield every module of the package whose name, and whose packages' names, begin with no underscore."""
-    for found in pkgutil.walk_packages(bayesdp.__path__, "bayesdp."):
-        if not any(part.startswith("_") for part in found.name.split(".")):
-            yield found.name
+    for module in pkgutil.walk_packages(bayesdp.__path__, "bayesdp."):
+        if not any(part.startswith("_") for part in module.name.split(".")):
+            yield module.name
 
 
 def undocumented() -> Iterator[str]:

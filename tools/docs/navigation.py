@@ -79,8 +79,8 @@ def all_pages(root: Path = ROOT) -> tuple[str, ...]:
 
 def placed(section: Section, root: Path = ROOT) -> tuple[str, ...]:
     """Return the pages of a section that exist, in its order, each once, without those that a README stands for."""
-    found = [path.relative_to(root).as_posix() for pattern in section.pages for path in sorted(root.glob(pattern))]
-    return tuple(page for page in dict.fromkeys(found) if owner(page, root) is None)
+    pages = [path.relative_to(root).as_posix() for pattern in section.pages for path in sorted(root.glob(pattern))]
+    return tuple(page for page in dict.fromkeys(pages) if owner(page, root) is None)
 
 
 def owner(page: str, root: Path = ROOT) -> str | None:

@@ -85,15 +85,15 @@ def queries() -> list[Query]:
         "cells": (0, 1),
         "candidates": (0, 1, 2),
     }
-    made = []
+    one_of_each = []
     for cls in Query.kinds().values():
         if cls.__module__.startswith("bayesdp."):
             own = {field.name for field in dataclasses.fields(cls) if field.init}
             fields = {name: value for name, value in given.items() if name in own}
             if "at" in own and cls.kind != "median":
                 fields["at"] = (0.25, 0.75)
-            made.append(cls(**fields))
-    return made
+            one_of_each.append(cls(**fields))
+    return one_of_each
 
 
 def covered(model: Model, asked: Sequence[Query]) -> Iterator[tuple[Theorem, tuple[Query, ...]]]:

@@ -39,11 +39,11 @@ class Words:
 
     def text(self) -> str:
         """Return the paragraph as text."""
-        said = f"Warning: {self.words}" if self.warning else self.words
+        words = f"Warning: {self.words}" if self.warning else self.words
         if not self.filled:
-            return said
+            return words
         hanging = self.indent + "  " * bool(self.indent)
-        return filled(said, _WIDE, ":", initial_indent=self.indent, subsequent_indent=hanging, break_long_words=False)
+        return filled(words, _WIDE, ":", initial_indent=self.indent, subsequent_indent=hanging, break_long_words=False)
 
     def html(self) -> str:
         """Return the paragraph as HTML; lines stay lines."""

@@ -137,7 +137,7 @@ def read(path: str | Path) -> Mapping[str, Any]:
 
 
 def canonical(name: str, document: Mapping[str, Any]) -> str:
-    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is none.
+    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is not one.
 
     >>> canonical("the model", {"type": "arbitrary", "size": 3})
     '{"size":3,"type":"arbitrary"}'

@@ -28,7 +28,7 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None
 def refuse_replacing(output: str | Path, kind: str, load: Callable[[str | Path], object]) -> None:
     """Refuse an output that is a file already and not of its own kind: what stands there would be lost.
 
-    kind: what the output is, in words ("a model"); load: reads one, and raises BayesDPError for what is none.
+    kind: what the output is, in words ("a model"); load: reads one, and raises BayesDPError for what is not one.
 
     Raises InvalidInputError.
     """

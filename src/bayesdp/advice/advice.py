@@ -51,7 +51,7 @@ class Advice(Displayed, Document):
 
     @property
     def why(self) -> str:
-        """Why the recommended rung is, as a sentence."""
+        """Why the rung is recommended, as a sentence."""
         chosen = self.recommended
         if chosen is None:
             return "No noise is enough for any of these assumptions at this ε; ask for more, or name entities."

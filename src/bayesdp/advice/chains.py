@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesdp.advice.rung import Judgement, Rung
+from bayesdp.advice.rung import Judgement, Rung, diagnosed
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
@@ -111,8 +111,8 @@ class ChainEvidence:
     def memory(self) -> tuple[int, bool]:
         """How many records matter at least, and whether that is all that the table shows."""
         shown = 1
-        while (found := self.more(shown)) is not None:
-            if found.verdict != "violated":
+        while (one_more := self.more(shown)) is not None:
+            if one_more.verdict != "violated":
                 return shown, True
             shown += 1
         return shown, False
@@ -168,8 +168,10 @@ def _independent(evidence: ChainEvidence) -> Rung:
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
             verdict = {"present": "violated", "not seen": "fine"}.get(finding.word, "not tested")  # type: ignore[assignment]
-            said = {"violated": "One record says something about the next", "fine": "No dependence was seen"}
-            shown = f"{said.get(verdict, 'There are too few records to tell')}: {finding.figure.partition(';')[0]}."
+            sentences = {"violated": "One record says something about the next", "fine": "No dependence was seen"}
+            shown = (
+                f"{sentences.get(verdict, 'There are too few records to tell')}: {finding.figure.partition(';')[0]}."
+            )
     return Rung(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
         Independent(column=evidence.subject, record=evidence.record),
@@ -181,9 +183,9 @@ def _homogeneous(evidence: ChainEvidence) -> Rung:
     name, condition = "chain", "records follow a chain"
     if evidence.chain is None or evidence.diagnosis is None:
         return Rung(name, condition, assumes, "not possible", evidence.broken, reason=evidence.broken)
-    found = evidence.diagnosis
-    denied = f"Violated: {', '.join(found.violated)}." if found.violated else f"The diagnosis says {found.verdict}."
-    return Rung(name, condition, assumes, found.verdict, denied, evidence.chain.with_diagnosis(found))
+    diagnosis = evidence.diagnosis
+    model = evidence.chain.with_diagnosis(diagnosis)
+    return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
 
 
 def _odds(evidence: ChainEvidence) -> Rung:
@@ -283,17 +285,17 @@ def _rung(
 
 def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
     """Return whether one record more matters, and that as a sentence."""
-    found = evidence.more(memory)
+    test = evidence.more(memory)
     earlier = f"the record before the last {'one' if memory == 1 else _NUMBERS[memory]}"
-    if found is None:
+    if test is None:
         return "not tested", f"Whether {earlier} matters was not tested."
     matters = {
         "violated": f"But {earlier} matters, too",
         "doubtful": f"That {earlier} matters is significant, but small or not certain",
         "fine": f"That {earlier} matters was not seen",
         "not tested": f"There are too few records to tell whether {earlier} matters",
-    }[found.verdict]
-    return found.verdict, f"{matters}: {found.figure}."
+    }[test.verdict]
+    return test.verdict, f"{matters}: {test.figure}."
 
 
 def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
@@ -317,14 +319,14 @@ def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
     """Return whether the probabilities after the same last records differ between strata."""
     counts = np.array([stratum.counts for stratum in evidence.counted[memory].strata])
     tables = counts.reshape(len(counts), -1, counts.shape[-1]).swapaxes(0, 1)
-    stratum, found = " and ".join(evidence.within), in_common(tables)
+    stratum, test = " and ".join(evidence.within), in_common(tables)
     matters = {
         "violated": f"The probabilities depend on the {stratum}",
         "doubtful": f"That the probabilities depend on the {stratum} is significant, but small or not certain",
         "fine": f"That the probabilities depend on the {stratum} was not seen",
         "not tested": f"There are too few records to tell whether the {stratum} matters",
-    }[found.verdict]
-    return found.verdict, f"{matters}: {found.figure}."
+    }[test.verdict]
+    return test.verdict, f"{matters}: {test.figure}."
 
 
 def _stratified(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any
 
-from bayesdp.advice.rung import Judgement, Rung
+from bayesdp.advice.rung import Judgement, Rung, diagnosed
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
@@ -16,7 +16,7 @@ from bayesdp.frames.source import Missing, Table
 from bayesdp.frames.view import View
 from bayesdp.models import ArbitraryGroups, ChainLayout, GaussianGroups, GaussianSeries, Independent
 from bayesdp.models.diagnosis import Verdict, worst
-from bayesdp.models.moments import AnovaMoments
+from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.series_moments import SeriesMoments
 
 __all__ = ["NumberEvidence", "number_rungs"]
@@ -69,13 +69,22 @@ class NumberEvidence:
             )
         return cls(table, column, group, role, layout, missing, record)
 
+    @property
+    def groups(self) -> GaussianGroups | None:
+        """Normal groups with their diagnosis; None if none were named, or could be fitted (`no_groups` says why)."""
+        return self._groups[0]
+
+    @property
+    def no_groups(self) -> str:
+        """Why no normal groups could be fitted; empty if they could, or if no groups were named."""
+        return self._groups[1]
+
     @cached_property
-    def groups(self) -> GaussianGroups | str | None:
-        """Normal groups with their diagnosis, or why there are none; None if no groups were named."""
+    def _groups(self) -> tuple[GaussianGroups | None, str]:
         if not self.group:
-            return None
+            return None, ""
         try:
-            return GaussianGroups.fit(
+            groups = GaussianGroups.fit(
                 self.table,
                 value=self.column,
                 group=self.group,
@@ -86,7 +95,8 @@ class NumberEvidence:
         except RecordsError:
             raise
         except BayesDPError as error:
-            return str(error)
+            return None, str(error)
+        return groups, ""
 
     @cached_property
     def within(self) -> tuple[str, ...]:
@@ -141,18 +151,18 @@ def number_rungs(evidence: NumberEvidence) -> Iterator[Rung]:
 
 
 def _independent(evidence: NumberEvidence) -> Rung:
-    found: list[tuple[Verdict, str]] = []
-    if isinstance(evidence.groups, GaussianGroups):
-        found.append(_correlated(evidence.groups))
+    tests: list[tuple[Verdict, str]] = []
+    if evidence.groups is not None:
+        tests.append(_correlated(evidence.groups))
     if evidence.layout is not None:
-        found.append(_lagged(evidence, 1))
-    verdict = worst(*(each for each, _ in found))
+        tests.append(_lagged(evidence, 1))
+    verdict = worst(*(verdict for verdict, _ in tests))
     return Rung(
         "independent",
         "records are independent",
         "No record says anything about another.",
         verdict,
-        " ".join(shown for _, shown in found) or "Whether records depend on one another was not tested.",
+        " ".join(shown for _, shown in tests) or "Whether records depend on one another was not tested.",
         Independent(column=evidence.column, record=evidence.record),
     )
 
@@ -164,12 +174,11 @@ def _groups(evidence: NumberEvidence) -> Rung:
         f"The records of one {group} are jointly normal, with the correlations of this table; others are independent."
     )
     model = evidence.groups
-    if not isinstance(model, GaussianGroups):
-        return Rung(name, condition, assumes, "not possible", model or "", reason=model or "")
-    found = model.diagnosis
-    assert found is not None
-    denied = f"Violated: {', '.join(found.violated)}." if found.violated else f"The diagnosis says {found.verdict}."
-    return Rung(name, condition, assumes, found.verdict, denied, model)
+    if model is None:
+        return Rung(name, condition, assumes, "not possible", evidence.no_groups, reason=evidence.no_groups)
+    diagnosis = model.diagnosis
+    assert diagnosis is not None
+    return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
 
 
 def _series(evidence: NumberEvidence, order: int) -> Rung:
@@ -179,9 +188,9 @@ def _series(evidence: NumberEvidence, order: int) -> Rung:
     try:
         model = evidence.series(order)
         verdict, shown = _lagged(evidence, order + 1)
+    except RecordsError:
+        raise
     except BayesDPError as error:
-        if isinstance(error, RecordsError):
-            raise
         return Rung(name, condition, assumes, "not possible", str(error), reason=str(error))
     trust = "That it is normal is taken on trust."
     return Rung(name, condition, assumes, worst(verdict, "not tested"), f"{shown} {trust}", model)
@@ -198,7 +207,7 @@ def _arbitrary(evidence: NumberEvidence) -> Rung:
     largest = View(evidence.table, evidence.missing).largest_group(named)
     verdict: Judgement = "not denied"
     shown = f"No {together} has more than {largest:,} records."
-    if isinstance(evidence.groups, GaussianGroups) and evidence.groups.diagnosis is not None:
+    if evidence.groups is not None and evidence.groups.diagnosis is not None:
         for finding in evidence.groups.diagnosis.findings:
             if finding.name == "independent groups" and finding.verdict in ("violated", "doubtful"):
                 verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
@@ -209,19 +218,26 @@ def _arbitrary(evidence: NumberEvidence) -> Rung:
 
 def _correlated(model: GaussianGroups) -> tuple[Verdict, str]:
     """Test whether members of groups are correlated: Fisher's z of the intraclass, or of every pair of roles."""
-    moments = model.moments
-    assert moments is not None
-    if isinstance(moments, AnovaMoments):
-        size = max(moments.size, 1 + 1e-9)
-        z = 0.5 * math.log1p(size * moments.correlation / (1 - moments.correlation))
-        error = math.sqrt(size / (2 * (size - 1) * max(moments.groups - 2, 1)))
-        matters = 0.5 * math.log1p(size * _MATTERS / (1 - _MATTERS))
-        return _judged("members of a group", moments.correlation, z / error, matters / error, 1)
-    correlation, pairs = model.largest_correlation, moments.members * (moments.members - 1) // 2
+    assert model.moments is not None
+    correlation, errors, visible, tests = _fisher(model.moments, model.largest_correlation)
+    return _judged("members of a group", correlation, errors, visible, tests)
+
+
+@singledispatch
+def _fisher(moments: Moments | AnovaMoments, largest: float) -> tuple[float, float, float, int]:
+    """Return the largest correlation, itself and what matters in standard errors, and of how many it is the largest."""
     error = 1 / math.sqrt(max(moments.groups - 3, 1))
-    return _judged(
-        "members of a group", correlation, math.atanh(correlation) / error, math.atanh(_MATTERS) / error, pairs
-    )
+    pairs = moments.members * (moments.members - 1) // 2
+    return largest, math.atanh(largest) / error, math.atanh(_MATTERS) / error, pairs
+
+
+@_fisher.register(AnovaMoments)
+def _fisher_intraclass(moments: AnovaMoments, largest: float) -> tuple[float, float, float, int]:
+    size = max(moments.size, 1 + 1e-9)
+    z = 0.5 * math.log1p(size * moments.correlation / (1 - moments.correlation))
+    error = math.sqrt(size / (2 * (size - 1) * max(moments.groups - 2, 1)))
+    matters = 0.5 * math.log1p(size * _MATTERS / (1 - _MATTERS))
+    return moments.correlation, z / error, matters / error, 1
 
 
 def _lagged(evidence: NumberEvidence, lag: int) -> tuple[Verdict, str]:

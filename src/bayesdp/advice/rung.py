@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any, Literal
 
 from bayesdp.advice.consequences import Consequence, consequences, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import MarkovChain, Model
+from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.queries import Query
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Release
 
-__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "priced", "recommended"]
+__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "diagnosed", "priced", "recommended"]
 
 Judgement = Literal["fine", "not denied", "not tested", "doubtful", "violated", "not possible"]
 """What a table says of an assumption. "not denied": nothing in a table could speak against it; "not possible": there is
@@ -92,6 +94,12 @@ class Rung:
         }
 
 
+def diagnosed(diagnosis: Diagnosis) -> str:
+    """Return what a diagnosis says of the table, as a sentence."""
+    violated = ", ".join(diagnosis.violated)
+    return f"Violated: {violated}." if violated else f"The diagnosis says {diagnosis.verdict}."
+
+
 def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: float) -> Rung:
     """Return a rung with the noise that keeps the promise; with the reason, if no noise does.
 
@@ -100,9 +108,8 @@ def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: f
     """
     if rung.model is None:
         return rung
-    chain = rung.model if isinstance(rung.model, MarkovChain) and rung.model.estimated else None
     try:
-        if chain is not None and chain.table[..., 0].size <= _MOST_DRAWN:
+        if _soon_drawn(rung.model):
             try:
                 draws = _DRAWS if credibility <= _ENOUGH_FOR else None
                 credible = calibrate(
@@ -116,6 +123,17 @@ def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: f
         return replace(rung, reason=f"no noise is known to be enough: {error}")
 
 
+@singledispatch
+def _soon_drawn(model: Model) -> bool:
+    """Tell whether enough models can be drawn from the posterior in seconds; by default none are drawn."""
+    return False
+
+
+@_soon_drawn.register(MarkovChain)
+def _small_chain(model: MarkovChain) -> bool:
+    return model.estimated and model.table[..., 0].size <= _MOST_DRAWN
+
+
 def climbed(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
     """Return rungs with their consequences: what the noise of each leaks if one of the later ones is true."""
     return tuple(_with_consequences(rung, rungs[place + 1 :]) for place, rung in enumerate(rungs))
@@ -126,7 +144,7 @@ def _with_consequences(rung: Rung, later: Sequence[Rung]) -> Rung:
         return rung
     spend = (Release(rung.calibration.query, rung.calibration.tau),)
     epsilon = rung.calibration.epsilon
-    weaker = {each.condition: Composition(each.model) for each in later if each.model is not None}
+    weaker = {after.condition: Composition(after.model) for after in later if after.model is not None}
     below = consequences(spend, epsilon, weaker.items())
     counted = _that_count(later)
     below = tuple(replace(line, counts=line.condition in counted) for line in below)

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from bayesdp.queries import Query
 __all__ = ["WayOn", "asked_in_python", "asked_in_shell", "built_in_python", "built_in_shell"]
 
 _TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
-
-_CHAIN = ("state", "order_by", "entity", "step", "missing", "record")
 
 
 @dataclass(frozen=True)
@@ -32,36 +31,30 @@ class WayOn:
     given: Mapping[str, Any]
     credibility: float
 
-    def options(self, model: Model | None) -> dict[str, Any]:
-        """Return how the model is fitted, by the names of its `fit`; for one that is not fitted, how it is built."""
-        if model is None or isinstance(model, Independent):
-            return {}
-        if isinstance(model, ArbitraryGroups):
-            return {"size": model.size, "group": list(model.group)}
-        if isinstance(model, MarkovChain | OddsChain):
-            chosen = {name: self.given[name] for name in _CHAIN if name in self.given}
-            chosen |= {"memory": model.memory} if model.memory > 1 else {}
-            if isinstance(model, OddsChain):
-                chosen |= {"within": list(model.within), "merge": SPARSE} if model.within else {}
-                return chosen | {"credibility": self.credibility}
-            zeros = model.counts is not None and not _all_positive(model.counts)
-            return chosen | ({"smoothing": 0.5} if zeros else {})
-        named = {option.name for option in model.fit_options}
-        columns = {name: value for name, value in self.given.items() if name in named}
-        order = {"order": len(model.coefficients)} if isinstance(model, GaussianSeries) else {}
-        return {"value": model.column, **columns, **order}
+    def options(self, model: Model) -> dict[str, Any]:
+        """Return how the model is fitted, by the names of its `fit`; nothing for a model that is not fitted."""
+        takes = {option.name for option in model.fit_options}
+        column = {"value": model.column} if "value" in takes else {}
+        told = {name: value for name, value in self.given.items() if name in takes}
+        credibility = {"credibility": self.credibility} if "credibility" in takes else {}
+        return column | told | _chosen(model) | credibility
+
+    def fits(self, model: Model) -> bool:
+        """Tell whether the model is fitted, and everything that its `fit` needs is known; otherwise it is written."""
+        known = self.options(model)
+        return bool(model.fit_options) and all(option.name in known for option in model.fit_options if option.required)
 
     def model_in_python(self, model: Model) -> str:
         """Return two lines of Python that make the model."""
-        built = "" if isinstance(model, Independent | ArbitraryGroups) else ".fit"
-        frame = [] if not built else [_TABLE]
-        arguments = [*frame, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
         source = "..." if self.path is None else repr(str(self.path))
-        return f"{_TABLE} = {source}\nmodel = bdp.{type(model).__name__}{built}({', '.join(arguments)})"
+        if not self.fits(model):
+            return f"{_TABLE} = {source}\nmodel = {_written(model)}"
+        arguments = [_TABLE, *(f"{name}={_literal(value)}" for name, value in self.options(model).items())]
+        return f"{_TABLE} = {source}\nmodel = {_type_in_python(type(model))}.fit({', '.join(arguments)})"
 
     def model_in_shell(self, model: Model) -> str:
         """Return a command that writes the model to MODEL.json."""
-        if isinstance(model, Independent | ArbitraryGroups):
+        if not self.fits(model):
             return built_in_shell(model)
         data = _FILE if self.path is None else shlex.quote(str(self.path))
         flags = (_flag(name, value) for name, value in self.options(model).items())
@@ -92,6 +85,54 @@ class WayOn:
                 f"--budget {epsilon:g}",
             ]
         )
+
+
+@singledispatch
+def _chosen(model: Model) -> dict[str, Any]:
+    """Return the options of its `fit` that `advise` chose for a type of models; by default it chose none."""
+    return {}
+
+
+@_chosen.register(MarkovChain)
+def _of_chain(model: MarkovChain) -> dict[str, Any]:
+    zeros = model.counts is not None and not _all_positive(model.counts)
+    return _memory(model.memory) | ({"smoothing": 0.5} if zeros else {})
+
+
+@_chosen.register(OddsChain)
+def _of_odds(model: OddsChain) -> dict[str, Any]:
+    return _memory(model.memory) | ({"within": list(model.within), "merge": SPARSE} if model.within else {})
+
+
+@_chosen.register(GaussianSeries)
+def _of_series(model: GaussianSeries) -> dict[str, Any]:
+    return {"order": len(model.coefficients)}
+
+
+def _memory(records: int) -> dict[str, Any]:
+    return {"memory": records} if records > 1 else {}
+
+
+@singledispatch
+def _written(model: Model) -> str:
+    """Return a model that is not fitted, as Python has it; by default from its JSON object."""
+    return f"bdp.Model.from_dict({_plain(model)!r})"
+
+
+@_written.register(Independent)
+def _no_groups(model: Independent) -> str:
+    return built_in_python(Independent, {})
+
+
+@_written.register(ArbitraryGroups)
+def _any_groups(model: ArbitraryGroups) -> str:
+    return built_in_python(ArbitraryGroups, {"size": model.size, "group": list(model.group)})
+
+
+def _type_in_python(model: type[Model]) -> str:
+    """Return the type of a model as Python has it; others' types are not in bayesdp, but registered there."""
+    ours = model.__module__.startswith("bayesdp.")
+    return f"bdp.{model.__name__}" if ours else f"bdp.Model.types()[{model.kind!r}]"
 
 
 def built_in_python(model: type[Model], arguments: Mapping[str, Any]) -> str:

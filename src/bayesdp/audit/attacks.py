@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -297,8 +298,21 @@ def _drawn(model: Model, query: Query, tau: float, unknown: tuple[int, int] | st
             raise InvalidInputError("unknown= says how many records around the target of a Markov chain are unknown")
         return _in_chain(model, query, _stretch(model, unknown), free=True)
     member, setting = _worst(model, query, tau)
-    if isinstance(member, MarkovChain) and setting.stretch is not None:
-        return _in_chain(member, query, setting.stretch, free=True)
+    return _faced(member, query, setting)
+
+
+@singledispatch
+def _faced(model: Model, query: Query, setting: Setting) -> _Faced:
+    """Return what an attacker faces in data drawn from a type of models; by default, always the same scene."""
+    return _the_same(setting)
+
+
+@_faced.register(MarkovChain)
+def _faced_in_chain(model: MarkovChain, query: Query, setting: Setting) -> _Faced:
+    return _the_same(setting) if setting.stretch is None else _in_chain(model, query, setting.stretch, free=True)
+
+
+def _the_same(setting: Setting) -> _Faced:
     return _Faced([setting.scene], np.ones(1), setting.who)
 
 

@@ -98,7 +98,7 @@ class Audit(Displayed, Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp audit --json` prints."""
-        outcome, found = self.outcome, self.lower_bound
+        outcome, bound = self.outcome, self.lower_bound
         attacker = None
         if self.attack is not None and outcome is not None:
             attacker = {"prior": self.attack.prior, "success": outcome.success, "interval": list(outcome.interval)}
@@ -109,14 +109,14 @@ class Audit(Displayed, Document):
             "tau": self.tau,
             "epsilon": self.epsilon,
             "realised": self.worst_case.realised,
-            "lower_bound": None if found is None else found.epsilon,
+            "lower_bound": None if bound is None else bound.epsilon,
             "confidence": self.confidence,
             "attacker": attacker,
             "worst_case": str(self.worst_case),
             "worst_case_data": self.worst_case.to_dict(),
             "beliefs": self.beliefs.to_dict(),
             "attack": None if self.attack is None else self.attack.to_dict(),
-            "lower_bound_data": None if found is None else found.to_dict(),
+            "lower_bound_data": None if bound is None else bound.to_dict(),
         }
 
 
@@ -160,9 +160,9 @@ def audited(
         else None
     )
     mechanism = simulated_release(model, query, release.tau, np.random.default_rng([seed, 1]))
-    found = None
+    bound = None
     if mechanism is not None:
-        found = lower_bound(
+        bound = lower_bound(
             mechanism,
             model,
             query,
@@ -171,7 +171,7 @@ def audited(
             vectorised=True,
             seed=seed,
         )
-    return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, found)
+    return Audit(plain, release.epsilon, model, worst, beliefs, confidence, report, bound)
 
 
 def simulated_release(

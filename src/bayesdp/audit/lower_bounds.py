@@ -148,10 +148,10 @@ def lower_bound(
     with counted(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
         run = _Runs(mechanism, vectorised, generator, done)
         chosen = max(pairs, key=lambda pair: run.promise(pair, pilot, confidence)) if len(pairs) > 1 else pairs[0]
-        found = run.bound(chosen, runs, confidence, claim)
-    if claim is not None and found.contradicted:
-        raise PromiseBrokenError(claim, found.epsilon, confidence, found)
-    return found
+        bound = run.bound(chosen, runs, confidence, claim)
+    if claim is not None and bound.contradicted:
+        raise PromiseBrokenError(claim, bound.epsilon, confidence, bound)
+    return bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,11 +173,11 @@ class _Runs:
                 )
             self.done(len(rows))
             return rows
-        said = []
+        answers = []
         for records in data_sets.tolist():
-            said.append(self.mechanism(records))
+            answers.append(self.mechanism(records))
             self.done(1)
-        return as_rows(said)
+        return as_rows(answers)
 
     def batches(self, worlds: Worlds, runs: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Yield outputs of both worlds, as many of each, `runs` in all."""
@@ -196,15 +196,15 @@ class _Runs:
 
     def cells(self, worlds: Worlds, runs: int) -> tuple[Cells, NDArray[np.int64]]:
         """Return cells in which outputs may be told apart, and how many fell into each, a row for each world."""
-        found: Cells | None = None
+        cells: Cells | None = None
         counts = np.zeros((2, 0), dtype=np.int64)
         for one, other in self.batches(worlds, runs):
-            if found is None:
-                found = Cells.between(one, other)
-                counts = np.zeros((2, found.number), dtype=np.int64)
-            counts += [found.count(one), found.count(other)]
-        assert found is not None
-        return found, counts
+            if cells is None:
+                cells = Cells.between(one, other)
+                counts = np.zeros((2, cells.number), dtype=np.int64)
+            counts += [cells.count(one), cells.count(other)]
+        assert cells is not None
+        return cells, counts
 
     def bound(self, worlds: Worlds, runs: int, confidence: float, claimed: float | None) -> LowerBound:
         """Choose an event on some of the runs, and count it on the others."""

@@ -200,7 +200,7 @@ class _Search:
             raise InvalidInputError(f"there is no vertex {unrecorded[-1]}; they are numbered from 0")
         for vertex in attacked or (law.ndim,):
             if vertex >= law.ndim or vertex in unrecorded:
-                raise InvalidInputError(f"the target must be a record, and {vertex} is none")
+                raise InvalidInputError(f"the target must be a record, and {vertex} is not one")
         others = tuple(vertex for vertex in range(law.ndim) if vertex not in attacked)
         size = math.prod(law.shape[vertex] for vertex in others if vertex not in unrecorded)
         if size > _LARGEST_PROGRAM:

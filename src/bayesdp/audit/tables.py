@@ -26,7 +26,7 @@ def array(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def joint_table(value: ArrayLike, largest: int) -> NDArray[np.float64]:
-    """Return a joint law with one axis for each record; raises InvalidInputError if it is none, or larger than that."""
+    """Return a joint law with one axis for each record; InvalidInputError if it is not one, or too large."""
     law = array("the joint table", value)
     if law.ndim < 1 or law.size == 0 or law.size > largest:
         raise InvalidInputError(f"joint tables of 1 to {largest} entries are enumerated, not of {law.size}")

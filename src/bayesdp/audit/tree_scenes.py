@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp.audit.scenes import Scene
-from bayesdp.models import HiddenMarkov, Network, OddsChain
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import HiddenMarkov, Model, Network, OddsChain
 from bayesdp.theorems.odds.chain import records_met
 
 if TYPE_CHECKING:
@@ -70,15 +72,28 @@ class _Growing:
         return Tree(tuple(self.parents), tuple(self.log_odds), tuple(self.records))
 
 
-def worst_tree(model: BoundedOdds, tau: float) -> Tree:
-    """Return the tree of records in which a release with this τ tells most about its root."""
-    match model:
-        case OddsChain():
-            return odds_chain_tree(model)
-        case HiddenMarkov():
-            return hidden_markov_tree(model)
-        case Network():
-            return network_tree(model, tau)
+@singledispatch
+def worst_tree(model: Model, tau: float) -> Tree:
+    """Return the tree of records in which a release with this τ tells most about its root.
+
+    Raises InvalidInputError for a type of models of which no such tree is known.
+    """
+    raise InvalidInputError(f'no worst tree is known of a model of type "{model.kind}"')
+
+
+@worst_tree.register(OddsChain)
+def _of_odds_chain(model: OddsChain, tau: float) -> Tree:
+    return odds_chain_tree(model)
+
+
+@worst_tree.register(HiddenMarkov)
+def _of_hidden_markov(model: HiddenMarkov, tau: float) -> Tree:
+    return hidden_markov_tree(model)
+
+
+@worst_tree.register(Network)
+def _of_network(model: Network, tau: float) -> Tree:
+    return network_tree(model, tau)
 
 
 def odds_chain_tree(chain: OddsChain) -> Tree:

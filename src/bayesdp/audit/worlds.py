@@ -19,6 +19,7 @@ from bayesdp.audit.tree_scenes import BoundedOdds, Tree, tree_scene, worst_tree
 from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
+    Chain,
     GaussianGroups,
     GaussianSeries,
     HiddenMarkov,
@@ -181,12 +182,21 @@ def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[Worlds]:
 
 def _pruned(model: BoundedOdds, tau: float, others: int) -> Tree:
     """Return the worst tree of a model with at most so many vertices around the target."""
-    if not isinstance(model, Network):
-        length = others + model.unit if model.length is None else min(model.length, others + model.unit)
-        model = replace(model, length=length)
-    tree = worst_tree(model, tau)
+    tree = worst_tree(_shortened(model, others), tau)
     kept = slice(0, 2 * others + 1)
     return Tree(tree.parents[kept], tree.log_odds[kept], tree.records[kept])
+
+
+@singledispatch
+def _shortened(model: Model, others: int) -> Model:
+    """Return a model of at most so many records around a target; by default as it is, for models without a length."""
+    return model
+
+
+@_shortened.register(Chain)
+def _shorter_chain(model: Chain, others: int) -> Chain:
+    length = others + model.unit
+    return replace(model, length=length if model.length is None else min(model.length, length))
 
 
 def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -> Draw:

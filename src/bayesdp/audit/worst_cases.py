@@ -38,7 +38,7 @@ from bayesdp.models import (
 from bayesdp.queries import Query
 from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair
 from bayesdp.theorems.ask import ask
-from bayesdp.theorems.gaussian.metric import covered_distance
+from bayesdp.theorems.gaussian.metric import Normal, covered_distance
 from bayesdp.theorems.leakage import leakage
 from bayesdp.theorems.markov.sides import Ending
 from bayesdp.theorems.spend import as_spend
@@ -209,8 +209,8 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     (2.79762, True)
     """
     leaked = leakage(model, query, tau=tau)
-    found = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
-    setting, realised, values, output, direction = max(found, key=lambda one: one[1])
+    attackers = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
+    setting, realised, values, output, direction = max(attackers, key=lambda one: one[1])
     more, less = values
     scene = setting.scene
     if realised > leaked.epsilon * (1 + _ROUNDING):
@@ -389,11 +389,17 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
 
 
 @_known_attackers.register(GaussianGroups)
+def _in_group(model: GaussianGroups, query: Query, tau: float) -> Iterator[Setting]:
+    yield from _among_copies(model, query, tau) if model.protects_several else _among_normal(model, query, tau, "group")
+
+
 @_known_attackers.register(GaussianSeries)
-def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
-    if isinstance(model, GaussianGroups) and model.protects_several:
-        yield from _among_copies(model, query, tau)
-        return
+def _in_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
+    yield from _among_normal(model, query, tau, "series")
+
+
+def _among_normal(model: Normal, query: Query, tau: float, whole: str) -> Iterator[Setting]:
+    """Yield attackers of a record of a group or a series of normal ones; whole: what it is called."""
     clipped = query.clipped
     if clipped is None or query.width is None:
         return
@@ -405,7 +411,6 @@ def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) 
         mean = np.full(len(matrix), centre)
         group = group_scene(matrix, target, known, values, (low, high), mean=mean, spread=spread)
         knows = f"records {', '.join(map(str, known))} of it" if known else "no other record of it"
-        whole = "series" if isinstance(model, GaussianSeries) else "group"
         small = "" if spread else ", in the limit of small variances"
         yield Setting(
             group.scene,
@@ -415,14 +420,28 @@ def _in_group(model: GaussianGroups | GaussianSeries, query: Query, tau: float) 
         )
 
 
-def matrices(
-    model: GaussianGroups | GaussianSeries, query: Query, tau: float
-) -> Iterator[tuple[NDArray[np.float64], int, tuple[int, ...], float]]:
-    """Yield covariances with a target, the records that are known, and how much of their spread matters."""
-    if isinstance(model, GaussianSeries):
-        size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
-        yield _series_covariance(model, size), size // 2, (), 0.0
-    elif model.correlation is not None:
+Attacked = tuple["NDArray[np.float64]", int, tuple[int, ...], float]
+"""A covariance, the target, the records that are known, and how much of their spread matters."""
+
+
+@singledispatch
+def matrices(model: Model, query: Query, tau: float) -> Iterator[Attacked]:
+    """Yield covariances with a target, the records that are known, and how much of their spread matters.
+
+    By default there are none: only normal records have them.
+    """
+    return iter(())
+
+
+@matrices.register(GaussianSeries)
+def _of_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Attacked]:
+    size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
+    yield _series_covariance(model, size), size // 2, (), 0.0
+
+
+@matrices.register(GaussianGroups)
+def _of_groups(model: GaussianGroups, query: Query, tau: float) -> Iterator[Attacked]:
+    if model.correlation is not None:
         size = model.group_size
         yield (1 - model.correlation) * np.eye(size) + model.correlation, 0, (), 0.0
     else:

@@ -43,7 +43,7 @@ _LEAST_TAU = 1e-15
 """Randomized response with so little τ flips every second bit and says nothing."""
 
 _NO_ERROR = 1e-6
-"""Of a count: an error of less than a millionth of a record is none."""
+"""Of a count: an error of less than a millionth of a record counts as none."""
 
 
 @dataclass(frozen=True)

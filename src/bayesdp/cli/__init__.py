@@ -84,8 +84,8 @@ def _usage(error: Any, command: Any, rest: Sequence[str]) -> str:
         known = getattr(command, "commands", {}) if error.message.startswith("No such command") else ()
         option = rest[0] if known and rest else ""
     meant = nearest(option, known)
-    said = error.message if error.message and known else error.format_message()
-    return f"{said.removesuffix('.')}; did you mean {meant}?" if meant else said
+    message = error.message if error.message and known else error.format_message()
+    return f"{message.removesuffix('.')}; did you mean {meant}?" if meant else message
 
 
 def _without_output(status: int) -> int:

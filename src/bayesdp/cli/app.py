@@ -165,10 +165,10 @@ def compare(
     assumed = options.model(model)
     asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
-    found = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
+    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
-        found.plot(plot)
-    print(_text(found, True) if as_json else escaped(spelled(str(found))))
+        comparison.plot(plot)
+    print(_text(comparison, True) if as_json else escaped(spelled(str(comparison))))
 
 
 @app.command(short_help="Who learns most from a release, how often is he right, and what leaks at least?")
@@ -194,10 +194,10 @@ def audit(
     asked = question.under(assumed)
     promise: dict[str, Any] = options.one_of("--tau", tau, "--epsilon", epsilon)
     times = options.natural("--runs", runs, least=100)
-    found = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
+    report = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
-        found.plot(plot)
-    print(_text(found, as_json))
+        report.plot(plot)
+    print(_text(report, as_json))
 
 
 @app.command(short_help="Estimate a model from a table; does the table look like it?")
@@ -284,10 +284,10 @@ def fit(
         unasked = "There is no diagnosis for such a model, which is no sign that it holds."
         told = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
         text = f"{fitted.summary()}\n\n{told}\n"
-    said = fitted.to_json(indent=2) if as_json else text
+    printed = fitted.to_json(indent=2) if as_json else text
     if output is not None:
         write(output, fitted)
-    print(escaped(said))
+    print(escaped(printed))
     if not as_json:
         place = f"is in {output}" if output is not None else "was not written; -o MODEL.json does that"
         print(escaped(f"The model {place}."))
@@ -516,13 +516,13 @@ def reproduce(
         return
     number, start = options.natural("--runs", runs), options.natural("--seed", seed, least=0)
     place = None if data is None else options.folder("--data", data)
-    made = experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start)
-    print(_text(made, as_json))
-    if made.failures:
-        reasons = "; ".join(f"{name}: {why}" for name, why in made.failures.items())
+    reproduction = experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start)
+    print(_text(reproduction, as_json))
+    if reproduction.failures:
+        reasons = "; ".join(f"{name}: {why}" for name, why in reproduction.failures.items())
         from bayesdp.errors import InvalidInputError
 
-        raise InvalidInputError(f"{len(made.failures)} failed, the rest is in {out}: {reasons}")
+        raise InvalidInputError(f"{len(reproduction.failures)} failed, the rest is in {out}: {reasons}")
 
 
 @budget_app.command("open")
@@ -581,13 +581,13 @@ def record_release(
 
     assumed, amount = options.model(model), options.number("--tau", tau)
     limit = None if budget is None else options.positive("--budget", budget)
-    made: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    release: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
     told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
     with (
         options.table(data, engine, master) as table,
         releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **told) as opened,
     ):
-        print(_text(opened.record(**made), as_json))
+        print(_text(opened.record(**release), as_json))
 
 
 @budget_app.command(short_help="What was released, and what remains.")
@@ -657,9 +657,9 @@ def export(
     print(escaped(releasing.exported(options.ledger(ledger), dataset)))
 
 
-def _text(found: Document, as_json: bool) -> str:
-    return escaped(found.to_json(indent=2) if as_json else str(found))
+def _text(document: Document, as_json: bool) -> str:
+    return escaped(document.to_json(indent=2) if as_json else str(document))
 
 
-def _print(found: Leakage | Calibration, as_json: bool) -> None:
-    print(escaped(found.to_json(indent=2) if as_json else f"{found}\n\n{spelled(found.table())}"))
+def _print(result: Leakage | Calibration, as_json: bool) -> None:
+    print(escaped(result.to_json(indent=2) if as_json else f"{result}\n\n{spelled(result.table())}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from inspect import Parameter, Signature, signature
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -106,7 +106,7 @@ class Asking:
             every += [*_common(self._optional), *self._own()] if parameter.name == "question" else [parameter]
         return Signature([parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in every])
 
-    @property
+    @cached_property
     def _parameters(self) -> Mapping[str, Parameter]:
         return signature(self._command, eval_str=True).parameters
 

@@ -64,9 +64,9 @@ def overview_of(ledger: Ledger, dataset: str | None) -> Overview:
     if dataset is not None and not entries:
         ledger.state(dataset)  # says that there is none
     accounts = ledger.datasets()
-    of_each = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
+    by_dataset = groupby(sorted(entries, key=lambda entry: (entry.dataset, entry.number)), lambda entry: entry.dataset)
     accountants: dict[str, Accountant] = {}
-    summaries = [_summary(ledger, name, [*own], accountants, opened=name in accounts) for name, own in of_each]
+    summaries = [_summary(ledger, name, [*own], accountants, opened=name in accounts) for name, own in by_dataset]
     return Overview(summaries, accountants)
 
 
@@ -190,11 +190,11 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
 
 
 def _changed(change: Mapping[str, Any]) -> str:
-    said = f"  entry {change['entry']}, {_moment(change)}: {_CHANGES[change['change']]} {change['budget']:g}"
+    line = f"  entry {change['entry']}, {_moment(change)}: {_CHANGES[change['change']]} {change['budget']:g}"
     if change["reason"] is None:
-        return said if change["change"] == "open" else f"{said}, no reason given"
+        return line if change["change"] == "open" else f"{line}, no reason given"
     why = "apart from others because" if change["change"] == "open" else "because"
-    return f"{said}, {why}: {change['reason']}"
+    return f"{line}, {why}: {change['reason']}"
 
 
 def _note(release: Mapping[str, Any]) -> str:
@@ -204,10 +204,10 @@ def _note(release: Mapping[str, Any]) -> str:
         "accepted because": release["accepted"],
         "by": release["by"],
     }
-    said = "; ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
+    notes = "; ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
     if release["fit"] is not None:
-        said += f"{'; ' if said else ''}its ε is what it was charged, under the ceiling that was assumed before"
-    return f"entry {release['entry']}: {said}" if said else ""
+        notes += f"{'; ' if notes else ''}its ε is what it was charged, under the ceiling that was assumed before"
+    return f"entry {release['entry']}: {notes}" if notes else ""
 
 
 def _moment(line: Mapping[str, Any]) -> str:

@@ -42,15 +42,15 @@ def session(
     dry_run: bool = False,
     **told: Any,
 ) -> Iterator[Session]:
-    """Open a session, told what else is given; a dry run creates no ledger, but to keep a refusal in it."""
+    """Open a session with the options that are given; a dry run creates a ledger only to keep a refusal in it."""
     with TemporaryDirectory() as folder:
         aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
         place = ledger if aside is None else aside
         try:
             with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, **told) as opened:
                 if budget not in (None, opened.budget):
-                    said = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
-                    print(f"note: {said}; bayesdp budget lower and raise change it", file=sys.stderr)
+                    differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
+                    print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
                 yield opened
         finally:
             if aside is not None:
@@ -87,7 +87,7 @@ class Opened(Document):
 
 
 def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
-    """Open an account on purpose, told what else is given; an error if there is one already."""
+    """Open an account without a release, with the options that are given; LedgerError if there is one already."""
     with session(data, model, url, dataset, budget, **told) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
@@ -143,11 +143,11 @@ class Filed(Document):
 
 def filed(path: str, output: str | None) -> Filed:
     """Read an answer to be filed, and write its page if a file is named."""
-    found = Filed(_answer(path))
+    filing = Filed(_answer(path))
     if output is not None:
         refuse_overwriting(output, [path])
-        statement.write(found.answer, output)
-    return found
+        statement.write(filing.answer, output)
+    return filing
 
 
 @dataclass(frozen=True)
@@ -172,24 +172,24 @@ def verified(url: str | Path, answers: Sequence[str]) -> Verified:
     """Recompute the ledger, and compare answers with what it stored of them; problems are an error."""
     kept = [(path, answer) for path in answers for answer in _answers(path)]
     with Ledger(url, create=False) as ledger:
-        found = ledger.verify()
-        if not found.ok:
-            raise LedgerError(f"the ledger does not hold together: {'; '.join(found.problems)}")
+        verification = ledger.verify()
+        if not verification.ok:
+            raise LedgerError(f"the ledger does not hold together: {'; '.join(verification.problems)}")
         entries = ledger.entries() if kept else ()
     for path, answer in kept:
-        charge = next((each for each in entries if each.number == answer.entry), None)
+        charge = next((entry for entry in entries if entry.number == answer.entry), None)
         if charge is None or (charge.kind, charge.hash) != ("charge", answer.head):
             raise LedgerError(
                 f"{path} does not fit the ledger, where entry {answer.entry} is missing or has another hash: the "
                 "answer was altered, or the ledger was rewritten or replaced"
             )
-        stored = next((each for each in entries if each.charge == answer.entry), None)
+        stored = next((entry for entry in entries if entry.charge == answer.entry), None)
         if stored is None:
             raise LedgerError(f"{path} is not in the ledger: entry {answer.entry} has no answer there")
         changed = answer.differences(Answer.stored(stored.content())) or _misstated(answer, entries)
         if changed:
             raise LedgerError(f"{path} is not the answer that was released: its {', '.join(changed)} differ")
-    return Verified(found.entries, found.head, len(kept))
+    return Verified(verification.entries, verification.head, len(kept))
 
 
 def _answer(path: str) -> Answer:
@@ -236,10 +236,10 @@ def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:
 def exported(url: str | Path, dataset: str | None) -> str:
     """Return every entry as JSON text."""
     with Ledger(url, create=False) as ledger:
-        found = ledger.export()
+        document = ledger.export()
         if dataset is not None:
             entries = ledger.entries(dataset)
             name = entries[0].dataset if entries else ledger.state(dataset).dataset
-            found["datasets"] = [account for account in found["datasets"] if account["dataset"] == name]
-            found["entries"] = [entry.to_dict() for entry in entries]
-    return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+            document["datasets"] = [account for account in document["datasets"] if account["dataset"] == name]
+            document["entries"] = [entry.to_dict() for entry in entries]
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

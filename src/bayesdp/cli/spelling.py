@@ -109,15 +109,15 @@ def _spelled(text: str, options: Options) -> str:
     for phrase, instead in _PHRASES:
         text = phrase.sub(instead, text)
 
-    def typed(found: re.Match[str]) -> str:
-        name = _ALIASES.get(found["name"], found["name"])
-        value = found.groupdict().get("value")
+    def typed(match: re.Match[str]) -> str:
+        name = _ALIASES.get(match["name"], match["name"])
+        value = match.groupdict().get("value")
         if name in options:
             option, _, metavar = options[name].partition(" ")
             given = value.strip('"') if value is not None and value.startswith('"') else metavar if value else ""
             return f"{option} {given}".strip()
-        if found.re is not _PARAMETER and not (found.re is _BARE and name in _ENTRIES):
-            return found[0]
+        if match.re is not _PARAMETER and not (match.re is _BARE and name in _ENTRIES):
+            return match[0]
         entry = {"True": ": true", "False": ": false"}.get(value or "", f": {value}" if value and '"' in value else "")
         return f'"{name}"{entry}'
 

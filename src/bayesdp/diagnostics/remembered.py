@@ -105,12 +105,12 @@ def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
 
     Raises UntestableError if the runs are too short.
     """
-    found = [in_common(tables) for tables in _by_last_records(runs, memory)]
+    tests = [in_common(tables) for tables in _by_last_records(runs, memory)]
     return Remembered(
-        sum(part.statistic for part in found),
-        sum(part.freedom for part in found),
-        sum(part.size for part in found),
-        max((part.factor for part in found), default=1.0),
+        sum(test.statistic for test in tests),
+        sum(test.freedom for test in tests),
+        sum(test.size for test in tests),
+        max((test.factor for test in tests), default=1.0),
     )
 
 

@@ -44,12 +44,12 @@ def beliefs(
     """
     idle, active = (_count_if(target, unseen) for target in (0, 1))
     counts = np.arange(len(idle))
-    found = []
+    believed = []
     for value in released:
         noise = np.exp(-tau * (np.abs(value - counts) - np.abs(value - counts).min()))
         odds = before / (1 - before) * float(active @ noise) / float(idle @ noise)
-        found.append(odds / (1 + odds))
-    return found
+        believed.append(odds / (1 + odds))
+    return believed
 
 
 def _count_if(target: int, unseen: int) -> NDArray[np.float64]:

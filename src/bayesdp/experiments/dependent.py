@@ -42,8 +42,8 @@ def dependent_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[floa
     def leaked(taus: Sequence[float]) -> list[float]:
         return [tau * (1 + dependence_coefficient(chain, tau)) for tau in taus]
 
-    found = dict(zip(ascending, searched(leaked, ascending, (), _TOLERANCE, at_once=False), strict=True))
-    return [1 / (found[epsilon] or np.nan) for epsilon in epsilons]
+    tau_at = dict(zip(ascending, searched(leaked, ascending, (), _TOLERANCE, at_once=False), strict=True))
+    return [1 / (tau_at[epsilon] or np.nan) for epsilon in epsilons]
 
 
 def dependence_coefficient(chain: MarkovChain, tau: float) -> float:

@@ -88,10 +88,10 @@ def _by_theorem(name: str) -> Scales:
 
     def scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[float]:
         taus = largest_taus(theorem_named(name), chain, Count(equals=chain.states[-1]), sorted(set(epsilons)))
-        found = dict(zip(sorted(set(epsilons)), taus, strict=True))
+        tau_at = dict(zip(sorted(set(epsilons)), taus, strict=True))
         if None in taus:
             raise DoesNotApplyError(name, "it does not reach so small an ε here")
-        return [1 / (found[epsilon] or 0.0) for epsilon in epsilons]
+        return [1 / (tau_at[epsilon] or 0.0) for epsilon in epsilons]
 
     return scales
 

@@ -102,19 +102,19 @@ def _refuse_unfit(chain: MarkovChain, name: str) -> None:
 
 def _following(likelihoods: NDArray[np.float64], step: NDArray[np.float64]) -> Influences:
     """Return the influence max_q ln ℓ(q, x)/ℓ(q, x′) for each pair; `step` leads one record farther."""
-    found: list[NDArray[np.float64]] = []
+    by_depth: list[NDArray[np.float64]] = []
     columns = [likelihoods]
 
     def influences(depth: int) -> NDArray[np.float64]:
-        while len(found) < depth:
+        while len(by_depth) < depth:
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.log(columns[0])
                 largest = np.full((len(logs), len(logs)), -np.inf)
                 for row in logs:
                     np.fmax(largest, row[:, None] - row[None, :], out=largest)
-            found.append(largest.ravel())
+            by_depth.append(largest.ravel())
             columns[0] = step @ columns[0]
-        return np.array(found[:depth])
+        return np.array(by_depth[:depth])
 
     return influences
 
@@ -164,8 +164,8 @@ def _best(
             break
         costs = np.maximum((influence + right[:most]).max(axis=1), 0.0)
         with np.errstate(divide="ignore"):
-            found = np.where(costs < epsilon, (a + np.arange(most)) / (epsilon - costs), np.inf)
-        best, ends = min((best, ends), (float(found.min()), 2))
+            scales = np.where(costs < epsilon, (a + np.arange(most)) / (epsilon - costs), np.inf)
+        best, ends = min((best, ends), (float(scales.min()), 2))
     return float(best), ends
 
 

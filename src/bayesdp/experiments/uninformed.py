@@ -49,11 +49,11 @@ def uninformed_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[flo
     starts = [times / scale for scale in exact_quilt_scales(chain, ascending) for times in _MULTIPLES]
     tolerance = _SLACK if len(chain.transition) <= LARGEST_EXACT else _SLACK_RELAXED
     taus = searched(lambda asked: uninformed_epsilons(chain, asked), ascending, starts, tolerance, at_once=True)
-    found = dict(zip(ascending, taus, strict=True))
-    unreached = [epsilon for epsilon, tau in found.items() if tau is None]
+    tau_at = dict(zip(ascending, taus, strict=True))
+    unreached = [epsilon for epsilon, tau in tau_at.items() if tau is None]
     if unreached:
         raise DoesNotApplyError(NAME, f"it does not reach ε = {unreached[0]:g}")
-    return [1 / (found[epsilon] or np.nan) for epsilon in epsilons]
+    return [1 / (tau_at[epsilon] or np.nan) for epsilon in epsilons]
 
 
 def uninformed_epsilons(chain: MarkovChain, taus: Sequence[float]) -> list[float]:

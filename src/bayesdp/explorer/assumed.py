@@ -29,7 +29,7 @@ class Assumption:
     arguments: Callable[[Choices], Mapping[str, Any]]
 
     def built(self, choices: Choices) -> Model:
-        """Return the model; an error of ours for figures that make none."""
+        """Return the model; BayesDPError if the figures make none."""
         return self.model(**self.arguments(choices))
 
 

@@ -152,8 +152,8 @@ def _target(choices: Choices) -> Tag:
 def _assumption(subject: Subject, choices: Choices) -> Tag:
     if subject.kind == "model":
         assert subject.model is not None
-        said = tags.p(f"The model assumes that {subject.model.assumption}.")
-        return tags.fieldset(tags.legend("What is assumed"), said)
+        assumption = tags.p(f"The model assumes that {subject.model.assumption}.")
+        return tags.fieldset(tags.legend("What is assumed"), assumption)
     if subject.kind == "table":
         return _table(subject, choices)
     labels = {name: assumption.label for name, assumption in ASSUMPTIONS.items()}
@@ -198,8 +198,8 @@ def _table(subject: Subject, choices: Choices) -> Tag:
 
 
 def _field(control: Tag, kinds: list[str] | None = None, hint: str = "") -> Tag:
-    said = tags.p(hint, class_="hint") if hint else None
-    return tags.div(control, said, class_="field", **({} if kinds is None else {"data_kinds": " ".join(kinds)}))
+    below = tags.p(hint, class_="hint") if hint else None
+    return tags.div(control, below, class_="field", **({} if kinds is None else {"data_kinds": " ".join(kinds)}))
 
 
 def _text(
@@ -438,7 +438,7 @@ class _Conversation:
             return
         with reactive.isolate():
             known = self._known()
-        others = [each for each in known if not each.concerns(job.wanted)]
+        others = [findings for findings in known if not findings.concerns(job.wanted)]
         self._known.set((together(_about(known, job.wanted), fresh), *others)[:_MOST_KEPT])
 
     def _keep_pictures(self) -> None:
@@ -455,9 +455,9 @@ class _Conversation:
     def shown_ladder(self) -> TagChild:
         """Return the ladder, that it is being computed, or why there is none."""
         status = self._look.status()
-        said = self._look.result() if status == "success" else None
+        result = self._look.result() if status == "success" else None
         now = self.choices()
-        return _ladder(self.ladder(), now, said if isinstance(said, str) else "", busy=status == "running")
+        return _ladder(self.ladder(), now, result if isinstance(result, str) else "", busy=status == "running")
 
 
 async def _worked(job: Job) -> tuple[Job, Findings | None]:
@@ -518,4 +518,4 @@ def _typed(inputs: Inputs) -> dict[str, Any]:
 
 
 def _about(known: tuple[Findings, ...], wanted: Wanted) -> Findings:
-    return next((each for each in known if each.concerns(wanted)), None) or Findings.about(wanted)
+    return next((findings for findings in known if findings.concerns(wanted)), None) or Findings.about(wanted)

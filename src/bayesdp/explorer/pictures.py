@@ -68,9 +68,13 @@ def _of_odds(model: OddsChain) -> Iterator[str]:
 
 
 @_pictures.register(GaussianGroups)
-@_pictures.register(GaussianSeries)
-def _of_correlations(model: GaussianGroups | GaussianSeries) -> Iterator[str]:
+def _of_groups(model: GaussianGroups) -> Iterator[str]:
     yield from map(_correlations, _matrices(model))
+
+
+@_pictures.register(GaussianSeries)
+def _of_series(model: GaussianSeries) -> Iterator[str]:
+    yield _correlations(_by_lag(model.coefficients))
 
 
 def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
@@ -83,10 +87,8 @@ def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
     return drawn(names, matrix, "Transition probabilities", says)
 
 
-def _matrices(model: GaussianGroups | GaussianSeries) -> Iterator[Matrix]:
-    if isinstance(model, GaussianSeries):
-        yield _by_lag(model.coefficients)
-    elif model.correlation is not None:
+def _matrices(model: GaussianGroups) -> Iterator[Matrix]:
+    if model.correlation is not None:
         assert model.group_size is not None
         size = min(model.group_size, 50)
         yield [[1.0 if i == j else model.correlation for j in range(size)] for i in range(size)]

@@ -163,7 +163,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
     plain, ours = current.plain, current.ours
     before = 100 * COIN
     promised = Belief(plain.claimed, plain.claimed, COIN, posterior(plain.claimed, COIN))
-    said = Bar(
+    claim = Bar(
         "What plain DP says",
         before,
         100 * promised.posterior,
@@ -190,7 +190,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
     else:
         title = "bayesdp, with enough noise"
         says = f"The promise is kept: he is right in at most {ours.risk} of cases, whatever other records he knows."
-    return [said, leak, Bar(title, before, 100 * ours.belief.posterior, str(ours.belief), "kept", says)]
+    return [claim, leak, Bar(title, before, 100 * ours.belief.posterior, str(ours.belief), "kept", says)]
 
 
 def _capital(text: str) -> str:

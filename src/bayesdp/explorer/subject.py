@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from bayesdp._support.validation import Scalar
 from bayesdp.explorer.choices import Choices
-from bayesdp.models import AnyOf, Model
+from bayesdp.models import Model
 
 __all__ = ["Subject", "discreet", "hides"]
 
@@ -65,7 +65,7 @@ class Subject:
 
 def hides(model: Model, public: tuple[Scalar, ...]) -> bool:
     """Tell whether a model has states that must not be shown: see `discreet`."""
-    return discreet(model, public) is not model
+    return any(_secret(member, public) for member in model.members)
 
 
 def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
@@ -80,15 +80,16 @@ def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
     >>> discreet(fitted, ("attic",)).states
     ('value 1', 'attic')
     """
-    if isinstance(model, AnyOf):
-        members = tuple(discreet(member, public) for member in model.models)
-        same = members == tuple(model.models)
-        return model if same else AnyOf(*members, column=model.column, record=model.record)
-    if not model.estimated or all(_open(state, public) for state in model.states):
-        return model
-    renamed = [state if _open(state, public) else f"value {place}" for place, state in enumerate(model.states, 1)]
-    changed: dict[str, Any] = {"states": renamed}
-    return replace(model, **changed)
+    return model.over_members(lambda member: _renamed(member, public) if _secret(member, public) else member)
+
+
+def _secret(model: Model, public: tuple[Scalar, ...]) -> bool:
+    return model.estimated and not all(_open(state, public) for state in model.states)
+
+
+def _renamed(model: Model, public: tuple[Scalar, ...]) -> Model:
+    names = (state if _open(state, public) else f"value {place}" for place, state in enumerate(model.states, 1))
+    return model.with_states(tuple(names))
 
 
 def _open(state: Scalar, public: tuple[Scalar, ...]) -> bool:

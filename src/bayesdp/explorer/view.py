@@ -234,26 +234,26 @@ def done(job: Job) -> Findings:
     wanted, beta = job.wanted, job.wanted.target.beta
     fresh = Findings.about(wanted)
     if job.step == "quick":
-        found = compare(wanted.model, wanted.query, epsilons=GRID, beta=beta, composing=True)
-        return replace(fresh, quick=found, full=_if_all_are_quick(found))
+        comparison = compare(wanted.model, wanted.query, epsilons=GRID, beta=beta, composing=True)
+        return replace(fresh, quick=comparison, full=_if_all_are_quick(comparison))
     if job.step == "settle":
         return replace(fresh, settled={wanted.target: sides(wanted, settled=True)})
     assert job.epsilon is not None
-    found = compare(wanted.model, wanted.query, epsilons=[job.epsilon], beta=beta)
-    return replace(fresh, full={job.epsilon: found})
+    comparison = compare(wanted.model, wanted.query, epsilons=[job.epsilon], beta=beta)
+    return replace(fresh, full={job.epsilon: comparison})
 
 
-def _if_all_are_quick(found: Comparison) -> dict[float, Comparison]:
+def _if_all_are_quick(comparison: Comparison) -> dict[float, Comparison]:
     """Return the whole chart, if the theorems that were not asked would only refuse; else nothing."""
     slow = [theorem for theorem in theorems() if not theorem.composes]
-    members = found.model.members
-    if any(theorem.objection(member, (found.query,)) is None for theorem in slow for member in members):
+    members = comparison.model.members
+    if any(theorem.objection(member, (comparison.query,)) is None for theorem in slow for member in members):
         return {}
     return {
         epsilon: replace(
-            found,
-            rows=tuple(row for row in found.rows if row.epsilon == epsilon),
-            published=tuple(result for result in found.published if result.epsilon == epsilon),
+            comparison,
+            rows=tuple(row for row in comparison.rows if row.epsilon == epsilon),
+            published=tuple(result for result in comparison.published if result.epsilon == epsilon),
         )
         for epsilon in GRID
     }
@@ -286,8 +286,12 @@ def rows(current: Sides, findings: Findings, target: Target) -> tuple[Row, ...]:
     Theorems that are about other models are left out.
     """
     if target.alpha is not None:
-        told = [(each.theorem, each.epsilon, None, each.reason) for each in current.ours.leakage.assessments]
-        return tuple(_row(*each, best=each[0] == current.ours.leakage.headline) for each in told if _near(each[3]))
+        leaked = current.ours.leakage
+        return tuple(
+            _row(bound.theorem, bound.epsilon, None, bound.reason, best=bound.theorem == leaked.headline)
+            for bound in leaked.assessments
+            if _near(bound.reason)
+        )
     assert target.epsilon is not None
     known = findings.full.get(target.epsilon) or findings.quick
     options = [] if known is None else [row for row in known.rows if row.epsilon == target.epsilon]

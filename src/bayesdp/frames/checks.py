@@ -35,16 +35,16 @@ MOST_TRIPLES = 50
 """Triples of states are counted up to this many states."""
 
 MOST_ENTITIES = 100
-"""So many of the entities with most records are compared with one another."""
+"""At most this many entities, those with most records, are compared with one another."""
 
 MOST_AT_ONCE = 10
-"""Up to so many states, what all clocks showed is counted at once."""
+"""Up to this many states, what all clocks showed is counted at once."""
 
 MOST_TIMES = 100_000
-"""So many counts of pairs at one time are looked at, of the first times."""
+"""At most this many counts of pairs at one time are looked at: those of the first times."""
 
 MOST_GROUPS = 5000
-"""So many groups are looked at one by one; more would not make a test of normality wiser."""
+"""At most this many groups are looked at one by one; more would not make a test of normality better."""
 
 
 def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
@@ -85,7 +85,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
 
 
 def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
-    """Return the diagnosis with the table it saw and the day; where the table lies is nobody's business."""
+    """Return the diagnosis with the day and the name of the table, but not its folder, which may be private."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return replace(diagnosis, date=today, table_name=Path(table.name).name or table.name, rows=rows)
 
@@ -295,7 +295,7 @@ _ROW = "which row"
 
 
 def _numbered(table: Table) -> Table | None:
-    """Return the table with a column that tells the order of its rows, or None if its engine knows none.
+    """Return the table with a column that tells the order of its rows, or None if they have none in its engine.
 
     Files and frames of pandas, Polars and PyArrow have an order; a database and a cluster return rows as they please.
     """

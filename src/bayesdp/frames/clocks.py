@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["SHOWN", "Clock", "clocks", "showed"]
 
 SHOWN = ("hour", "weekday", "month")
-"""What of a clock strata may be made of, beside columns."""
+"""What strata may be made of, beside columns: readings of a clock."""
 
 BANDS = 24
-"""A column of numbers that is used as a clock is cut into so many equal bands."""
+"""A column of numbers that is used as a clock is cut into this many equal bands."""
 
 MOST_VALUES = 1500
 """A column with more values than this is no clock; a day has 1,440 minutes."""

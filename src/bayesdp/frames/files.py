@@ -50,7 +50,7 @@ _READERS = {
     "polars.read_avro": (".avro",),
     "pyreadr.read_r": (".rds", ".rdata", ".rda"),
 }
-"""Who reads the kinds of files that we do not."""
+"""What reads the kinds of files that we do not."""
 
 _DATABASES = {"sqlite": (".db", ".sqlite", ".sqlite3", ".db3"), "duckdb": (".duckdb", ".ddb")}
 """How the address of a file's tables begins."""
@@ -122,7 +122,7 @@ def _files(path: str) -> list[str]:
 
 
 def _suffix(path: str) -> str:
-    """Return by what a file's name ends, with what it was compressed by: .csv, .csv.gz."""
+    """Return the ending of a file's name, with that of its compression: .csv, .csv.gz."""
     name = Path(path.lower())
     packed = name.suffix in (".gz", ".bz2", ".xz", ".zst", ".zip")
     return (Path(name.stem).suffix if packed else "") + name.suffix
@@ -254,7 +254,7 @@ def _scanned(
     *,
     lenient: bool = False,
 ) -> polars.LazyFrame:
-    """Return the table in CSV files; types that are not given are found in so many rows, or in all."""
+    """Return the table in CSV files; types that are not given are guessed from this many rows, or from all."""
     import polars
 
     return polars.scan_csv(
@@ -301,8 +301,7 @@ def _fits(
 
 
 _FIRST_ROWS = (10_000, 100_000)
-"""The types of a text file's columns are guessed from so many rows, few first; the whole file is checked against them.
-"""
+"""How many rows the types of a text file's columns are guessed from, few first; all rows are checked against them."""
 
 
 def _separator(name: str) -> str:

@@ -343,10 +343,10 @@ def extremes(table: Table, column: str) -> tuple[float, float]:
     def ends(frame: Any) -> Any:
         return frame.select(a=nw.col(column), b=nw.col(column)).select(nw.col("a").min(), nw.col("b").max())
 
-    found = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
-    if not found:
+    pairs = [part[0] for part in table.parts(ends) if plain(part[0][0]) is not None]
+    if not pairs:
         raise RecordsError(f"column {column!r} of {table.name} holds no values")
-    return float(min(low for low, _ in found)), float(max(high for _, high in found))
+    return float(min(low for low, _ in pairs)), float(max(high for _, high in pairs))
 
 
 def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""How far a table reaches that may grow: counts by period, never contents."""
+"""How far a table that may grow reaches: counts by period, never contents."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
             return frame.select(**numbers).select(*(nw.col(name).sum() for name in numbers))
 
         parts = [rows[0] for rows in picked.parts(sums)]
-        found = dict(zip(numbers, (sum(map(whole, column)) for column in zip(*parts, strict=True)), strict=True))
+        counts = dict(zip(numbers, (sum(map(whole, column)) for column in zip(*parts, strict=True)), strict=True))
     return [
-        replace(extent, records=found[f"n{i}_0"], before=found.get(f"n{i}_1", 0), through=found.get(f"n{i}_2", 0))
+        replace(extent, records=counts[f"n{i}_0"], before=counts.get(f"n{i}_1", 0), through=counts.get(f"n{i}_2", 0))
         for i, extent in enumerate(extents)
     ]
 

@@ -55,7 +55,7 @@ def check_parts(table: Table, by: str, apart: Sequence[str]) -> None:
 
 def part_sizes(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:
     """Return how many records each part has, public numbers, in one scan; RecordsError if one has none."""
-    sizes = tuple(found.counts[0] for found in tally(table, [Count(by, equals=cell) for cell in cells]))
+    sizes = tuple(part.counts[0] for part in tally(table, [Count(by, equals=cell) for cell in cells]))
     for cell, size in zip(cells, sizes, strict=True):
         if size == 0:
             raise RecordsError(

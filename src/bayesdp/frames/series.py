@@ -26,7 +26,7 @@ __all__ = ["Series", "series_moments"]
 Key = tuple[Any, ...]
 
 _MOST_MEANS = 100_000
-"""So many strata may have a mean of their own."""
+"""At most this many strata may have a mean of their own."""
 
 
 @dataclass(frozen=True)

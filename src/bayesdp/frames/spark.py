@@ -103,8 +103,8 @@ def _reason(error: Exception) -> str:
     """Return why Spark does not start, in a line: what Java said, if it is that."""
     if "JAVA_GATEWAY_EXITED" in str(error):
         return "its Java program ended at once; is JAVA_HOME a Java that this version of Spark runs on?"
-    said = getattr(error, "java_exception", None)
-    return first_line(error) if said is None else first_line(RuntimeError(said.getMessage()))
+    thrown = getattr(error, "java_exception", None)
+    return first_line(error) if thrown is None else first_line(RuntimeError(thrown.getMessage()))
 
 
 @contextmanager

@@ -93,8 +93,8 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
         return None
     sample = _sampled(table, orders, wanted * _SAMPLED, rows)
     reach = max(math.ceil(2 * back * len(sample) / rows), 1)
-    each = max(len(sample) // wanted, reach + 1)
-    first = range(each, len(sample), each)
+    apart = max(len(sample) // wanted, reach + 1)
+    first = range(apart, len(sample), apart)
     if not first:
         return None
     cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)
@@ -130,8 +130,8 @@ def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
     placed = stretches.placed(table, nw.from_native(native, eager_only=True))
     guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
     both = [placed.with_columns(nw.col(_OWN).alias(STRETCH)), guests.with_columns(nw.col(_LAST).alias(STRETCH))]
-    found: Any = nw.concat(both).to_native()
-    return found.assign(**{EARLIER: np.take([0, *stretches.before], found[STRETCH].to_numpy(dtype=np.int64))})
+    rows: Any = nw.concat(both).to_native()
+    return rows.assign(**{EARLIER: np.take([0, *stretches.before], rows[STRETCH].to_numpy(dtype=np.int64))})
 
 
 def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
@@ -145,7 +145,7 @@ def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
     levels = len(places).bit_length()
     padded = [*places, *[None] * (2**levels - 1 - len(places))]
     tree = [
-        padded[(2 * each + 1) * 2 ** (levels - level - 1) - 1] for level in range(levels) for each in range(2**level)
+        padded[(2 * node + 1) * 2 ** (levels - level - 1) - 1] for level in range(levels) for node in range(2**level)
     ]
     types = {field.name: field.dataType.simpleString() for field in native.schema}
     held = {

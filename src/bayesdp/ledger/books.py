@@ -93,8 +93,8 @@ class Books:
         position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
         foreseen = _foreseen(dataset, questions, charge)
         rows, *others = transaction.fetch(position, *foreseen)
-        for (query, values), found in zip(foreseen, others, strict=True):
-            self._foreseen[query, tuple(values.values())] = found
+        for (query, values), fetched in zip(foreseen, others, strict=True):
+            self._foreseen[query, tuple(values.values())] = fetched
         if not rows:
             raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
         ((_, schema, number, head),) = rows
@@ -301,7 +301,7 @@ class Books:
         return account
 
     def _check_separate(self, dataset: str, model: Mapping[str, Any], description: Mapping[str, Any]) -> None:
-        """Refuse a new account that may be another one again, under another name."""
+        """Refuse a new account that may be an existing one under another name."""
         alike = next((name for name in self.datasets() if likeness(name) == likeness(dataset)), None)
         if alike is not None:
             raise LedgerError(
@@ -368,7 +368,7 @@ class Books:
         return not contradictions and replay.accounts.get(dataset) == account
 
     def _is_linked(self, entry: Entry, following: Sequence[Row] | None = None) -> bool:
-        """Tell whether the entry after this one follows on it; the most recent ones are checked all together."""
+        """Tell whether the entry after this one follows it; the most recent ones are checked all together."""
         if entry.number > self.entries - RECENT:
             return True
         rows = self.rows(_ENTRY, number=entry.number + 1) if following is None else following

@@ -131,7 +131,7 @@ _READ_POSTGRESQL = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE_POSTGRESQL = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     "SELECT set_config('synchronous_commit', '{waits}', true), set_config('lock_timeout', '{milliseconds}', true), "
-    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # who vanished must not lock out the others
+    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # nobody who vanished may lock out others
 )
 # to_regclass would answer from what the connection remembers, which may be that there was no such table a moment ago.
 _INSTALLED = {
@@ -243,12 +243,12 @@ class Database:
         if self._engine.dialect.name != "sqlite":
             return []
         with self.transaction(write=False) as transaction:
-            (found,) = transaction.fetch((sa.text("PRAGMA integrity_check"), {}))
-            return [f"the file is damaged: {line}" for (line,) in found if line != "ok"]
+            (rows,) = transaction.fetch((sa.text("PRAGMA integrity_check"), {}))
+            return [f"the file is damaged: {line}" for (line,) in rows if line != "ok"]
 
     def _is_installed(self, transaction: Transaction) -> bool:
-        (found,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
-        return bool(found)
+        (rows,) = transaction.fetch((sa.text(_INSTALLED[self._engine.dialect.name]), {"name": ledgers.name}))
+        return bool(rows)
 
     def _can_flush(self) -> bool:
         """Tell whether the server lets us wait for its disk after a commit; else the commit itself must wait."""
@@ -265,10 +265,10 @@ class Database:
 
     def _reason(self, error: Exception) -> str:
         """Return the database's own words, without the parameters, and without the password."""
-        found = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
+        words = str(error.orig if isinstance(error, DBAPIError) else error).strip() or type(error).__name__
         for secret in self._secrets:
-            found = found.replace(secret, "***")
-        first = found.splitlines()[0]
+            words = words.replace(secret, "***")
+        first = words.splitlines()[0]
         return (
             f"{first} (waited {PATIENCE} seconds for other processes)"
             if "locked" in first or "lock timeout" in first
@@ -377,7 +377,7 @@ def index_changes(transaction: Transaction) -> None:
 
 
 def _dispose(engine: sa.Engine, opened: weakref.WeakSet[Any], process: int) -> None:
-    """Close the connections of a process; a fork closes its copies of its parent's, which goes on using them."""
+    """Close the connections of a process; a fork closes its copies only, for its parent goes on using them."""
     ours = process == os.getpid()
     for connection in () if ours else tuple(opened):
         _sever(connection)
@@ -397,7 +397,7 @@ def _sever(connection: Any) -> None:
 def _patiently(statements: tuple[str, ...], patience: float, *, waits: bool = True) -> tuple[str, ...]:
     """Return what begins a transaction. waits: whether its commit waits for the disk."""
     milliseconds = math.ceil(1000 * patience)
-    return tuple(each.format(milliseconds=milliseconds, waits="on" if waits else "off") for each in statements)
+    return tuple(text.format(milliseconds=milliseconds, waits="on" if waits else "off") for text in statements)
 
 
 def _is_users(place: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The ledger and its accounts: what a session and the command line talk to."""
+"""The ledger and its accounts: what a session and the command line use."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ class Ledger:
         return None if opening is None else opening["description"]
 
     def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
-        """Keep that a release was refused: also of a data set that has no account, for every refusal tells something.
+        """Enter that a release was refused, even of a data set without an account: every refusal tells something.
 
         reason: a line that says what kind of refusal it was, and holds nothing private.
         """
-        said = validation.line("reason", label("reason", reason))
+        line = validation.line("reason", label("reason", reason))
         asked = None if question is None else label("question", question)
         with self._books(write=True) as books:
-            books.refuse(books.name(dataset), said, asked)
+            books.refuse(books.name(dataset), line, asked)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets that have an account, sorted."""
@@ -183,8 +183,8 @@ class Ledger:
         damages = self._open_database().damages()
         with self._books() as books:
             books.rely()
-            found = (*damages, *verification.problems(books, kept))
-            return Verification(not found, books.entries, found, books.head)
+            problems = (*damages, *verification.problems(books, kept))
+            return Verification(not problems, books.entries, problems, books.head)
 
     def export(self) -> dict[str, Any]:
         """Return all that the ledger holds as one JSON object: every account and every entry."""

@@ -102,8 +102,8 @@ class Total:
     @property
     def query(self) -> Mapping[str, Any]:
         """What they ask, as a JSON object."""
-        found: Mapping[str, Any] = parsed(self.asked)
-        return found
+        query: Mapping[str, Any] = parsed(self.asked)
+        return query
 
     def to_dict(self) -> dict[str, Any]:
         """Return the total as a JSON object."""
@@ -276,9 +276,9 @@ def label(name: str, value: object) -> str:
     >>> label("dataset", "steps'; DROP TABLE accounts --")
     "steps'; DROP TABLE accounts --"
     """
-    found = validation.text(name, value)
-    if len(found) > LONGEST_LABEL:
-        raise InvalidInputError(f"{name} must have at most {LONGEST_LABEL} characters, not {len(found)}")
-    if "\0" in found or any("\ud800" <= character <= "\udfff" for character in found):
-        raise InvalidInputError(f"{name} holds a character that no database can store: {found!a}")
-    return found
+    text = validation.text(name, value)
+    if len(text) > LONGEST_LABEL:
+        raise InvalidInputError(f"{name} must have at most {LONGEST_LABEL} characters, not {len(text)}")
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidInputError(f"{name} holds a character that no database can store: {text!a}")
+    return text

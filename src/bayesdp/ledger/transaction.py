@@ -94,7 +94,7 @@ class Transaction:
         """Yield the rows of a statement, however many there are."""
         self.fetch()
         text, constants = _text(self.engine.dialect.name, statement)
-        # Not `yield from`: who stops in the middle would close the cursor, perhaps after its connection.
+        # Not `yield from`: whoever stops in the middle would close the cursor, perhaps after its connection.
         for row in self._driver.execute(text, {**constants, **values}):  # noqa: UP028
             yield row
 
@@ -133,10 +133,10 @@ class Transaction:
         connection.close()
 
     def _commit_and_flush(self) -> None:
-        """Commit, and wait until that is on disk; LedgerError if the server says so and it is not."""
+        """Commit, and wait until that is on disk; LedgerError if the server confirms it and it is not."""
         texts: list[_Text] = [(text, {}) for text in ("COMMIT", *_FLUSH)]
-        found = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
-        *_, ((written, _),), _, ((flushed,),) = found
+        results = [rows for rows, _ in _executed(self._driver, texts, self.server, prepare=False)]
+        *_, ((written, _),), _, ((flushed,),) = results
         if flushed < written:
             raise LedgerError(
                 "the ledger's server confirms what is not on its disk: bayesdp budget show tells what it holds. "
@@ -206,7 +206,9 @@ def _executed(
     prepare: whether a server keeps the texts; by default those that come again and again.
     """
     if not server:
-        return [_result(cursor, cursor.description) for cursor in (driver.execute(*each) for each in texts)]
+        return [
+            _result(cursor, cursor.description) for cursor in (driver.execute(text, values) for text, values in texts)
+        ]
     cursors = []
     with driver.pipeline() if _pipelines() else contextlib.nullcontext():
         for text, values in texts:

@@ -57,7 +57,7 @@ class _Place:
             threading.Thread(target=self._wait, args=(reached,), daemon=True).start()
             reached.wait(patience)
         except OSError:
-            return  # a file system that knows no such lock
+            return  # a file system without such locks
 
     def leave(self) -> None:
         """Let the next one have its turn; whoever still waits in our place leaves as soon as it is reached."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import Alternative
-from bayesdp.models.base import Model
+from bayesdp.models.base import Alternative, Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
@@ -65,6 +64,13 @@ class AnyOf(Model):
     @property
     def members(self) -> tuple[Model, ...]:
         return tuple(self.models)
+
+    def over_members(self, change: Callable[[Model], Model]) -> Self:
+        """Return the models with `change` applied to each of them; the same object if that changes none."""
+        models = tuple(change(model) for model in self.models)
+        if all(after is before for after, before in zip(models, self.models, strict=True)):
+            return self
+        return type(self)(*models, column=self.column, record=self.record)
 
     @property
     def protects(self) -> str:
@@ -137,8 +143,7 @@ class AnyOf(Model):
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the models as they hold on a table; it must be within every one of them."""
-        models = (model.check_table(table, subject or self.subject) for model in self.models)
-        return type(self)(*models, column=self.column, record=self.record)
+        return self.over_members(lambda model: model.check_table(table, subject or self.subject))
 
     @property
     def order(self) -> str | None:
@@ -146,8 +151,7 @@ class AnyOf(Model):
 
     def at_any_length(self) -> Self:
         """Return the models as they hold for a table that may grow."""
-        models = (model.at_any_length() for model in self.models)
-        return type(self)(*models, column=self.column, record=self.record)
+        return self.over_members(lambda model: model.at_any_length())
 
     @property
     def half_diagnosed(self) -> str | None:

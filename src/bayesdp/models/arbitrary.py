@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
-from bayesdp.models.base import Model, check_unit, whole_group
+from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, whole_group
 from bayesdp.models.layout import column_names
 from bayesdp.models.view import TableView
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.models.alternative import Alternative
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.view import TableView
@@ -22,10 +21,20 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
+__all__ = ["HALF_AGAIN", "SCHEMA", "Alternative", "Model", "check_unit", "readonly", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
+
+HALF_AGAIN = 1.5
+"""By how much a strength of correlation is raised to see what that would leak."""
+
+
+class Alternative(NamedTuple):
+    """What else might hold, a weaker assumption: the model, and how it differs, as the clause after "if"."""
+
+    condition: str
+    model: Model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +149,10 @@ class Model(Document):
         """The models of which one holds: this one alone, unless nobody knows which of several does."""
         return (self,)
 
+    def over_members(self, change: Callable[[Model], Model]) -> Model:
+        """Return the model with `change` applied to each of its members; the same model if that changes none."""
+        return change(self)
+
     @property
     def alternatives(self) -> tuple[Alternative, ...]:
         """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
@@ -162,6 +175,13 @@ class Model(Document):
     def states(self) -> Values:
         """The values a record can have, if the model lists them."""
         return ()
+
+    def with_states(self, states: Values) -> Self:
+        """Return the model with other names for its states, in their order.
+
+        Raises ModelError for a type that does not let its states be renamed.
+        """
+        raise ModelError(f'the states of a model of type "{self.kind}" cannot be renamed')
 
     @property
     def spread(self) -> tuple[str, ...]:
@@ -301,7 +321,7 @@ class Model(Document):
         if self.about_values and len(columns) > 1 and not set(columns) <= set(self.columns):
             raise QueryError(
                 f"the queries are about different columns ({', '.join(columns)}), but the model describes "
-                "the values of one; how the columns hang together is not in it"
+                "the values of one; it does not say how the columns depend on one another"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -374,7 +394,7 @@ class Model(Document):
 
     @staticmethod
     def load(path: str | Path) -> Model:
-        """Read a model from a JSON file; ModelError, with the name of the file, for what is none."""
+        """Read a model from a JSON file; a ModelError names the file if it holds none."""
         try:
             return Model.from_dict(documents.read(path))
         except ModelError as error:

@@ -108,6 +108,10 @@ class Chain(Model):
     def group_size(self) -> int | None:
         return self.length
 
+    def with_states(self, states: Values) -> Self:
+        """Return the chain with other names for its states, in their order."""
+        return replace(self, states=states)
+
     @property
     def apart(self) -> tuple[str, ...] | None:
         return None if self.layout is None else tuple(self.layout.entity) or None

@@ -14,9 +14,8 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import Model, check_unit, readonly, whole_group
+from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
@@ -415,7 +414,7 @@ class GaussianGroups(Model):
         return self if self.learnt is None else replace(self, correlation=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: LearntCorrelation) -> Self:
-        """Return the groups with the correlation that noisy sums teach."""
+        """Return the groups with the correlation learnt from noisy sums."""
         return replace(self, correlation=learnt.correlation, learnt=learnt)
 
     def located(

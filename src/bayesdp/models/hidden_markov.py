@@ -13,7 +13,7 @@ from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import Matrix
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import Chain
 from bayesdp.models.odds import checked_odds, log_odds_above, log_odds_ratio, odds_above
 from bayesdp.rounding import shown_above

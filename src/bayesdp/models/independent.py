@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bayesdp.models.alternative import Alternative
 from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import Model
+from bayesdp.models.base import Alternative, Model
 from bayesdp.models.view import TableView
 
 __all__ = ["Independent"]

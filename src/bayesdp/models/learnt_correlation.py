@@ -296,5 +296,5 @@ def _off(
         alike = 1 + (size - 1) * correlation
         spread += number * size * (size - 1) * alike**2
         centring += number * size * (size - 1) ** 2 * alike
-    made_up = (1 - correlation) * (centring / pairs - sample * np.sqrt(2 * spread))
-    return np.asarray(products - correlation * squares + squares / pairs * made_up)
+    correction = (1 - correlation) * (centring / pairs - sample * np.sqrt(2 * spread))
+    return np.asarray(products - correlation * squares + squares / pairs * correction)

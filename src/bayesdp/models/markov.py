@@ -16,8 +16,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import Alternative
-from bayesdp.models.base import readonly
+from bayesdp.models.base import Alternative, readonly
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
@@ -363,7 +362,7 @@ class MarkovChain(Chain):
 
     def _remembered(self, index: int) -> str:
         """Return the states that are remembered in one row of the table, the oldest first."""
-        return ", ".join(str(self.states[int(each)]) for each in np.unravel_index(index, self.table.shape[:-1]))
+        return ", ".join(str(self.states[int(place)]) for place in np.unravel_index(index, self.table.shape[:-1]))
 
     def reversal(self) -> Self:
         """Return the stationary chain read backwards: P̃(x, y) = w(y)·P(y, x)/w(x).

@@ -14,8 +14,7 @@ from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
-from bayesdp.models.base import Model, readonly
+from bayesdp.models.base import HALF_AGAIN, Alternative, Model, readonly
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.models.odds import checked_odds, log_odds_above
 from bayesdp.models.view import TableView
@@ -192,21 +191,21 @@ class Network(Model):
     def assumption(self) -> str:
         if self.edges is None:
             assert self.odds is not None
-            said = (
+            assumed = (
                 f"each record depends directly on at most {self.degree} others, with an odds ratio of at most "
                 f"{shown_above(self.odds)} with each of them"
             )
-            said += ", and these dependences form no loop" if self.forest else ""
-            said += "" if self.records is None else f", and at most {self.records} records are connected"
+            assumed += ", and these dependences form no loop" if self.forest else ""
+            assumed += "" if self.records is None else f", and at most {self.records} records are connected"
         else:
             assert self.records is not None
             hidden = f", {len(self.hidden)} of them hidden" if self.hidden else ""
-            said = (
+            assumed = (
                 f"records depend on one another along the edges of a network ({counted(self.records, 'position')}"
                 f"{hidden}; {counted(len(self.edges), 'edge')}), with at most the given odds ratios"
             )
         apart = f"; there is one network for each {' and '.join(self.group)}, independent of the others"
-        return said + (apart if self.group else "")
+        return assumed + (apart if self.group else "")
 
     @property
     def parameters(self) -> str | None:
@@ -341,7 +340,7 @@ def _edge(index: int, edge: object, records: int) -> Edge:
 
 
 def _positions(value: object, records: int) -> tuple[int, ...]:
-    positions = [_position("hidden", each, records) for each in validation.items("hidden", value, ModelError)]
+    positions = [_position("hidden", position, records) for position in validation.items("hidden", value, ModelError)]
     if len(set(positions)) < len(positions):
         raise ModelError("hidden names a position twice")
     return tuple(sorted(positions))

@@ -18,7 +18,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
+from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
@@ -283,17 +283,17 @@ class OddsChain(Chain):
     @property
     def parameters(self) -> str:
         """What the odds ratio means, in a sentence, and what it costs if the secret is one record."""
-        said = (
+        sentences = (
             f"Odds ratio of {'neighbouring records' if self.memory == 1 else 'neighbouring blocks'}: at most "
             f"{shown_above(self.odds)}. If one of them had another value, the odds between any two values of the next "
             "would change by at most that factor."
         )
         if self.estimated:
-            said = f"{said} {self._learnt}"
+            sentences = f"{sentences} {self._learnt}"
         if self.unit > 1:
-            return said
+            return sentences
         price = shown_above(self.memory * math.sqrt(self.odds), 3)
-        return f"{said} For a small ε the noise must be {price} times as large as for independent records."
+        return f"{sentences} For a small ε the noise must be {price} times as large as for independent records."
 
     @property
     def estimated(self) -> bool:
@@ -309,7 +309,7 @@ class OddsChain(Chain):
         return self if self.learnt is None else replace(self, odds=self.learnt.ceiling, learnt=None)
 
     def learning(self, learnt: Learnt) -> Self:
-        """Return the chain with the odds ratio that noisy counts teach."""
+        """Return the chain with the odds ratio learnt from noisy counts."""
         return replace(self, odds=learnt.odds, learnt=learnt)
 
     @property
@@ -346,7 +346,7 @@ class OddsChain(Chain):
                     _shown(stratum.odds),
                     _shown(above),
                 ]
-                for stratum, above in zip(self.strata, (odds_above([each]) for each in alone), strict=True)
+                for stratum, above in zip(self.strata, (odds_above([log_odds]) for log_odds in alone), strict=True)
             ]
             parts.append(table(["", "transitions", "least cell", "odds ratio", f"{sure} below"], rows))
         if self.sparse:
@@ -369,13 +369,13 @@ class OddsChain(Chain):
         assert self.credibility is not None
         names = "; ".join(stratum.called(self.within) for stratum in self.sparse[:_MOST_SHOWN])
         more = "; …" if len(self.sparse) > _MOST_SHOWN else ""
-        said = f"Sparse, with fewer than {SPARSE} transitions in some cell: {names}{more}."
+        sparse = f"Sparse, with fewer than {SPARSE} transitions in some cell: {names}{more}."
         together = merged(self.strata)
         if together == tuple(self.strata):
-            return f"{said} More data would narrow the odds ratio."
+            return f"{sparse} More data would narrow the odds ratio."
         into, odds = together[-1].called(self.within), shown_above(_credible(together, self.credibility))
         return (
-            f"{said} Merged into one ({into}), the odds ratio would be {odds} "
+            f"{sparse} Merged into one ({into}), the odds ratio would be {odds} "
             f"at most: say merge={SPARSE} (--merge {SPARSE}) if these are alike."
         )
 

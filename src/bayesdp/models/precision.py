@@ -27,7 +27,7 @@ UNIT = 2.0**-53
 _SYMMETRY = 1e-12
 _CONDITION = 1e-12
 _LARGEST_DENSE = 2000
-"""Up to so many records that hang together, whether a matrix is positive definite is seen from all its entries."""
+"""Of at most so many connected records, all entries show whether a matrix is positive definite."""
 
 _AT_ONCE = 2**22
 _WIDEST_BAND = 64
@@ -96,7 +96,7 @@ class Precision:
     def _check_definite(self) -> None:
         if self.group_size > _LARGEST_DENSE:
             raise ModelError(
-                f"precision: {self.group_size} records hang together, too many to see whether a matrix that is not "
+                f"precision: {self.group_size} records are connected, too many to see whether a matrix that is not "
                 "walk-summable (its entries outweigh the diagonal) is positive definite; ArbitraryGroups covers it"
             )
         for blocks in self.blocks():
@@ -185,7 +185,7 @@ class Precision:
 
     @cached_property
     def group_size(self) -> int:
-        """The most records that hang together."""
+        """The most records that are connected."""
         return int(np.bincount(self.components).max())
 
     def blocks(self, largest: int = _LARGEST_DENSE) -> Iterator[NDArray[np.float64]]:
@@ -277,8 +277,8 @@ def _from_sparse(matrix: Any) -> Entries:
     upper = triu(whole, format="csr")
     upper.eliminate_zeros()
     upper.sort_indices()
-    found = upper.tocoo()
-    return int(matrix.shape[0]), found.row.astype(np.int64), found.col.astype(np.int64), found.data
+    entries = upper.tocoo()
+    return int(matrix.shape[0]), entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
 
 
 def _entries_at(matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.alternative import HALF_AGAIN, Alternative
 from bayesdp.models.arbitrary import ArbitraryGroups
+from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_names

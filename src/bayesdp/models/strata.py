@@ -259,7 +259,7 @@ def _compared(shape: tuple[int, ...]) -> float:
     if memory == 1:
         return strata * size**2 * (size + 1) / 2
     blocks, following = size**memory, sum(size ** (2 * step) for step in range(1, memory + 1))
-    return blocks * (blocks - 1) / 2 * (strata * following + blocks**2)
+    return max(blocks * (blocks - 1) / 2, 1.0) * (strata * following + blocks**2)
 
 
 @lru_cache(maxsize=64)

@@ -98,10 +98,10 @@ def _source(account: Account) -> str:
 
 def _panel(account: Account, accountant: Accountant | None, *, titled_panel: bool) -> Panel:
     releases = _together(account["releases"])
-    totals = [(float(place), made[0]["epsilon_total"]) for place, made in enumerate(releases, start=1)]
+    totals = [(float(place), together[0]["epsilon_total"]) for place, together in enumerate(releases, start=1)]
     now = [(float(len(releases)), account["epsilon_total"])]  # a fit converts all releases anew
-    said = f"in all: {shown_above(account['epsilon_total'], 3)}"
-    curves = [Line("in all", ((0.0, 0.0), *totals, *(now if now != totals[-1:] else ())), PALETTE[0], "-", said)]
+    label = f"in all: {shown_above(account['epsilon_total'], 3)}"
+    curves = [Line("in all", ((0.0, 0.0), *totals, *(now if now != totals[-1:] else ())), PALETTE[0], "-", label)]
     curves += [] if accountant is None else _parts(releases, accountant)
     held = [replace(curve, points=(*curve.points, (len(releases) + _END, curve.points[-1][1]))) for curve in curves]
     stairs = [replace(curve, points=steps(curve.points)) for curve in told_apart(held)]
@@ -126,7 +126,7 @@ def _together(releases: Sequence[Made]) -> list[list[Made]]:
 def _budget(account: Account, releases: Sequence[Sequence[Made]]) -> Line:
     """Return the budget in force after each number of releases."""
     points = [
-        (float(sum(made[0]["entry"] < change["entry"] for made in releases)), change["budget"])
+        (float(sum(together[0]["entry"] < change["entry"] for together in releases)), change["budget"])
         for change in account["changes"]
     ]
     last = (len(releases) + _END, account["budget"])
@@ -138,7 +138,10 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
 
     Parts that were charged alike have one line; of more kinds than there are colours, those that were charged most.
     """
-    spends = [[Release(query_from_dict(made["query"]).standing(), made["tau"]) for made in group] for group in releases]
+    spends = [
+        [Release(query_from_dict(release["query"]).standing(), release["tau"]) for release in group]
+        for group in releases
+    ]
     every = {(query.by, part) for group in spends for query, _ in group if query.by is not None for part in query.parts}
     alike: dict[tuple[Spend, ...], list[tuple[str, str]]] = {}
     for by, part in sorted(every, key=str):

@@ -137,7 +137,7 @@ def _placed(lines: Sequence[Line], log: str) -> list[Points]:
     """Return the points of each line where they lie in the picture, from 0 to 1 both ways."""
     columns = []
     for axis, name in enumerate("xy"):
-        on_axis = [[math.log10(point[axis]) if name in log else point[axis] for point in each.points] for each in lines]
+        on_axis = [[math.log10(point[axis]) if name in log else point[axis] for point in line.points] for line in lines]
         every = [value for of_line in on_axis for value in of_line]
         low, extent = min(every, default=0.0), (max(every, default=0.0) - min(every, default=0.0)) or 1.0
         columns.append([[(value - low) / extent for value in of_line] for of_line in on_axis])

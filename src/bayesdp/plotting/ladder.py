@@ -62,7 +62,7 @@ def _records(advice: Advice) -> int | None:
 
 def _drawn(advice: Advice, rung: Rung, place: int) -> tuple[Line, Line]:
     assert rung.alpha is not None
-    leaks = [each.epsilon for each in rung.consequences if each.counts and each.epsilon is not None]
+    leaks = [line.epsilon for line in rung.consequences if line.counts and line.epsilon is not None]
     worst, colour = max([advice.epsilon, *leaks]), PALETTE[place % len(PALETTE)]
     label = f"{rung.name} (recommended)" if rung is advice.recommended else rung.name
     span = Line(rung.name, ((rung.alpha, advice.epsilon), (rung.alpha, worst)), colour, "-", label)

@@ -161,12 +161,13 @@ def calibration_chart(calibration: Calibration) -> Chart:
     drawn = []
     for name, tau in tracked(allowed.items(), len(allowed), "asking every theorem"):
         taus = [tau * factor for factor in _AROUND]
-        epsilons = [_proven(model, name, (*spent, Release(query, each))) for each in taus]
+        epsilons = [_proven(model, name, (*spent, Release(query, more))) for more in taus]
         points = tuple(
-            (epsilon, _off_by(calibration, each)) for each, epsilon in zip(taus, epsilons, strict=True) if epsilon
+            (epsilon, _off_by(calibration, more)) for more, epsilon in zip(taus, epsilons, strict=True) if epsilon
         )
         drawn.append(line(name, points, name))
-    plain = tuple((each, _off_by(calibration, each)) for each in (calibration.epsilon * factor for factor in _AROUND))
+    claimed = (calibration.epsilon * factor for factor in _AROUND)
+    plain = tuple((epsilon, _off_by(calibration, epsilon)) for epsilon in claimed)
     alpha = calibration.accuracy(calibration.beta)
     return Chart(
         "calibration",
@@ -176,7 +177,7 @@ def calibration_chart(calibration: Calibration) -> Chart:
         (
             Panel(
                 (
-                    *told_apart([each for each in drawn if each.points], "xy"),
+                    *told_apart([curve for curve in drawn if curve.points], "xy"),
                     line(PLAIN, plain, "plain DP,\nunprotected"),
                     Line("chosen", ((calibration.epsilon, alpha),), _CHOSEN, "ring"),
                 )
@@ -202,14 +203,14 @@ def _proven(model: Model, name: str, spend: Spend) -> float | None:
         return None
 
 
-def plot_leakage(found: Leakage, path: str | Path) -> Path:
+def plot_leakage(leakage: Leakage, path: str | Path) -> Path:
     """Draw ε over τ for every theorem, around the τ that was asked about, and return the path written.
 
     Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
     that cannot be written to.
     """
     check_place(path)
-    return save(theorems_chart(found), path)
+    return save(theorems_chart(leakage), path)
 
 
 def theorems_chart(asked: Leakage) -> Chart:

@@ -18,7 +18,7 @@ _ANY = "this may be any mechanism, of which only its tau is known"
 
 @dataclass(frozen=True)
 class AnyMechanism(Query):
-    """Whatever is released with a τ-DP mechanism, here or elsewhere: one of OpenDP, of Tumult, or of your own.
+    """Whatever is released with a τ-DP mechanism, here or elsewhere: by OpenDP, by Tumult, or by your own code.
 
     what: what is released, in words.
 

@@ -34,7 +34,7 @@ class Clipped(Query):
     """
 
     power: ClassVar[int] = 1
-    """To which power of the values sums are taken: a grid must leave them room."""
+    """The highest power of the values that is summed: a grid must leave room for it."""
 
     bounds: tuple[float, float] | None = None
     step: float | None = field(default=None, kw_only=True)
@@ -109,7 +109,7 @@ class Clipped(Query):
 
     @property
     def most_records(self) -> int | None:
-        """So many records keep a sum on a grid below 2^62 steps, as every release does; None without a grid."""
+        """The most records that keep a sum on a grid below 2^62 steps, as every release does; None without a grid."""
         if self.step is None:
             return None
         low, high = self._ends

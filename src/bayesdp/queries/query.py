@@ -72,7 +72,7 @@ class Query(Document):
     """Whether it stands for a release made elsewhere, of which only the τ is known: it has no answer here."""
 
     unforeseen: ClassVar[bool] = False
-    """Whether its accuracy cannot be said before it is released, nor a τ be chosen for it."""
+    """Whether its accuracy cannot be told before it is released, nor a τ be chosen for it."""
 
     sampler: ClassVar[str] = "discrete Laplace sampler"
     """What draws its noise, in OpenDP's words, for the statement."""
@@ -294,7 +294,7 @@ class Query(Document):
 
     @property
     def public_size(self) -> int | None:
-        """Over how many records the answer is said to be averaged; None if that was left out, or is not asked."""
+        """The number of records that was given for the average; None if it was left out, or does not apply."""
         return None
 
     def of_size(self, records: int) -> Query:

@@ -115,11 +115,11 @@ class Accountant:
 
     def leaked(self, spent: Spend) -> float:
         """Return the leakage of everything released so far; 0 if that is nothing."""
-        return max(self._proven(met.spent) for met in exposures(spent))
+        return max(self._proven(part.spent) for part in exposures(spent))
 
     def leakage_of(self, spent: Spend) -> Leakage:
         """Return the leakage of everything released so far, with the theorem that proves it, and its scope."""
-        return _worst([self._report(met.spent) for met in exposures(spent)])
+        return _worst([self._report(part.spent) for part in exposures(spent)])
 
     def affordable(self, queries: tuple[Query, ...], *, epsilon: float, spent: Spend, budget: float) -> Cost:
         """Return the largest τ for each of `queries` that raises the leakage by at most ε.
@@ -128,22 +128,22 @@ class Accountant:
         """
         self.model.check_queries(queries)
         standing = tuple(query.standing() for query in queries)
-        met, share = exposures(spent, standing), self.credibility
-        touched = [each for each in met if each.added]
-        others = max((self._proven(each.spent) for each in met if not each.added), default=0.0)
-        before = max(self._proven(each.spent) for each in touched)
+        parts, share = exposures(spent, standing), self.credibility
+        touched = [part for part in parts if part.added]
+        others = max((self._proven(part.spent) for part in parts if not part.added), default=0.0)
+        before = max(self._proven(part.spent) for part in touched)
         left = remaining(budget, before if others <= budget else others)
         if epsilon > left:
             raise BudgetError(epsilon, left)
         target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
         tau = min(
-            largest_tau(self._composition.panel(each.after(1.0)), each.added, target, each.spent) for each in touched
+            largest_tau(self._composition.panel(part.after(1.0)), part.added, target, part.spent) for part in touched
         )
         if share is not None and tau > 0:
-            for each in touched:
-                estimate = self._composition.report(each.after(tau))
-                tau = credible_tau(estimate, each.added, tau, target, each.spent, share)
-        less = math.ulp(max(sum(release.tau for release in each.after(tau)) for each in touched))
+            for part in touched:
+                estimate = self._composition.report(part.after(tau))
+                tau = credible_tau(estimate, part.added, tau, target, part.spent, share)
+        less = math.ulp(max(sum(release.tau for release in part.after(tau)) for part in touched))
         while tau > 0:
             cost = self._cost(spent, standing, tau, before, budget)
             if cost.after <= target:
@@ -160,7 +160,7 @@ class Accountant:
         """
         self.model.check_queries(queries)
         standing = tuple(query.standing() for query in queries)
-        before = max(self._proven(each.spent) for each in exposures(spent, standing) if each.added)
+        before = max(self._proven(part.spent) for part in exposures(spent, standing) if part.added)
         cost = self._cost(spent, standing, tau, before, budget)
         if cost.total > budget:
             raise BudgetError(cost.epsilon, remaining(budget, cost.before))
@@ -171,7 +171,7 @@ class Accountant:
 
         A function of the model alone.
         """
-        return worst_consequences([met.spent for met in exposures(spent)], epsilon, self._weaker)
+        return worst_consequences([part.spent for part in exposures(spent)], epsilon, self._weaker)
 
     def _cost(self, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
         """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.
@@ -180,8 +180,8 @@ class Accountant:
         stands.
         """
         totals = merged((*spent, *(Release(query, tau) for query in standing)))
-        met = exposures(totals, standing)
-        leakages = [(self._report(each.spent), bool(each.added)) for each in met]
+        parts = exposures(totals, standing)
+        leakages = [(self._report(part.spent), bool(part.added)) for part in parts]
         worst = _worst([leakage for leakage, _ in leakages])
         after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
         return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Promise:
-    """What is proven about a release, if what holds; the answers released together share it.
+    """What is proven about a release, and under which assumption; answers released together share it.
 
     `Answer` says what its entries are. Those that are not compared belong to the account of one moment: an answer that
     is given again states them anew.
@@ -82,7 +82,7 @@ class Promise:
 
     @property
     def denied(self) -> bool:
-        """Whether a table speaks against the assumption, so that nothing is proven about it."""
+        """Whether a table contradicts the assumption, so that nothing is proven about it."""
         return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
 
     @property
@@ -340,7 +340,7 @@ class Answer(Displayed, Document):
             else "Released before; repeating it costs nothing"
         )
         protected = "Were the model right, it would protect" if self.denied else "It protects"
-        said = [
+        sentences = [
             f"{_capitalised(self.query.description)}: {self.published}",
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
@@ -348,8 +348,8 @@ class Answer(Displayed, Document):
             f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
             f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
         ]
-        said += [self.what_if] if self.consequences else []
-        return [[*lines(*said), *warned(self.warnings)]]
+        sentences += [self.what_if] if self.consequences else []
+        return [[*lines(*sentences), *warned(self.warnings)]]
 
     def _shown(self) -> Sequence[Section]:
         return [[Table(["", ""], self._rows())], *self._printed()]
@@ -361,7 +361,7 @@ class Answer(Displayed, Document):
         return statement(self).markdown()
 
     def given_again(self, *, beta: float, promise: Promise, total: float, remaining: float, by: str | None) -> Answer:
-        """Return the answer as it is given again later, at no cost: with the account of then, and what proves it.
+        """Return the answer as it is given again later, at no cost: with the account as it is then, and what proves it.
 
         total, remaining: what the data set has leaked by then, and what remains of its budget.
         promise, by:      what is proven of all that, and who is responsible for giving the answer again.

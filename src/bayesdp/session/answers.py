@@ -93,14 +93,14 @@ class Answers(Displayed, Document):
         ]
         proven = "It would be proven" if first.denied else "Proven"
         listed = Table([self.by, "answer", "off by less than", ""], rows)
-        said = [
+        sentences = [
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}.",
             f"{proven} ({first.theorem}) if {first.assumption}. Model: {first.verdict}. The statement says more.",
         ]
         title = f"{about[:1].upper()}{about[1:]}, by {self.by}:"
-        return [[*lines(title), listed, *lines(*said), *warned(self.warnings)]]
+        return [[*lines(title), listed, *lines(*sentences), *warned(self.warnings)]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --json` prints for a question by parts."""

@@ -107,7 +107,7 @@ class Asked:
         return mechanism
 
     def foreseen(self, mechanism: Any, beta: float) -> tuple[float, float]:
-        """Return, before anything is drawn, by less than what the answer is off and how far its interval reaches."""
+        """Return, before anything is drawn, the bound on the answer's error and how far its interval reaches."""
         units, worth, slack = Fraction(mechanism.alpha(beta)), self.worth(self.records), self.rounding(self.records)
         return float_above(units * worth + slack), float_above((units - 1) * worth + slack)
 

@@ -16,9 +16,9 @@ __all__ = ["Kept"]
 
 
 class Kept(Displayed, Document):
-    """A release as the ledger keeps it: its kind, its schema, and its fields but for those that pass.
+    """A release as the ledger keeps it: its kind, its schema, and its fields, except the passing ones.
 
-    kind, schema: as documents carry them.      passing: the fields that are of the moment, and not kept.
+    kind, schema: as documents carry them.      passing: the fields of the moment, which are not kept.
     """
 
     kind: ClassVar[str]

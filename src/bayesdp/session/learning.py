@@ -89,7 +89,7 @@ class Fit(Kept):
         learnt, name = self.learnt, self.learnt.parameter_in_words
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         cost = "Learnt before; repeating it costs nothing" if self.reused else f"It cost tau = {shown_below(self.tau)}"
-        said = [
+        sentences = [
             f"The {learnt.noun} is at most {shown_above(self.bound)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
             f"{cost}; with this {name} {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
@@ -97,7 +97,7 @@ class Fit(Kept):
             learnt.origin,
         ]
         hidden = f"the noise hides the {name}, and the ceiling stands; a larger tau would show more."
-        return [[*lines(*said), *warned([hidden] if self.bound >= learnt.ceiling else [])]]
+        return [[*lines(*sentences), *warned([hidden] if self.bound >= learnt.ceiling else [])]]
 
 
 def first_fit(bodies: Iterable[Mapping[str, Any]]) -> Fit | None:
@@ -159,7 +159,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
 
 
 def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:
-    """Return the fit of an account once more, with the account of now; refuses one that learnt something else."""
+    """Return the fit of an account again, with the account as it is now; refuses one that learnt something else."""
     learnt = fit.learnt
     if learnt.lesson != lesson.asks() or learnt.tau < lesson.tau:
         raise LedgerError(

@@ -112,7 +112,7 @@ class Measurement:
 
     @property
     def off_by(self) -> str:
-        """By less than what the answer is off, rounded and as it came out, and how often, as text."""
+        """The bound on the error of the rounded and the unrounded answer, and how often it holds, as text."""
         figures = _both(shown_above(self._printed_accuracy), shown_above(self.accuracy()))
         return f"{figures} in {shown_below(100 * self.level)} % of cases"
 
@@ -180,15 +180,15 @@ class Measurement:
 
 def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:
     """Return the intervals of selected answers, each in order."""
-    found = []
+    intervals = []
     for pair in validation.items("ends", ends):
         between = [validation.number("ends", end) for end in validation.items("ends", pair)]
         if len(between) != 2 or between[0] > between[1]:
             raise InvalidInputError("ends must be intervals, a pair of numbers in order each")
-        found.append((between[0], between[1]))
-    if len(found) != number:
-        raise InvalidInputError(f"ends must be {number} intervals, not {len(found)}")
-    return tuple(found)
+        intervals.append((between[0], between[1]))
+    if len(intervals) != number:
+        raise InvalidInputError(f"ends must be {number} intervals, not {len(intervals)}")
+    return tuple(intervals)
 
 
 def _farther(cell: Fraction, low: float, high: float) -> Fraction:
@@ -214,7 +214,7 @@ def shortened(cell: float, place: Fraction) -> Fraction:
 
 
 def shortened_accuracy(alpha: float, cells: Iterable[float], place: Fraction) -> float:
-    """Return by less than what shortened cells are off if the cells are off by less than α, to the same place.
+    """Return the bound on the error of shortened cells, to the same place, if that of the cells is α.
 
     >>> shortened_accuracy(374.5, [4248], Fraction(10))
     380.0

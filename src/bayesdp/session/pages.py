@@ -159,4 +159,4 @@ def _html_block(block: Block) -> str:
 
 
 def _html(text: str) -> str:
-    return _CODE.sub(lambda found: f"<code>{found[2].strip()}</code>", escape(" ".join(text.split())))
+    return _CODE.sub(lambda match: f"<code>{match[2].strip()}</code>", escape(" ".join(text.split())))

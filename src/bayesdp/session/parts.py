@@ -97,15 +97,15 @@ def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable
 
 def _joined(met: Sequence[Exposure]) -> Exposure:
     """Return what records have met that are in several parts, one of each column."""
-    spent = merged(release for each in met for release in each.spent)
-    return Exposure(spent, tuple(query for each in met for query in each.added))
+    spent = merged(release for exposure in met for release in exposure.spent)
+    return Exposure(spent, tuple(query for exposure in met for query in exposure.added))
 
 
 def _largest(met: Iterable[Exposure]) -> tuple[Exposure, ...]:
     """Return the exposures that no other one exceeds, each once."""
     kept: list[Exposure] = []
-    for each in dict.fromkeys(met):
-        if not any(each.exceeded_by(other) for other in kept):
-            kept = [other for other in kept if not other.exceeded_by(each)]
-            kept.append(each)
+    for exposure in dict.fromkeys(met):
+        if not any(exposure.exceeded_by(other) for other in kept):
+            kept = [other for other in kept if not other.exceeded_by(exposure)]
+            kept.append(exposure)
     return tuple(kept)

@@ -63,7 +63,7 @@ class Target:
 
         Those about other parts of the table share none of it.
         """
-        sharing = sorted(each.question for each in asked if each is question or each.query.meets(question.query))
+        sharing = sorted(other.question for other in asked if other is question or other.query.meets(question.query))
         return self.to_dict() | ({"questions": sharing} if len(sharing) > 1 else {})
 
     def covered_by(self, request: object, questions: Iterable[str]) -> bool:
@@ -123,41 +123,41 @@ def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
-    spent, queries = spend_of(state.totals), tuple(each.query for each in asked)
-    known = {each.question: tuple(state.answers(each.question)) for each in asked}
+    spent, queries = spend_of(state.totals), tuple(prepared.query for prepared in asked)
+    known = {prepared.question: tuple(state.answers(prepared.question)) for prepared in asked}
     if target.epsilon is not None and not any(known.values()):
         cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:
         tau = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=_NO_LIMIT).tau
     else:
-        tau = max(tau_for(each, target) for each in asked)
+        tau = max(tau_for(prepared, target) for prepared in asked)
     stored = {
-        each.question: best
-        for each in asked
-        if (best := _good_enough(known[each.question], tau, target, known)) is not None
+        prepared.question: best
+        for prepared in asked
+        if (best := _good_enough(known[prepared.question], tau, target, known)) is not None
     }
-    fresh = tuple(each for each in asked if each.question not in stored)
+    fresh = tuple(prepared for prepared in asked if prepared.question not in stored)
     if not fresh:
         return Plan(state, tau, (), stored, None)
-    cost = accountant.cost_of(tuple(each.query for each in fresh), tau=tau, spent=spent, budget=state.budget)
+    cost = accountant.cost_of(tuple(prepared.query for prepared in fresh), tau=tau, spent=spent, budget=state.budget)
     return _possible(Plan(state, tau, fresh, stored, cost), target.beta)
 
 
-def _possible(made: Plan, beta: float) -> Plan:
+def _possible(planned: Plan, beta: float) -> Plan:
     """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
-    if any(each.sensitivity > made.tau * LARGEST_SCALE for each in made.fresh):
+    if any(prepared.sensitivity > planned.tau * LARGEST_SCALE for prepared in planned.fresh):
         raise TooFineError
-    mechanisms = {each.question: each.mechanism(made.tau) for each in made.fresh}
-    for each in made.fresh:
-        each.foreseen(mechanisms[each.question], beta)
-    return replace(made, mechanisms=mechanisms)
+    mechanisms = {prepared.question: prepared.mechanism(planned.tau) for prepared in planned.fresh}
+    for prepared in planned.fresh:
+        prepared.foreseen(mechanisms[prepared.question], beta)
+    return replace(planned, mechanisms=mechanisms)
 
 
 def _good_enough(
     bodies: Iterable[Mapping[str, Any]], tau: float, target: Target, questions: Iterable[str]
 ) -> Answer | None:
-    """Return the best stored answer that has at least this τ, or was asked for in words that ask for as much."""
+    """Return the best stored answer that has at least this τ, or whose request asked for at least as much."""
     stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
     good = [answer for answer, asked in stored if answer.tau >= tau or target.covered_by(asked, questions)]
     return max(good, key=lambda answer: answer.tau, default=None)

@@ -75,7 +75,7 @@ class Inquiry:
 
     @classmethod
     def into(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
-        """Open a table; missing values are treated as the model was fitted, unless something else is said.
+        """Open a table; missing values are treated as when the model was fitted, unless `missing` says otherwise.
 
         Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
         """
@@ -107,12 +107,12 @@ class Inquiry:
 
     def extents(self, asked: Sequence[Asked], extent: Extent) -> dict[str, Extent]:
         """Return how far what each question is about reaches, by its fingerprint: the table, or a part of it."""
-        found = {each.question: extent for each in asked}
-        for by in {each.query.by for each in asked if each.query.by is not None}:
-            inside = [each for each in asked if each.query.by == by]
-            parts = extents_of_parts(self.table, extent, by, [each.query.parts[0] for each in inside])
-            found |= {each.question: part for each, part in zip(inside, parts, strict=True)}
-        return found
+        extents = {prepared.question: extent for prepared in asked}
+        for by in {prepared.query.by for prepared in asked if prepared.query.by is not None}:
+            inside = [prepared for prepared in asked if prepared.query.by == by]
+            parts = extents_of_parts(self.table, extent, by, [prepared.query.parts[0] for prepared in inside])
+            extents |= {prepared.question: part for prepared, part in zip(inside, parts, strict=True)}
+        return extents
 
     def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
         """Resolve columns, choose grids and refuse what the model does not describe.
@@ -135,7 +135,7 @@ class Inquiry:
         parts = [
             (query, part) for query, named in zip(queries, everything, strict=True) for part in named.part_by_part()
         ]
-        found = []
+        questions = []
         for query, named in parts:
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
             self._check_filter(named)
@@ -153,12 +153,12 @@ class Inquiry:
             if grid is None:
                 sensitivity = math.ceil(named.parts_sensitivity)
             records = self._averaged(named, records) if named.averaged else records
-            found.append(Asked.about(named, self._question(query, named), grid, sensitivity, records))
-        if not found:
+            questions.append(Asked.about(named, self._question(query, named), grid, sensitivity, records))
+        if not questions:
             raise InvalidInputError("no question was asked; give at least one query")
-        if len({each.question for each in found}) < len(found):
+        if len({prepared.question for prepared in questions}) < len(questions):
             raise InvalidInputError("the same question was asked twice; ask it once")
-        return tuple(found)
+        return tuple(questions)
 
     def _check_filter(self, query: Query) -> None:
         """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
@@ -305,22 +305,23 @@ class Inquiry:
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
-        found: dict[int, Tally] = {}
+        tallies: dict[int, Tally] = {}
         for wide in (False, True):
-            places = [i for i, each in enumerate(asked) if self._about_all(each.query) == wide]
+            places = [i for i, prepared in enumerate(asked) if self._about_all(prepared.query) == wide]
             if places:
                 answers = self.read([asked[i].query for i in places], wide=wide)
-                found.update(zip(places, answers, strict=True))
-        for i, each in enumerate(asked):
-            if found[i].present == 0:
-                raise RecordsError(f"no record of {self.name} has a value of everything that {each.query.kind} needs")
-            if found[i].records == 0 and not each.of_no_records:
-                raise RecordsError(f"the {each.query.kind} is over no records at all; nothing can be said about it")
-            if each.query.averaged and found[i].records != each.records:
+                tallies.update(zip(places, answers, strict=True))
+        for i, prepared in enumerate(asked):
+            kind = prepared.query.kind
+            if tallies[i].present == 0:
+                raise RecordsError(f"no record of {self.name} has a value of everything that {kind} needs")
+            if tallies[i].records == 0 and not prepared.of_no_records:
+                raise RecordsError(f"the {kind} is over no records at all; nothing can be said about it")
+            if prepared.query.averaged and tallies[i].records != prepared.records:
                 raise RecordsError(
-                    f"{self.name} changed: a {each.query.kind} was over {counted(each.records, 'record')} before"
+                    f"{self.name} changed: a {kind} was over {counted(prepared.records, 'record')} before"
                 )
-        return [found[i] for i in range(len(asked))]
+        return [tallies[i] for i in range(len(asked))]
 
 
 @contextmanager
@@ -340,5 +341,5 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
 
 
 def missing_rule(model: Model, missing: Missing | None) -> Missing:
-    """Return what is done with missing values: what is said, or what was done when the model was fitted."""
+    """Return what is done with missing values: `missing`, or else what was done when the model was fitted."""
     return checked_missing(missing if missing is not None else "drop" if model.dropped else "error")

@@ -63,7 +63,7 @@ class Preview(Displayed, Document):
             kept = f"{self.query.description}: an answer as good as that is stored; asking for it costs nothing."
             return [lines(kept)]
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
-        said = [
+        sentences = [
             f"A preview of {self.query.description}. Nothing was charged.",
             f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
             f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
@@ -71,7 +71,7 @@ class Preview(Displayed, Document):
             f"{shown_above(self.epsilon_total)}, and leave {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
-        return [[*lines(*said), *warned(self.warnings)]]
+        return [[*lines(*sentences), *warned(self.warnings)]]
 
 
 def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:

@@ -72,7 +72,7 @@ class Recorded(Kept):
     def _printed(self) -> Sequence[Section]:
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         doubled = "" if self.neighbours == "replace" else ", for it is stated for adding or removing a record"
-        said = [
+        sentences = [
             f"Recorded: {self.what}, made elsewhere with tau = {shown_below(self.stated_tau)}.",
             f"It was charged as tau = {shown_above(self.tau)}{doubled} (entry {self.entry}).",
             f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = {shown_above(self.epsilon_total)} "
@@ -80,7 +80,7 @@ class Recorded(Kept):
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
         over = self.published and not self.epsilon_remaining
-        return [[*lines(*said), *warned(["more has leaked than the budget allows."] if over else [])]]
+        return [[*lines(*sentences), *warned(["more has leaked than the budget allows."] if over else [])]]
 
 
 def pure_tau(tau: object, definition: str) -> float:
@@ -128,14 +128,14 @@ def record(
 
     planned_for = account.state()
     cost = cost_in(planned_for)
-    made: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
+    recorded: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
 
     def decide(state: State) -> tuple[Charge, ...]:
         nonlocal cost
         cost = cost if planned_for.same_account(state) else cost_in(state)
         standing = query.standing().to_dict()
         details = {
-            "recorded": made,
+            "recorded": recorded,
             **cost.entries,
             "query": query.to_dict(),
             **{name: value for name, value in terms.items() if value is not None},
@@ -144,7 +144,7 @@ def record(
 
     (receipt,) = account.charge((), decide)
     entered = Recorded(
-        **made,
+        **recorded,
         tau=charged,
         **cost.entries,
         entry=receipt.entry,

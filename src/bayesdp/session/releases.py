@@ -16,10 +16,10 @@ __all__ = ["Release", "Releases", "release_stored"]
 
 Release = Answer | Fit | Randomized | Recorded
 
-Each = TypeVar("Each", bound=Release, covariant=True)
+Kind = TypeVar("Kind", bound=Release, covariant=True)
 
 
-class Releases(tuple[Each, ...], Displayed):
+class Releases(tuple[Kind, ...], Displayed):
     """A tuple of releases. Prints as a table: what was asked, what came out, what it cost."""
 
     def _printed(self) -> Sequence[Section]:

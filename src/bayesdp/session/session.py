@@ -181,7 +181,7 @@ class Session(Displayed):
 
     @contextmanager
     def _discreet(self) -> Iterator[None]:
-        """Say of whatever is wrong with the records only that it is refused, and enter the refusal in the ledger."""
+        """Refuse whatever is wrong with the records without saying what, and enter the refusal in the ledger."""
         refused = False
         try:
             yield
@@ -343,7 +343,7 @@ class Session(Displayed):
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
-        """Go the way of every release: prepare, plan, charge, draw, answer."""
+        """Take the steps of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
         questions = tuple(prepared.question for prepared in asked)
         requests = {prepared.question: {"asked": target.request(prepared, asked)} for prepared in asked}
@@ -408,9 +408,9 @@ class Session(Displayed):
 
         def previewed(attempt: Attempt) -> Preview:
             asked = self._inquiry.asked([query], attempt.bits)
-            state = self._account.state(*(each.question for each in asked))
+            state = self._account.state(*(prepared.question for prepared in asked))
             planned = plan(self._accountant, asked, target, state)
-            previews = [preview_of(each, planned, target, self._accountant) for each in asked]
+            previews = [preview_of(prepared, planned, target, self._accountant) for prepared in asked]
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
@@ -471,9 +471,11 @@ class Session(Displayed):
             raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
         opened = self._model.opened_as
         lesson = lesson_about(opened, tau, credibility, {"within": within, "bounds": bounds})
-        for parameter, said in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
-            if said is not None and getattr(opened, parameter, None) != validation.number(f"{parameter}_ceiling", said):
-                raise ModelError(f"the session was opened with another ceiling than {said:g}")
+        for parameter, ceiling in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
+            if ceiling is not None and getattr(opened, parameter, None) != validation.number(
+                f"{parameter}_ceiling", ceiling
+            ):
+                raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
         with self._discreet():
             learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
@@ -540,7 +542,7 @@ class Session(Displayed):
     def _promised(self, planned: Plan, beta: float, terms: Mapping[str, Any]) -> tuple[Promise, dict[str, Answer]]:
         """Return what is proven once a plan is carried out: of its fresh answers, and the stored ones given again.
 
-        Both state the same account, by the same theorem and under the model of now. It is known before the charge.
+        Both state the same account, by the same theorem and under the present model. It is known before the charge.
         """
         spend = planned.spend
         leakage = self._accountant.leakage_of(spend) if planned.cost is None else planned.cost.leakage
@@ -605,7 +607,7 @@ _IMPOSSIBLE = (
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max(sum(each.meets(query) for each in queries) for query in queries) if len(queries) > 1 else 1
+    together = max(sum(other.meets(query) for other in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))

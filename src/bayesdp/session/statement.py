@@ -160,9 +160,9 @@ def _what_if(answer: Answer) -> list[Block]:
 
 
 def _proof(answer: Answer) -> str:
-    said = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
+    theorem = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
     ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
-    return f"{said}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{said}."
+    return f"{theorem}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{theorem}."
 
 
 def _checks(answer: Answer) -> list[Block]:

@@ -1,15 +1,10 @@
-from fractions import Fraction
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, leakage
 from bayesdp.audit.oracle import gaussian_lemma, gaussian_pair
-from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import QueryError
 from bayesdp.testing import TheoremContract, gaussian_cases
-from bayesdp.theorems.gaussian.paper import GaussianPaper, paper_factor
+from bayesdp.theorems.gaussian.paper import GaussianPaper
 
 SUM = Sum(bounds=(0, 100))
 FAMILY = GaussianGroups(correlation=0.275, size=3)
@@ -65,23 +60,6 @@ def test_a_covariance_of_equal_variances_is_a_bound_on_its_correlations() -> Non
 def test_several_kinds_of_group_cost_the_worst() -> None:
     kinds = GaussianGroups(covariance=[[[1, 0.3], [0.3, 1]], [[1, 0.1], [0.1, 1]], [[2]]])
     assert epsilon(kinds) == pytest.approx(1.3)
-
-
-@given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 100))
-def test_sums_of_different_widths_share_one_distance(tau: float, other: float, width: float) -> None:
-    spend = [(Sum(bounds=(0, 100)), tau), (Sum(bounds=(0, width)), other)]
-    found = next(each for each in leakage(FAMILY, spend).assessments if each.theorem == "gaussian-paper")
-    expected = paper_factor(3, Fraction(0.275)) * (Fraction(tau) + Fraction(other) * 100 / Fraction(width))
-    assert found.epsilon == pytest.approx(float(expected), rel=1e-12)
-    assert Fraction(found.epsilon or 0) >= expected
-
-
-def test_the_scope_names_the_distance() -> None:
-    assert "at most 100 apart" in leakage(FAMILY, SUM, tau=1).scope
-    near = GaussianGroups(correlation=0.275, size=3, distance=10)
-    assert "at most 10 apart" in leakage(near, SUM, tau=1).scope
-    assert epsilon(near) == pytest.approx(0.18534, abs=1e-5)
-    assert largest_taus(GaussianPaper(), near, SUM, [1.0]) == [pytest.approx(10 / 1.85345, rel=1e-4)]
 
 
 def test_the_lemma_on_galtons_correlations() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
-from bayesdp import ArbitraryGroups, Count, GaussianGroups, GaussianSeries, MarkovChain, Mean, Sum, calibrate, leakage
+from bayesdp import ArbitraryGroups, Count, GaussianGroups, GaussianSeries, MarkovChain, Sum, calibrate, leakage
 from bayesdp.audit.oracle import gaussian_lemma
 from bayesdp.errors import NoTheoremAppliesError
 from bayesdp.models.precision import Precision
@@ -160,22 +160,6 @@ def test_large_covariances_without_shared_signs() -> None:
     few = [record for record in range(30) if record < 6]
     inside = np.linalg.inv(np.array(precision)[np.ix_(few, few)])
     assert gaussian_lemma(inside).factor <= found.epsilon
-
-
-def test_several_sums_widths_and_other_releases() -> None:
-    model = GaussianSeries([0.5], length=50)
-    mixed = as_spend([(SUM, 1.0), (Sum(bounds=(0, 50)), 0.5), (Count(equals=1), 0.1)])
-    narrow = 1 + 2 * sum(min(2 * 0.5**lag, 1.0) for lag in range(1, 40))
-    assert GaussianWalk().epsilon(model, mixed) == pytest.approx(3 + 0.5 * narrow + 0.1 * 50, rel=1e-6)
-    assert "unlimited" in str(GaussianWalk().refusal(SERIES, (SUM, Count(equals=1))))
-
-
-def test_the_grid_adds_a_step_for_every_record_there_may_be() -> None:
-    """Of a series of any length a sum on a grid of 2^k steps has fewer than 2^(62−k) records."""
-    step = 100 / 2**35
-    assert factor(SERIES, Sum(bounds=(0, 100), step=step)) == pytest.approx(3 + 513 / 512 * 2**-8)
-    assert factor(GaussianSeries([0.5], length=1000), Sum(bounds=(0, 100), step=step)) == pytest.approx(3, rel=1e-7)
-    assert leakage(SERIES, Mean(bounds=(0, 100)), tau=1.0).epsilon == pytest.approx(3)
 
 
 def test_gaps_cost_as_much_as_the_records_that_are_missing() -> None:

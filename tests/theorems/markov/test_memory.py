@@ -21,7 +21,6 @@ from bayesdp.theorems import theorems
 from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.general import GeneralBound
 from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
-from bayesdp.theorems.markov.paired import Level
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
 
@@ -65,45 +64,11 @@ def test_the_step_counter(promised: float, tau: float) -> None:
     assert calibrate(ACTIVITY, COUNT, epsilon=promised).tau >= found
 
 
-def test_what_the_sides_of_the_step_counter_can_say() -> None:
-    chain = paired_chain(ACTIVITY)
-    assert chain.start is not None
-    assert chain.start[0, 1, 0, 1] == pytest.approx(2.839324535, abs=1e-9)
-    right, left = chain.settled[0]
-    assert [-right[0, 1, 1, 0], right[0, 1, 0, 1]] == pytest.approx([-1.107136038, 0.057189688], abs=1e-9)
-    assert [-left[0, 1, 1, 0], left[0, 1, 0, 1]] == pytest.approx([1.732188498, 2.896514224], abs=1e-9)
-
-
 def test_the_first_record_can_be_the_worst() -> None:
     table = np.array([[[0.9, 0.1], [0.9, 0.1]], [[0.1, 0.9], [0.1, 0.9]]])
     chain = paired_from(table, np.array([[0.45, 0.05], [0.05, 0.45]]))
     found = memory_epsilon(chain, 0.1, 3, stationary=False)
     assert found == pytest.approx(0.25999, abs=5e-6)
-
-
-def test_iterating_is_no_bound_for_longer_sides() -> None:
-    """The iteration from 0 has come to less than half when it seems to stand still; the certificate has all of it."""
-    chain = paired_chain(MarkovChain([[[0.999, 0.001], [0.001, 0.999]]] * 2, memory=2))
-    values = chain.outermost().values
-    for taken in range(300):
-        values = chain.passed(Level(values, chain.reach_after(taken)), 0.001)
-    settled = chain.settled_values(0.001)
-    assert settled is not None
-    assert values.max() == pytest.approx(0.2252, abs=1e-4)
-    assert settled.max() == pytest.approx(0.4939, abs=1e-4)
-
-
-@settings(max_examples=max(12, settings().max_examples // 3), deadline=None)
-@given(memory_cases(), st.floats(1e-4, 30))
-def test_the_certificate_holds(case: Case, tau: float) -> None:
-    assert isinstance(case.model, MarkovChain)
-    chain = paired_chain(case.model)
-    reach, begins = chain.settled
-    assert (chain.narrowed(reach) <= reach).all()
-    assert (chain.reach_after(begins) <= reach).all()
-    values = chain.settled_values(tau)
-    assert values is not None
-    assert (chain.passed(Level(values, reach), tau) <= values).all()
 
 
 @settings(max_examples=max(12, settings().max_examples // 3), deadline=None)

@@ -1,17 +1,15 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from markov_references import linear_program, sparse_matrix  # type: ignore[import-not-found]
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from bayesdp import ArbitraryGroups, Count, MarkovChain, calibrate
-from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.audit.oracle import chain_joint, worst_mechanism
 from bayesdp.audit.side_information import knowing, worst_output
 from bayesdp.calibration.calibrate import largest_taus
@@ -19,13 +17,8 @@ from bayesdp.experiments.quilts import exact_quilt_scales
 from bayesdp.testing import TheoremContract, chain_cases, transition_matrices
 from bayesdp.testing.activities import activities
 from bayesdp.testing.cases import Case
-from bayesdp.theorems.adversary import Stretch
-from bayesdp.theorems.markov.boxes import Boxes, largest_quotient
-from bayesdp.theorems.markov.following import followed
-from bayesdp.theorems.markov.gathering import Gathering
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
-from bayesdp.theorems.markov.sides import Side, sides, unreliable
 from bayesdp.theorems.markov.transport import exact_step
 from bayesdp.theorems.spend import as_spend
 
@@ -111,7 +104,7 @@ def share_attained(states: int, records: int, models: int, seed: int) -> float:
 
 def test_no_mechanism_leaks_more_and_some_leaks_as_much() -> None:
     assert share_attained(states=2, records=3, models=8, seed=1) == 1
-    assert share_attained(states=3, records=3, models=1, seed=2) == 1
+    assert share_attained(states=3, records=2, models=4, seed=2) == 1
 
 
 @pytest.mark.slow
@@ -162,91 +155,6 @@ def test_many_states_are_at_most_the_quilt(size: int) -> None:
     assert 0.3 <= epsilon <= MarkovQuilt().epsilon(chain, as_spend(COUNT, 0.3))
 
 
-def relaxed(laws: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The relaxed step for one τ and ending, after comparing all boxes."""
-    size = len(laws)
-    batch = (laws[None], gains[None, None], np.ones((1, size), dtype=bool), np.ones((1, 1, size, size)))
-    return np.asarray(Boxes(laws, 1).step(*batch, np.ones((1, 1), dtype=bool), 0)[0, 0])
-
-
-def linear_program(p: NDArray[np.float64], q: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
-    """The largest E_p[h]/E_q[h] by a solver."""
-    size = len(p)
-    rows = [np.eye(size)[v] - gains[v, w] * np.eye(size)[w] for v in range(size) for w in range(size) if v != w]
-    return float(-linprog(-p, A_ub=rows, b_ub=np.zeros(len(rows)), A_eq=[q], b_eq=[1.0]).fun)
-
-
-@given(st.integers(2, 9), st.integers(0, 10**6), st.floats(0.01, 4))
-def test_the_relaxation_is_never_below_the_linear_program(size: int, seed: int, spread: float) -> None:
-    """Also where most transitions are impossible, and pairs that lead to few states are solved exactly."""
-    generator = np.random.default_rng(seed)
-    laws = generator.dirichlet(np.ones(size), size) * (generator.random((size, size)) < generator.choice([0.4, 1.0]))
-    laws[np.arange(size), generator.permutation(size)] += 0.1
-    laws /= laws.sum(axis=1, keepdims=True)
-    gains = np.exp(generator.uniform(0, spread, size=(size, size)))
-    np.fill_diagonal(gains, 1.0)
-    bounds = relaxed(laws, gains)
-    u, w = generator.choice(size, 2, replace=False)
-    program = linear_program(laws[u], laws[w], gains)
-    assert bounds[u, w] >= program * (1 - 1e-7)
-    if np.count_nonzero(laws[[u, w]].sum(axis=0)) <= 5:
-        assert bounds[u, w] == pytest.approx(linear_program_on(laws[u], laws[w], gains), rel=1e-6)
-
-
-def linear_program_on(p: NDArray[np.float64], q: NDArray[np.float64], gains: NDArray[np.float64]) -> float:
-    """The same on the states that p and q lead to, filled up to five, with the gains between these."""
-    few = np.argsort(p + q == 0, kind="stable")[:5]
-    return linear_program(p[few], q[few], gains[np.ix_(few, few)])
-
-
-@given(st.integers(2, 12), st.integers(0, 10**6), st.floats(0.001, 40))
-@example(2, 294, 24.0)
-def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, spread: float) -> None:
-    generator = np.random.default_rng(seed)
-    p, q = generator.dirichlet(np.full(size, 0.5), 2)
-    low = np.exp(generator.uniform(-spread, 0, size))
-    high = low * np.exp(generator.uniform(0, spread, size))
-    order = np.argsort(-p / q)
-    corners = [np.where(np.isin(np.arange(size), order[:k]), high, low) for k in range(size + 1)]
-    largest = max((p @ h) / (q @ h) for h in corners)
-    for guess in (1e-3, 1.0, largest, 1e3):
-        assert largest_quotient(p, q, low, high, np.array(guess)) == pytest.approx(largest, rel=1e-12)
-        assert largest_quotient(p, q, low, high, np.array(guess), rounds=0) >= largest * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("seed", [6900, 14027, 16769, 17057, 27725, 31845, 43885, 53867])
-def test_an_entry_at_the_quotient_hides_nothing(seed: int) -> None:
-    """Rounding held an entry at its upper end, and the quotient up to 13 % too low."""
-    generator = np.random.default_rng(seed)
-    size, spread = generator.integers(2, 9), generator.uniform(0, 40)
-    p, q = generator.dirichlet(np.full(size, 0.5), 2)
-    low = np.exp(generator.uniform(-spread, 0, size))
-    high = low * np.exp(generator.uniform(0, spread, size))
-    order = np.argsort(-p / q)
-    corners = [np.where(np.isin(np.arange(size), order[:k]), high, low) for k in range(size + 1)]
-    largest = max((p @ h) / (q @ h) for h in corners)
-    for guess in (1.0, 1e3):
-        assert largest <= largest_quotient(p, q, low, high, np.array(guess)) <= largest * (1 + 1e-11)
-
-
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 6, 7])
-def test_the_exact_step_is_the_linear_program(size: int) -> None:
-    generator = np.random.default_rng(size)
-    for _ in range(25):
-        laws = generator.dirichlet(np.full(size, generator.choice([0.2, 1.0])), size)
-        gains = np.exp(generator.uniform(0, 3, size=(size, size)))
-        np.fill_diagonal(gains, 1.0)
-        u, w = generator.choice(size, 2, replace=False)
-        assert exact_step(laws, gains)[u, w] == pytest.approx(linear_program(laws[u], laws[w], gains), rel=1e-7)
-
-
-def test_the_solvers_trap_of_the_theory() -> None:
-    """HiGHS says 1.0 here; the truth is 5.85."""
-    laws = np.array([[1 - 1e-8, 1e-8], [1.0, 0.0]])
-    gains = np.array([[1.0, math.exp(20)], [math.exp(20), 1.0]])
-    assert exact_step(laws, gains)[0, 1] == pytest.approx(5.85, abs=5e-3)
-
-
 def test_the_worst_case_is_described() -> None:
     text = MarkovMixing().worst_case(ACTIVITY, as_spend(COUNT, 1.0))
     assert text is not None
@@ -294,7 +202,12 @@ def test_tiny_probabilities_and_large_tau() -> None:
     """One record on one side costs τ, two on the other cost less by switching once: 2τ + 199 ln 10."""
     chain = MarkovChain([[1, 1e-199], [1e-199, 1]], length=4)
     assert MarkovMixing().epsilon(chain, as_spend(COUNT, 300.0)) == pytest.approx(600 + 199 * math.log(10))
-    assert MarkovMixing().epsilon(MarkovChain(chain.transition), as_spend(COUNT, 300.0)) < math.inf
+
+
+@pytest.mark.slow
+def test_tiny_probabilities_and_large_tau_at_any_length() -> None:
+    endless = MarkovChain([[1, 1e-199], [1e-199, 1]])
+    assert MarkovMixing().epsilon(endless, as_spend(COUNT, 300.0)) < math.inf
 
 
 def test_an_unknown_start_is_nearly_free() -> None:
@@ -313,14 +226,6 @@ def test_no_start_law_leaks_more_than_an_unknown_start(states: int, seed: int, t
     (proven,) = mixing_epsilons(chain, [tau])
     law = generator.dirichlet(np.full(states, 0.3))
     assert worst_mechanism(chain_joint(chain, 3, law), tau) <= proven + 1e-9
-
-
-def sparse_matrix(generator: np.random.Generator, states: int) -> NDArray[np.float64]:
-    """A random transition matrix, often with zeros."""
-    kept = generator.random((states, states)) < generator.choice([0.5, 1.0])
-    matrix = generator.dirichlet(np.ones(states), states) * kept
-    matrix[np.arange(states), generator.permutation(states)] += 0.2
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
 
 
 @given(st.integers(8, 10), st.integers(0, 10**6), st.floats(0.05, 3))
@@ -359,7 +264,7 @@ def every_ending(matrix: NDArray[np.float64], tau: float, depth: int) -> NDArray
     return best
 
 
-@pytest.mark.parametrize(("states", "tau"), [(5, 0.01), (8, 0.1)])
+@pytest.mark.parametrize(("states", "tau"), [(5, 0.01), pytest.param(8, 0.1, marks=pytest.mark.slow)])
 def test_slow_chains_are_close_to_the_linear_program(states: int, tau: float) -> None:
     """States on a line, left with probability 0.1 each way; a few records deep, where the program can be run."""
     line = np.eye(states) * 0.8 + 0.1 * (np.eye(states, k=1) + np.eye(states, k=-1))
@@ -388,107 +293,6 @@ def test_seven_states_on_a_line(scaled: bool, least: float) -> None:
     program = 0.01 + 2 * math.log(values.max())
     (proven,) = mixing_epsilons(MarkovChain(line), [0.01])
     assert least <= program <= proven <= 1.5 * program
-
-
-@given(st.integers(0, 10**6), st.floats(0.01, 2), st.integers(1, 3))
-def test_endings_followed_together_are_bounded_together(seed: int, tau: float, most: int) -> None:
-    """However few tables are kept, no ending's bound falls below what following it by itself gives."""
-    generator = np.random.default_rng(seed)
-    matrix = sparse_matrix(generator, 4)
-    if not MarkovChain(matrix, start="any").is_primitive:
-        return
-    for side in sides(MarkovChain(matrix)):
-        apart = followed(side, np.array([tau]), 12, 0.0, 0.0, relaxed=False)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("bayesdp.theorems.markov.following._most_tables", lambda *_: most)
-            together = followed(side, np.array([tau]), 12, 0.0, 0.0, relaxed=False)
-        reached = min(len(apart.best), len(together.best)) - 1
-        assert (together.best[reached] >= apart.best[reached] - 1e-9).all()
-        assert (together.forever >= apart.best[-1] - 1e-9).all()
-
-
-def hard_matrix(generator: np.random.Generator, states: int) -> NDArray[np.float64]:
-    """A random transition matrix: any, sparse, nearly periodic, nearly reducible, or with very unequal entries."""
-    matrix = generator.dirichlet(np.full(states, generator.choice([0.3, 1.0])), states)
-    small, half = 10.0 ** -generator.integers(1, 8), states // 2
-    kind = generator.integers(5)
-    if kind == 1:
-        matrix = sparse_matrix(generator, states)
-    elif kind == 2:
-        matrix = small * matrix + np.roll(np.eye(states), 1, axis=1)
-    elif kind == 3:
-        matrix[:half, half:] *= small
-        matrix[half:, :half] *= generator.choice([0.0, 1.0, small])
-    elif kind == 4:
-        matrix = matrix ** generator.integers(2, 9)
-    return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
-
-
-def every_mechanism(
-    side: Side, end: NDArray[np.float64], unknown: int, values: tuple[int, int], tau: float
-) -> float | None:
-    """The largest ln E[g | u]/E[g | u′] of any τ-bounded g of a side's unknown records; None if one cannot occur.
-
-    end: how likely each value of the last unknown record makes what lies beyond it.
-    """
-    laws = []
-    for value in values:
-        path = side.matrix[value]
-        for _ in range(unknown - 1):
-            path = path[..., None] * side.matrix
-        laws.append(path * end)
-    if min(law.sum() for law in laws) <= 0:
-        return None
-    more, less = (law / law.sum() for law in laws)
-    return log_ratio(more, less, most_telling(more, less, tau))
-
-
-@given(st.sampled_from([(2, 4), (3, 3), (4, 2), (4, 3), (9, 2)]), st.integers(0, 10**9), st.floats(0.02, 4))
-def test_relaxed_sides_against_all_mechanisms(sizes: tuple[int, int], seed: int, tau: float) -> None:
-    """Every shortcut for many states, forced on few: boxes, few tables, joined early, given up, remainders, starts."""
-    states, deepest = sizes
-    generator = np.random.default_rng(seed)
-    matrix = hard_matrix(generator, states)
-    start: Literal["stationary", "any"] = "any"
-    if generator.random() < 0.5 and MarkovChain(matrix, start="any").is_irreducible:
-        start = "stationary"
-    chain = MarkovChain(matrix, start=start, length=9)
-    assume(unreliable(chain) is None)
-    depth = int(generator.integers(1, 7)) if chain.is_primitive else 8
-    tolerance = float(generator.choice([0.0, 1e-3, 0.3, 30.0]))
-    with pytest.MonkeyPatch.context() as patch:
-        most, few = int(generator.integers(1, states + 2)), int(generator.choice([0, 2, 5]))
-        patch.setattr("bayesdp.theorems.markov.following._most_tables", lambda *_: most)
-        patch.setattr("bayesdp.theorems.markov.following._PAUSE", 1)
-        patch.setattr("bayesdp.theorems.markov.gathering._GIVEN_UP", int(generator.choice([1, 4])))
-        patch.setattr("bayesdp.theorems.markov.boxes._FEW", few)
-        patch.setattr("bayesdp.theorems.markov.boxes._MOST_REFERENCES", int(generator.choice([0, 64])))
-        both = [followed(side, np.array([tau]), depth, tolerance, 0.0, relaxed=True) for side in sides(chain)]
-    for _ in range(8):
-        index, unknown = int(generator.integers(2)), int(generator.integers(1, deepest + 1))
-        side, levels = sides(chain)[index], both[index]
-        known = bool(generator.random() < 0.7)
-        if known:
-            end = side.matrix[:, generator.integers(states)]
-        else:
-            end = generator.dirichlet(np.full(states, 0.3)) if side.end is None else side.end
-        u, other = map(int, generator.choice(states, 2, replace=False))
-        attained = every_mechanism(side, end, unknown, (u, other), tau)
-        if attained is not None:
-            assert levels.of(Stretch(unknown, known))[0, u, other] >= attained - 1e-9
-            assert levels.forever[0, u, other] >= attained - 1e-9
-
-
-def test_what_falls_below_the_smallest_number_is_not_forgotten() -> None:
-    """Columns so different that their quotient underflows: a table is infinite then, not 0 and not 1."""
-    columns = np.array([[[1e-180, 1.0], [1.0, 1e-180]]])
-    values = np.array([[np.full((2, 2), np.inf), np.ones((2, 2))]])
-    with np.errstate(all="ignore"):
-        gathering, together = Gathering.apart(2).joined(values, columns, 1, 0.0)
-        read = gathering.read(np.ones((1, 1, 2, 2)), columns, slice(0, 2))
-    assert gathering.leaders.tolist() == [1]
-    for table in (together[0, 0], read[0, 0]):
-        assert np.isinf(table[[0, 1], [1, 0]]).all()
 
 
 @pytest.mark.slow

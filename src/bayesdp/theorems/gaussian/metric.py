@@ -124,10 +124,10 @@ def variance_kinds(model: GaussianGroups) -> list[tuple[int, Fraction, Fraction]
     """Return size, largest |covariance| over smallest variance, and relative spread of variances for each kind."""
     if model.correlation is not None:
         return [(model.group_size, Fraction(model.correlation), Fraction(0))]
-    found = []
+    kinds = []
     for matrix in model.matrices:
         variances = matrix.diagonal()
         smallest, largest = Fraction(float(variances.min())), Fraction(float(variances.max()))
         covariances = np.abs(matrix - np.diag(variances))
-        found.append((len(matrix), Fraction(float(covariances.max())) / smallest, (largest - smallest) / smallest))
-    return found
+        kinds.append((len(matrix), Fraction(float(covariances.max())) / smallest, (largest - smallest) / smallest))
+    return kinds

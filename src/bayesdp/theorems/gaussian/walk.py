@@ -91,8 +91,8 @@ def _group_walks(model: GaussianGroups, reaches: tuple[float, ...]) -> Factors |
     if model.precision is not None:
         return precision_walks(model.precision, reaches)
     learned = [covariance_walks(kind, reaches) for kind in model.kinds]
-    found = [factors for factors in learned if factors is not None]
-    return None if len(found) < len(learned) else tuple(row for factors in found for row in factors)
+    finite = [factors for factors in learned if factors is not None]
+    return None if len(finite) < len(learned) else tuple(row for factors in finite for row in factors)
 
 
 @lru_cache(maxsize=64)
@@ -124,10 +124,10 @@ def precision_walks(precision: Precision, reaches: tuple[float, ...]) -> Factors
 @lru_cache(maxsize=64)
 def covariance_walks(covariance: Matrix, reaches: tuple[float, ...]) -> Factors | None:
     """Return what `precision_walks` would return for the inverse of a covariance, which is known up to an error."""
-    found = inverse_within(covariance)
-    if found is None:
+    within = inverse_within(covariance)
+    if within is None:
         return None
-    inverse, error, deviations = found
+    inverse, error, deviations = within
     moves = _moves((np.diag(inverse) - error)[None], _without_diagonal((np.abs(inverse) + error)[None]))
     if moves is None:
         return None
@@ -277,7 +277,7 @@ def _left(lags: tuple[Fraction, ...], ratio: Fraction) -> Fraction:
     Fraction(1, 4)
     """
     scale = math.lcm(*(value.denominator for value in lags))
-    inwards, outwards = (_polynomial([int(abs(value) * scale) for value in lags], each) for each in (ratio, 1 / ratio))
+    inwards, outwards = (_polynomial([int(abs(value) * scale) for value in lags], base) for base in (ratio, 1 / ratio))
     return 3 * lags[0] - (inwards + outwards) / scale
 
 

@@ -63,7 +63,7 @@ def largest_quotient(
         reached = np.maximum(reached, guess)
     bound = np.asarray(reached * _RAISED)
     if moved.any():
-        p, q, low, high = (np.broadcast_to(each, raised.shape)[moved] for each in (p, q, low, high))
+        p, q, low, high = (np.broadcast_to(array, raised.shape)[moved] for array in (p, q, low, high))
         bound[moved] = largest_quotient(p, q, low, high, reached[moved], rounds - 1)
     return bound
 
@@ -95,7 +95,7 @@ class Boxes:
         usable:   (τ, ending): what to compute at all; the rest is infinite.
         compare:  which ending to find out by which box is best, if it is time to.
         """
-        found = np.full(gains.shape, np.inf)
+        bounds = np.full(gains.shape, np.inf)
         for index, endings in enumerate(usable):
             if compare is not None and endings[compare]:
                 boxes = _boxes(gains[index, compare], possible[compare])
@@ -103,17 +103,17 @@ class Boxes:
             for ending in np.flatnonzero(endings):
                 boxes = _boxes(gains[index, ending], possible[ending])
                 bound = self._by_boxes(laws[ending], *boxes, self.best[index], guesses[index, ending])
-                found[index, ending] = np.minimum(bound, self._exact(laws[ending], gains[index, ending]))
-        return found
+                bounds[index, ending] = np.minimum(bound, self._exact(laws[ending], gains[index, ending]))
+        return bounds
 
     def _exact(self, law: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the exact bound of the pairs that lead to few states; infinite for the others."""
-        found = np.full(gains.shape, np.inf)
+        bounds = np.full(gains.shape, np.inf)
         if len(self.first):
             both = np.stack([law[self.first[:, None], self.few], law[self.second[:, None], self.few]], axis=1)
             exact = exact_step(both, gains[self.few[:, :, None], self.few[:, None, :]])
-            found[self.first, self.second], found[self.second, self.first] = exact[..., 0, 1], exact[..., 1, 0]
-        return found
+            bounds[self.first, self.second], bounds[self.second, self.first] = exact[..., 0, 1], exact[..., 1, 0]
+        return bounds
 
     def _compared(
         self,
@@ -124,9 +124,9 @@ class Boxes:
     ) -> NDArray[np.int64]:
         """Return the number of the best box for each pair."""
         same = np.arange(self.size)
-        choices: list[NDArray[np.int64]] = [np.full((self.size, self.size), each) for each in (0, 1)]
+        choices: list[NDArray[np.int64]] = [np.full((self.size, self.size), number) for number in (0, 1)]
         if self.size <= _MOST_REFERENCES:
-            choices += [np.full((self.size, self.size), 2 + each) for each in same]
+            choices += [np.full((self.size, self.size), 2 + state) for state in same]
         else:
             choices += [np.broadcast_to(2 + same[:, None], guess.shape), np.broadcast_to(2 + same, guess.shape)]
         smallest, best = np.full(guess.shape, np.inf), choices[0]

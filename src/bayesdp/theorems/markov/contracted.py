@@ -24,15 +24,15 @@ _SETTLED = 1e-9
 
 def contracted(taus: NDArray[np.float64], odds: NDArray[np.float64], records: int) -> NDArray[np.float64]:
     """Return a bound on ln V of every side of 1, 2, … records, as (records, τ); `odds` is d at each τ, or for all."""
-    found = np.empty((records, len(taus)))
+    bounds = np.empty((records, len(taus)))
     oscillation = np.zeros(len(taus))
     for index in range(records):
         oscillation, previous = contraction(taus + oscillation, odds), oscillation
-        found[index] = oscillation
+        bounds[index] = oscillation
         if np.array_equal(oscillation, previous):
-            found[index:] = oscillation
+            bounds[index:] = oscillation
             break
-    return found
+    return bounds
 
 
 def contracted_forever(taus: NDArray[np.float64], odds: NDArray[np.float64]) -> NDArray[np.float64]:

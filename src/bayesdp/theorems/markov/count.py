@@ -265,7 +265,7 @@ def _ratios(
     size, longest = len(values), max(values)
     possible = (left.sum(axis=2) > 0)[:, :, None] & (right.sum(axis=2) > 0)[:, None, :] & fits
     pairs = list(itertools.combinations(range(size), 2))
-    found = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
+    ratios = {pair: np.zeros(unknown.shape) for pair in itertools.permutations(range(size), 2)}
     outputs = np.arange(longest * (int(unknown.max()) + 1) + 1)
     for some in np.array_split(outputs, math.ceil(len(outputs) * unknown.size / _AT_ONCE)):
         outside = some[None, :, None] > longest * (unknown[:, None, :] + 1)
@@ -277,11 +277,11 @@ def _ratios(
             with np.errstate(all="ignore"):
                 ratio = densities[x] / densities[other]
                 for pair, largest in (((x, other), ratio.max(axis=1)), ((other, x), 1 / ratio.min(axis=1))):
-                    np.maximum(found[pair], np.where(np.isnan(largest), np.inf, largest), out=found[pair])
+                    np.maximum(ratios[pair], np.where(np.isnan(largest), np.inf, largest), out=ratios[pair])
     with np.errstate(divide="ignore"):
         return {
             (x, other): np.where(possible[x] & possible[other], np.log(largest), -np.inf)
-            for (x, other), largest in found.items()
+            for (x, other), largest in ratios.items()
         }
 
 

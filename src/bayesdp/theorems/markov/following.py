@@ -177,7 +177,7 @@ class _Uniform:
         own, other = here[..., :, None], here[..., None, :]
         through = np.where(own > 0, np.where(other > 0, own / other * known, np.inf), -np.inf)
         self.cheapest = np.minimum(self.cheapest, through.max(axis=1))
-        self.recent = [each for each in self.recent if not self._settled(taken + 1 - each[0])]
+        self.recent = [(steps, cap) for steps, cap in self.recent if not self._settled(taken + 1 - steps)]
         if self.most_recent and not self._settled(1):
             self.recent = [*self.recent, (taken, through)][-self.most_recent :]
 
@@ -208,12 +208,12 @@ class _Uniform:
         leaders = gathering.leaders
         outer = self.side.stacked(taken + 1)[:, leaders]
         through = np.repeat(self.cheapest[:, None], len(leaders), axis=1)
-        for steps, each in self.recent:
+        for steps, cap in self.recent:
             between = self.side.stacked(taken + 1 - steps) > 0
             for table in range(len(leaders)):
                 reaching = np.asarray(between[:, gathering.table == table].any(axis=1))[..., None, None]
                 if not reaching.all():
-                    allowed = np.fmax.reduce(np.where(reaching, each, -np.inf), axis=1)
+                    allowed = np.fmax.reduce(np.where(reaching, cap, -np.inf), axis=1)
                     through[:, table] = np.minimum(through[:, table], allowed)
         return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))
 

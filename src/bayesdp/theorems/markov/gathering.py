@@ -74,7 +74,7 @@ def _quotients(column: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by how much the logarithm of the ratio of two columns varies, in the worst chain; infinite with a zero."""
-    found = np.zeros((columns.shape[1], columns.shape[1]))
+    apart = np.zeros((columns.shape[1], columns.shape[1]))
     possible = columns > 0
     logs = np.log(np.where(possible, columns, 1.0))
     for index in range(columns.shape[1]):
@@ -83,8 +83,8 @@ def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
         either = np.where(possible, difference, -np.inf).max(axis=2) - np.where(possible, difference, np.inf).min(
             axis=2
         )
-        found[index] = np.where(alike, either.max(axis=0), np.inf)
-    return found
+        apart[index] = np.where(alike, either.max(axis=0), np.inf)
+    return apart
 
 
 def _far_apart(apart: NDArray[np.float64], most: int, tolerance: float) -> NDArray[np.int64]:

@@ -61,7 +61,7 @@ class Tally:
 
         What is not a number is not known, and counts as infinite.
         """
-        known, nothing = (np.where(np.isnan(each), np.inf, each) for each in (known, nothing))
+        known, nothing = (np.where(np.isnan(bounds), np.inf, bounds) for bounds in (known, nothing))
         boundary = known.argmax(axis=1)
         self.known.append(known.max(axis=1))
         self.nothing.append(nothing)

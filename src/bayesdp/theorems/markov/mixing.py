@@ -113,13 +113,13 @@ class MarkovMixing(Theorem):
         tau = total_tau(spend)
         if not _alike(chains) or tau > _LARGEST_TAU or any(_relaxed(chain, self.negligible) for chain in chains):
             return list(super().bounds_under(models, spend))
-        found: dict[int, float] = {}
+        epsilons: dict[int, float] = {}
         by_depth = sorted(range(len(chains)), key=lambda index: _needed_depth(chains[index], self.negligible))
         for begin in range(0, len(by_depth), _TOGETHER):
             some = by_depth[begin : begin + _TOGETHER]
             followed = follow([chains[index] for index in some], [tau] * len(some), self.negligible)
-            found.update(zip(some, followed.epsilons(), strict=True))
-        return [finite(_grouped(spend, found[index], chain.length)) for index, chain in enumerate(chains)]
+            epsilons.update(zip(some, followed.epsilons(), strict=True))
+        return [finite(_grouped(spend, epsilons[index], chain.length)) for index, chain in enumerate(chains)]
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
         return self.refusal(model, queries)
@@ -171,7 +171,7 @@ def _alike(chains: Sequence[MarkovChain]) -> bool:
         one_record
         and len(kinds) == 1
         and sizes < set(range(3, LARGEST_EXACT + 1))
-        and all(each.is_primitive for each in chains)
+        and all(chain.is_primitive for chain in chains)
     )
 
 
@@ -195,15 +195,15 @@ def mixing_epsilons(chain: MarkovChain, taus: Sequence[float], negligible: float
     if len(chain.transition) == 1:
         return [0.0] * len(taus)
     computed = [tau for tau in taus if tau <= _LARGEST_TAU]
-    found = iter(follow([chain], computed, negligible).leakages(chain.unit) if computed else ())
-    return [next(found) if tau <= _LARGEST_TAU else math.inf for tau in taus]
+    bounds = iter(follow([chain], computed, negligible).leakages(chain.unit) if computed else ())
+    return [next(bounds) if tau <= _LARGEST_TAU else math.inf for tau in taus]
 
 
 def follow(chains: Sequence[MarkovChain], taus: Sequence[float], negligible: float) -> BothSides:
     """Follow both sides of a target in one chain at several τ, or in several chains that are alike, at a τ each."""
     chain, size = chains[0], len(chains[0].transition)
     before, after = sides(chain) if len(chains) == 1 else sides_of_each(chains)
-    depth = max(_needed_depth(each, negligible) for each in chains)
+    depth = max(_needed_depth(member, negligible) for member in chains)
     grid = np.array(taus, dtype=np.float64)
     margin = 8 * UNIT * (size + 3) * (depth + 8) * (depth + size + 11)
 

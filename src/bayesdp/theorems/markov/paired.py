@@ -246,8 +246,8 @@ class PairedChain:
             step = self._averages(Level(values, reach), tau, slopes=True)
             worst = step.value.argmax(axis=-1)
             passed, *slopes = (
-                np.where(self._same, 0.0, np.take_along_axis(each, worst[..., None], axis=-1)[..., 0])
-                for each in (step.value, *step.slopes)
+                np.where(self._same, 0.0, np.take_along_axis(averages, worst[..., None], axis=-1)[..., 0])
+                for averages in (step.value, *step.slopes)
             )
             solve = _solver(np.array(slopes), self._gained(worst))
             missing = passed - values
@@ -275,7 +275,7 @@ class PairedChain:
     def _gained(self, worst: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the entries of V that the gains of the worst pairs hold, [gain, side, a, b, a′, b′]."""
         side, _, b, _, other = np.indices(worst.shape)
-        symbols = [each[worst] for each in self._pairs]
+        symbols = [symbol[worst] for symbol in self._pairs]
         places = [(side, b, i, other, j) for i in symbols for j in symbols]
         return np.array([np.ravel_multi_index(place, worst.shape) for place in places])
 

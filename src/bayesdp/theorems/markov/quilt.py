@@ -66,19 +66,19 @@ class MarkovQuilt(Theorem):
         assert isinstance(model, MarkovChain)
         tau = total_tau(spend)
         window = best_window(model, tau)
-        found = _epsilon(model, window, tau)
-        if model.length is not None and model.length * exact_total(spend) < found:
-            found = float_above(model.length * exact_total(spend))
+        bound = _epsilon(model, window, tau)
+        if model.length is not None and model.length * exact_total(spend) < bound:
+            bound = float_above(model.length * exact_total(spend))
         paper = MarkovPaper()
         if paper.refusal(model, ()) is None:
-            found = min(found, paper.bound(model, spend))
-        return finite(found)
+            bound = min(bound, paper.bound(model, spend))
+        return finite(bound)
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
         assert isinstance(model, MarkovChain)
-        others = [each for each in (GeneralBound(), MarkovPaper()) if each.refusal(model, ()) is None]
+        others = [theorem for theorem in (GeneralBound(), MarkovPaper()) if theorem.refusal(model, ()) is None]
         windows = _largest_tau(model, down(epsilon, 4)) - total_tau(spent)
-        return max([windows, *(each.closed_form(model, query, epsilon, spent) for each in others)])
+        return max([windows, *(theorem.closed_form(model, query, epsilon, spent) for theorem in others)])
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         assert isinstance(model, MarkovChain)

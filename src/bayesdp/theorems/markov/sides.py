@@ -102,7 +102,9 @@ class Side:
         while len(known) <= steps:
             columns = self.matrix @ known[-1]
             largest = columns.max(axis=-2, keepdims=True)
-            known.append(columns / np.where(largest > 0, largest, 1.0))
+            columns = columns / np.where(largest > 0, largest, 1.0)
+            settled = np.array_equal(columns, known[-1])  # to the last digit: so are all farther out
+            known.extend([columns] * (steps + 1 - len(known) if settled else 1))
         return known
 
     def stacked(self, steps: int) -> NDArray[np.float64]:
@@ -127,9 +129,9 @@ class Side:
             largest = np.zeros(columns.shape)
             for boundary in range(size):
                 largest = np.fmax(largest, columns[..., :, None, boundary] / columns[..., None, :, boundary])
-            found = np.log(largest)
+            logs = np.log(largest)
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
-        return np.asarray(found + 4 * UNIT * np.abs(found) + margin.reshape(-1, *[1] * (found.ndim - 1)))
+        return np.asarray(logs + 4 * UNIT * np.abs(logs) + margin.reshape(-1, *[1] * (logs.ndim - 1)))
 
     def log_odds(self) -> NDArray[np.float64]:
         """Return d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).

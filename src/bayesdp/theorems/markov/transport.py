@@ -60,10 +60,10 @@ def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64
     """Return combinations of up to three stars[a, ·] that meet at some other state, as (…, candidate, v)."""
     size = stars.shape[-1]
     combine = np.fmax if largest else np.fmin
-    found = [stars]
+    candidates = [stars]
     if size >= 4:
         first, second, meet = _pairs(size)
-        found.append(
+        candidates.append(
             combine(
                 stars[..., first, :] / stars[..., first, meet, None],
                 stars[..., second, :] / stars[..., second, meet, None],
@@ -74,8 +74,8 @@ def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64
         middle = stars[..., centre, :]
         one = stars[..., first, :] * (stars[..., centre, meet] / stars[..., first, meet])[..., None]
         two = stars[..., second, :] * (stars[..., centre, other] / stars[..., second, other])[..., None]
-        found.append(combine(combine(middle, one), two))
-    return np.concatenate(found, axis=-2)
+        candidates.append(combine(combine(middle, one), two))
+    return np.concatenate(candidates, axis=-2)
 
 
 @lru_cache(maxsize=8)

@@ -144,12 +144,14 @@ def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], 
     sound = (np.abs(half) <= _LARGEST_EXPONENT) & (plain <= 2 * _LARGEST_EXPONENT)
     half = np.where(sound, half, 0.0)
     up, down = np.exp(half), np.exp(-half)
-    constant, above, below, square = (np.expm1(np.minimum(each, 2 * _LARGEST_EXPONENT)) for each in (h1, r1, h2, r2))
+    constant, above, below, square = (
+        np.expm1(np.minimum(exponent, 2 * _LARGEST_EXPONENT)) for exponent in (h1, r1, h2, r2)
+    )
     first, second, middle = up * above, down * below, up + down
     sizes = np.maximum(np.abs(constant), np.abs(square)), (np.abs(first) + np.abs(second)) / middle
     quotient, where = largest_quotient(constant, first + second, square, middle, np.maximum(*sizes))
     passed = np.where(sound, np.log1p(np.maximum(quotient, 0.0)), plain)
-    value = passed.max(axis=(0, 1)) * (1 + _ROUNDING) + _GAIN_ROUNDING * sum(np.abs(each) for each in gains.all)
+    value = passed.max(axis=(0, 1)) * (1 + _ROUNDING) + _GAIN_ROUNDING * sum(np.abs(gain) for gain in gains.all)
     value = np.maximum(np.minimum(value, plain), 0.0)
     if not slopes:
         return Step(value, ())
@@ -157,8 +159,8 @@ def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], 
     shares = 1 / (1 + np.exp(np.minimum(h1 - h2, _LARGEST_EXPONENT)) * (up / weight)), 1 / (1 + down / weight)
     own = np.stack([c10 <= c11 + y[0, 0], c00 <= c01 + y[1, 0]])[:, None]
     worst = passed.reshape(4, *passed.shape[2:]).argmax(axis=0)[None]
-    every = (np.broadcast_to(each, passed.shape).reshape(4, *passed.shape[2:]) for each in _slopes(*shares, own))
-    return Step(value, tuple(np.take_along_axis(each, worst, axis=0)[0] for each in every))
+    every = (np.broadcast_to(slope, passed.shape).reshape(4, *passed.shape[2:]) for slope in _slopes(*shares, own))
+    return Step(value, tuple(np.take_along_axis(slope, worst, axis=0)[0] for slope in every))
 
 
 def _slopes(
@@ -210,5 +212,5 @@ def steepest(
         np.exp(np.where(sound, middle, 1.0)),
         np.ones_like(top),
     )
-    sizes = sum(np.abs(each).max(axis=-1) for each in (a, b, c, d)) + np.abs(tilt) + 1
+    sizes = sum(np.abs(logs).max(axis=-1) for logs in (a, b, c, d)) + np.abs(tilt) + 1
     return np.asarray(top + np.where(sound, np.log(quotient), 0.0) + _GAIN_ROUNDING * sizes)

@@ -1,3 +1,5 @@
+"""Where a ledger lives, if that is a SQLite file: named, created, locked, refused. test_postgresql.py: a server."""
+
 import errno
 import os
 import resource

@@ -52,8 +52,8 @@ class Row:
             None if self.at_least is None else self.value >= self.at_least,
             None if self.ratio_at_most is None or self.ratio is None else self.ratio <= self.ratio_at_most,
         ]
-        said = [verdict for verdict in judged if verdict is not None]
-        return all(said) if said else None
+        verdicts = [verdict for verdict in judged if verdict is not None]
+        return all(verdicts) if verdicts else None
 
     @property
     def target(self) -> str:

@@ -1,0 +1,89 @@
+"""What `advise` returns: it prints, it is JSON, and it says why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bayesdp as bdp
+from bayesdp import Advice
+from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.rung import Rung
+from bayesdp.advice.way_on import WayOn
+from bayesdp.errors import InvalidInputError
+from bayesdp.models import Model
+
+ON = bdp.Count("on", equals=1)
+COSTLY = bdp.calibrate(bdp.OddsChain(9), ON, epsilon=1.0)
+CHAIN = Rung("chain", "it is a chain", "A.", "violated", "B.", bdp.OddsChain(9), calibration=COSTLY)
+INDEPENDENT = Rung(
+    *("independent", "records are independent", "E.", "fine", "F."),
+    bdp.Independent(column="on"),
+    calibration=bdp.calibrate(bdp.Independent(), ON, epsilon=1.0),
+)
+NONE = Rung("groups", "anything holds", "C.", "not possible", "D.", reason="Name entities.")
+
+
+def advised(chosen: Rung | None, *ladder: Rung) -> Advice:
+    way_on = WayOn("table.csv", {"state": "on", "order_by": ["t"]}, 0.95)
+    return Advice(ON, 1.0, 0.05, ladder or (CHAIN, NONE), chosen, "It shows a memory.", "table.csv", way_on)
+
+
+def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
+    advice = advised(CHAIN, INDEPENDENT, CHAIN, NONE)
+    text = str(advice)
+    for rung in advice.ladder:
+        assert rung.name.capitalize() in text
+    assert "Recommended: " in text
+    assert "without any noise" in text
+    document = json.loads(advice.to_json())
+    assert document["recommended"]["model"] == advice.recommended.model.identity  # type: ignore[union-attr]
+    assert document["recommended"]["alpha"] == advice.recommended.alpha  # type: ignore[union-attr]
+    for rung, entry in zip(advice.ladder, document["ladder"], strict=True):
+        assert {"model", "verdict", "alpha", "assumes"} <= set(entry)
+        if entry["model"] is not None:
+            assert Model.from_dict(entry["model"]) == rung.model
+    assert advice.plot(tmp_path / "ladder.svg").stat().st_size > 2000
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"verdict": "fine"}, "the cheapest that the table does not deny"),
+        ({"consequences": (Consequence("x", 1.0, 1.05, counts=True),)}, "less than 10 %"),
+        ({"consequences": (Consequence("x", 1.0, 1.5, counts=True),)}, "denies every rung"),
+        ({"consequences": (Consequence("x", 1.0, None, counts=True),)}, "denies every rung"),
+    ],
+)
+def test_it_says_why_a_rung_is_recommended(change: dict[str, Any], said: str) -> None:
+    rung = replace(CHAIN, **change)
+    assert said in advised(rung, rung, NONE).why
+    assert "→ chain" in advised(rung, rung, NONE).table()
+
+
+def test_where_nothing_is_enough_nothing_is_recommended_and_there_is_no_code() -> None:
+    lost = advised(None)
+    assert "No noise is enough" in lost.why
+    assert lost.python == lost.shell == ""
+    assert "Go on" not in str(lost)
+    assert "No price: Name entities." in str(lost)
+    assert lost.to_dict()["recommended"] is None
+    assert "→" not in lost.table()
+
+
+def test_the_table_shows_what_leaks_if_what_the_table_shows_is_true_and_nothing_else() -> None:
+    lines = [Consequence("x", 1.0, 1.5, counts=True), Consequence("y", 1.0, 2.5, counts=True)]
+    other = Consequence("z", 1.0, 7.0)
+    assert advised(None, replace(CHAIN, consequences=(*lines, other))).table().endswith("1.5 to 2.5")
+    assert advised(None, replace(CHAIN, consequences=(lines[0], other))).table().endswith(" 1.5")
+    assert "7" not in advised(None, replace(CHAIN, consequences=(other,))).table()
+
+
+def test_a_picture_of_no_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match="txt"):
+        advised(CHAIN).plot(tmp_path / "ladder.txt")
+    assert not list(tmp_path.iterdir())

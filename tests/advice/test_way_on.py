@@ -1,0 +1,75 @@
+"""The code to go on with: it runs, and names every option that was given."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import bayesdp as bdp
+from bayesdp.advice.way_on import WayOn
+from bayesdp.models import Model
+
+ON = bdp.Count("on", equals=1)
+
+
+@pytest.mark.slow
+def test_the_code_to_go_on_with_runs_and_makes_the_model(
+    simulated: Callable[..., polars.DataFrame], tmp_path: Path
+) -> None:
+    path = tmp_path / "table.parquet"
+    simulated("two", 6000).write_parquet(path)
+    advice = bdp.advise(path, ON, order_by="t")
+    before = Path.cwd()
+    os.environ["BAYESDP_LEDGER"] = f"sqlite:///{tmp_path / 'b.db'}"
+    try:
+        os.chdir(tmp_path)
+        names: dict[str, Any] = {}
+        exec(compile(advice.python, "advice", "exec"), names)
+    finally:
+        os.chdir(before)
+        del os.environ["BAYESDP_LEDGER"]
+    assert advice.recommended is not None
+    assert names["model"] == advice.recommended.model
+
+
+@pytest.mark.parametrize(
+    ("model", "python", "shell"),
+    [
+        (bdp.Independent(), "bdp.Independent()", "echo '{\"type\": \"independent\"}'"),
+        (bdp.ArbitraryGroups(4, group="who"), 'ArbitraryGroups(size=4, group=["who"])', '"size": 4, "group": ["who"]'),
+        (bdp.OddsChain(9, memory=2), 'memory=2, credibility=0.9', "--model odds-chain"),
+        (bdp.MarkovChain.from_counts([[5, 0], [3, 4]], smoothing=0.5), "smoothing=0.5", "--smoothing 0.5"),
+    ],
+)  # fmt: skip
+def test_the_way_on_names_every_option(model: Model, python: str, shell: str) -> None:
+    way = WayOn(None, {"state": "s > 0", "order_by": ["a", "b"], "missing": "drop"}, 0.9)
+    assert python in way.python(model, ON, 1.0)
+    assert shell in way.shell(model, bdp.Sum("x", bounds=(0, 10), where="a > 1", public_filter=True), 1.0)
+    assert "--bounds 0 10" in way.shell(model, bdp.Sum("x", bounds=(0, 10)), 1.0)
+    assert way.python(None, ON, 1.0) == way.shell(None, ON, 1.0) == ""
+
+
+def test_what_others_named_stays_one_word_of_the_shell_and_one_literal_of_python() -> None:
+    evil = 'a\'; rm -rf "x" $(y)'
+    way = WayOn(f"{evil}.csv", {"state": evil, "order_by": ["t"]}, 0.9)
+    shell = shlex.split(way.shell(bdp.OddsChain(9), bdp.Count(evil, equals=evil), 1.0).splitlines()[0])
+    assert shell[2] == f"{evil}.csv"
+    assert shell[shell.index("--state") + 1] == evil
+    python = ast.parse(way.python(bdp.OddsChain(9), bdp.Count(evil, equals=evil), 1.0))
+    literals = [node.value for node in ast.walk(python) if isinstance(node, ast.Constant)]
+    assert literals.count(evil) == 3
+    assert f"{evil}.csv" in literals
+
+
+def test_a_series_names_its_order_and_only_what_its_fit_takes() -> None:
+    way = WayOn("load.csv", {"order_by": ["t"], "within": ["hour"], "state": "on", "record": "day"}, 0.9)
+    options = way.options(bdp.GaussianSeries([0.3, 0.2], column="load"))
+    assert options == {"value": "load", "order_by": ["t"], "within": ["hour"], "record": "day", "order": 2}
+    assert way.options(bdp.Independent()) == {}

@@ -1,0 +1,88 @@
+"""How evidence becomes a bound: intervals that are exact, events that are the best, cells that lose no output."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from bayesdp.audit.testers import Cells, Event, as_rows, best_event, clopper_pearson, log_ratio_below
+from bayesdp.errors import InvalidInputError
+
+
+@pytest.mark.parametrize(("trials", "successes"), [(10, 0), (10, 3), (50, 50), (200, 17)])
+def test_clopper_pearson_is_exact(trials: int, successes: int) -> None:
+    low, high = clopper_pearson(successes, trials, 0.9)
+    if successes:
+        assert binom.sf(successes - 1, trials, low) == pytest.approx(0.05)
+    if successes < trials:
+        assert binom.cdf(successes, trials, high) == pytest.approx(0.05)
+
+
+def test_the_bound_errs_as_seldom_as_it_says() -> None:
+    """Two worlds with a known ratio, bounded a thousand times."""
+    generator, truth = np.random.default_rng(6), math.log(0.3 / 0.1)
+    more, less = generator.binomial(500, 0.3, 1000), generator.binomial(500, 0.1, 1000)
+    wrong = (log_ratio_below(more, less, 500, 0.9) > truth).mean()
+    assert wrong <= 0.1
+
+
+def test_the_best_event_is_that_of_exhaustive_search() -> None:
+    generator = np.random.default_rng(8)
+    one, other = generator.multinomial(300, [0.2] * 5), generator.multinomial(300, [0.1, 0.1, 0.2, 0.3, 0.3])
+    subsets = [list(chosen) for size in range(1, 6) for chosen in itertools.combinations(range(5), size)]
+    best = max(
+        float(log_ratio_below(np.array([a[chosen].sum()]), np.array([b[chosen].sum()]), 300, 0.95)[0])
+        for chosen in subsets
+        for a, b in ((one, other), (other, one))
+    )
+    assert best_event(one, other, 0.95).promise == pytest.approx(best)
+
+
+def test_cells_put_every_output_somewhere() -> None:
+    generator = np.random.default_rng(9)
+    for seen, fresh in (
+        (generator.normal(size=(4000, 1)), generator.normal(size=(50, 1)) * 9),
+        (generator.integers(0, 2, (400, 4)).astype(float), np.full((5, 4), 7.0)),
+    ):
+        cells = Cells.between(seen[::2], seen[1::2])
+        assert cells.count(seen).sum() == len(seen)
+        assert cells.count(fresh).sum() == len(fresh)
+
+
+def test_few_values_are_cells_of_their_own_and_an_event_counts_where_it_is_more_frequent() -> None:
+    one, other = np.array([[0.0], [0.0], [1.0]]), np.array([[1.0], [1.0], [5.0]])
+    cells = Cells.between(one, other)
+    assert cells.number == 3
+    assert (cells.count(one).tolist(), cells.count(other).tolist()) == ([2, 1, 0], [0, 2, 1])
+    event = Event(np.array([True, False, False]), first=True, promise=0.0)
+    assert event.counted(cells.count(one), cells.count(other)) == (2, 0)
+    assert Event(event.cells, first=False, promise=0.0).counted(cells.count(one), cells.count(other)) == (0, 2)
+
+
+def test_many_lists_are_sorted_by_a_score_that_tells_the_worlds_apart() -> None:
+    generator = np.random.default_rng(3)
+    one, other = generator.normal(0, 1, (3000, 5)), generator.normal([0, 0, 1.5, 0, 0], 1, (3000, 5))
+    cells = Cells.between(one[:1500], other[:1500])
+    assert 100 < cells.number < 200
+    event = best_event(cells.count(one[:1500]), cells.count(other[:1500]), 0.95)
+    more, less = event.counted(cells.count(one[1500:]), cells.count(other[1500:]))
+    assert more > 2 * less
+
+
+def test_worlds_that_are_alike_support_no_bound() -> None:
+    counts = np.array([100, 200, 300])
+    assert best_event(counts, counts, 0.95).promise == 0
+
+
+@pytest.mark.parametrize("outputs", [[None, 1], [math.nan], [math.inf], [[1.0], [1.0, 2.0]], [object()]])
+def test_outputs_that_are_no_rows_of_numbers_are_refused(outputs: list[object]) -> None:
+    with pytest.raises(InvalidInputError, match="finite number"):
+        as_rows(outputs)
+
+
+def test_texts_are_categories() -> None:
+    rows = as_rows(["few", "many", "few"])
+    assert rows.shape == (3, 1)
+    assert rows[0] == rows[2] != rows[1]

@@ -1,0 +1,50 @@
+"""What tests of the paper share: no folder of originals, and the full report, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from bayesdp.experiments import Report, reproduce
+from bayesdp.experiments.data import FOLDER_VARIABLE
+from bayesdp.experiments.studies import Study, study
+from bayesdp.plotting.charts import Chart
+from bayesdp.plotting.drawing import draw
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one process make the full report, once."""
+    for item in items:
+        if "tests/experiments/" in item.nodeid and "full" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("reproduction"))
+
+
+@pytest.fixture(autouse=True)
+def no_folder_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's own files."""
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+
+
+@pytest.fixture(scope="session")
+def twin_of() -> Callable[[str], Study]:
+    """Return a function that loads a study of the built-in data, once."""
+    return cache(study)
+
+
+@pytest.fixture(scope="session")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Everything, on twins, with 50 runs. One picture stands for all: drawing them is half of the work."""
+    one: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+
+    def drawn(chart: Chart, *formats: str) -> tuple[bytes, ...]:
+        if formats not in one:
+            one[formats] = draw(chart, *formats)
+        return one[formats]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(FOLDER_VARIABLE, raising=False)
+        patch.setattr("bayesdp.experiments.reproduction.draw", drawn)
+        return reproduce(out=tmp_path_factory.mktemp("full"), runs=50, progress=False)

@@ -1,0 +1,107 @@
+"""Questions about columns: checked without reading the table, and answered by whole numbers."""
+
+import datetime as dt
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bayesdp import Count, Histogram, Mean, Sum
+from bayesdp.errors import BayesDPError, FrameError, QueryError, RecordsError
+from bayesdp.frames.aggregates import check_question, column_totals, present_records, row_count, subject_of, tally
+from bayesdp.frames.source import scan
+
+
+def test_questions_without_a_column() -> None:
+    frame = pl.DataFrame({"a": [1, 2]})
+    with pytest.raises(QueryError, match=r"which column is .* about\? Count\('column', \.\.\.\) says it"):
+        tally(frame, [Count(equals=1)])
+    assert tally(frame, [Count(equals=1)], subject="a > 1")[0].counts == (1,)
+    assert tally(frame, [Count(equals=1)], subject="a")[0].counts == (1,)
+
+
+def unread(*, fails: bool = True) -> pl.LazyFrame:
+    """Return a table of known columns that nobody may read."""
+
+    def refuse(frame: pl.DataFrame) -> pl.DataFrame:
+        assert not fails, "the table was read"
+        return frame
+
+    frame = pl.LazyFrame({"k": [1], "x": [0.5], "t": ["a"], "b": [True], "d": [dt.date(2024, 1, 1)]})
+    return frame.map_batches(refuse, schema=frame.collect_schema())
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Sum("t", bounds=(0, 1)), "only a column of numbers can be added up, and 't' is none"),
+        (Mean("k > 0", bounds=(0, 1)), "only a column of numbers can be added up, and 'k > 0' is none"),
+        (Sum("z", bounds=(0, 1)), "has no column 'z'"),
+        (Count("k", equals="a"), "column 'k' of the table holds whole numbers, which 'a' is not"),
+        (Histogram("d", cells=["2024-01-01", "soon"]), "holds times; write them like 2012-10-01"),
+        (Count("k", equals=1, where="z > 0"), "has no column 'z'"),
+        (Count("k", equals=1, where="x >"), "expected a column or a value"),
+        (Count("k", equals=1, where="t > 0"), "column 't' of the table holds texts, which 0 is not"),
+        (Count("k", equals=1, where="x"), "by itself it is no condition"),
+        (Count("k", equals=1, where="t < k"), "they cannot be compared"),
+        (Count("x > 1", equals=2), "is true or false of a record; 2 is neither"),
+        (Count(equals=1), "which column is"),
+    ],
+)
+def test_a_question_is_checked_without_reading(query: Any, message: str) -> None:
+    with pytest.raises(BayesDPError, match=message) as checked:
+        check_question(unread(), query)
+    with pytest.raises(type(checked.value), match=message):
+        tally(unread(fails=False), [query])
+
+
+def test_a_good_question_passes_without_reading() -> None:
+    for query in (
+        Sum("x", bounds=(0, 1), where="t == 'a' and d > '2023-01-01'"),
+        Histogram("t", cells=["a", "b"]),
+        Count("b", equals=True),
+    ):
+        check_question(unread(), query)
+    check_question(unread(), Count(equals=1), subject="k")
+    with pytest.raises(FrameError, match="too fine for that many records"):
+        check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40), rows=2**30)
+    check_question(unread(), Sum("x", bounds=(0, 1), step=2**-40))
+
+
+HOLES = pl.DataFrame({"a": [1, None, 3, 4], "b": [None, 0.5, float("nan"), 2.0], "t": list("xyxz")})
+
+
+def test_a_record_counts_for_what_it_has() -> None:
+    table = scan(HOLES)
+    assert [present_records(table, columns) for columns in (["a"], ["b"], ["a", "b"], ["t"])] == [3, 2, 1, 4]
+    found = tally(HOLES, [Sum("a", bounds=(0, 9)), Count("t", equals="x", where="a > 0")], missing="drop")
+    assert [(each.counts, each.records, each.present, each.rows) for each in found] == [
+        ((8,), 3, 3, 4),
+        ((2,), 3, 3, 4),
+    ]
+
+
+def test_with_a_private_filter_the_public_number_is_of_all_that_might_pass() -> None:
+    kept, asserted = Count("t", equals="x", where="a > 1"), Sum("a", bounds=(0, 9), where="a > 1", public_filter=True)
+    private, public = tally(HOLES, [kept, asserted], missing="drop")
+    assert (private.records, private.public_records) == (2, 3)
+    assert (public.records, public.public_records) == (2, 2)
+
+
+def test_a_text_is_a_column_before_it_is_a_condition() -> None:
+    table = scan(pl.DataFrame({"a": [1, 2], "a > 1": ["no", "yes"]}))
+    assert subject_of(table, "a > 1").condition is None
+    assert subject_of(table, "a > 0").columns == ("a",)
+    assert subject_of(table, "a > 0").kind(table) == "truth"
+    with pytest.raises(FrameError, match="has no column 'z'"):
+        subject_of(table, "z > 0")
+
+
+def test_what_is_missing_or_infinite_is_refused_with_its_number() -> None:
+    with pytest.raises(RecordsError, match="1 in 'a', 2 in 'b'; fill them in"):
+        column_totals(scan(HOLES), ["a", "b"], "error")
+    column_totals(scan(HOLES), ["a", "b"], "drop")
+    with pytest.raises(RecordsError, match="column 'b' of the table holds 1 infinite value; "):
+        column_totals(scan(HOLES.with_columns(b=pl.Series([1.0, float("inf"), 2.0, 3.0]))), ["b"], "drop")
+    with pytest.raises(FrameError, match="is empty: it has no rows"):
+        row_count(scan(HOLES.clear()))

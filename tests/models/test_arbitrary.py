@@ -1,0 +1,55 @@
+"""Groups in which anything may hold: only their size is checked, where columns tell them apart."""
+
+from typing import Any
+
+import polars
+import pytest
+
+from bayesdp import ArbitraryGroups, Model
+from bayesdp.errors import ModelError, RecordsError
+from bayesdp.frames.source import scan
+from bayesdp.frames.view import View
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ArbitraryGroups(0), "size must be at least 1"),
+        (lambda: ArbitraryGroups(-(10**5000)), "size must be at least 1"),
+    ],
+)
+def test_impossible_sizes_are_refused(build: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        build()
+
+
+def test_what_is_given_wrong_is_refused() -> None:
+    wrong: Any = "person"
+    with pytest.raises(ModelError, match="unit must be"):
+        ArbitraryGroups(3, unit=wrong)
+    with pytest.raises(ModelError, match="group names a column twice"):
+        ArbitraryGroups(3, group=["g", "g"])
+
+
+def test_a_larger_group_than_the_model_s_is_refused() -> None:
+    table = View(scan(polars.DataFrame({"g": ["a", "a", "a", "b"]})), "error")
+    groups = ArbitraryGroups(3, group="g")
+    assert groups.check_table(table) is groups
+    with pytest.raises(RecordsError, match="has a group of 3 records, but the model describes at most 2"):
+        ArbitraryGroups(2, group="g").check_table(table)
+
+
+def test_sizes_that_nobody_can_check_are_said_to_be_unchecked() -> None:
+    table = View(scan(polars.DataFrame({"g": ["a", "a", "a", "b"]})), "error")
+    blind = ArbitraryGroups(2)
+    assert blind.check_table(table) is blind
+    assert "was not checked on the table" in str(blind.unchecked)
+    assert ArbitraryGroups(2, group="g").unchecked is None
+
+
+def test_half_as_large_again_is_rounded_up_and_keeps_the_rest() -> None:
+    groups = ArbitraryGroups(5, group="g", unit="group", record="visit")
+    (alternative,) = groups.alternatives
+    assert alternative.model == ArbitraryGroups(8, group="g", unit="group", record="visit")
+    assert Model.from_json(groups.to_json()) == groups
+    assert groups.parameters is None

@@ -1,0 +1,76 @@
+"""The ladder as a picture: a line for each rung that has a price, and what the data deny is a ring."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import bayesdp as bdp
+from bayesdp import Advice
+from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.rung import Judgement, Rung
+from bayesdp.advice.way_on import WayOn
+from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.plotting.ladder import advice_chart, plot_advice
+from bayesdp.plotting.palette import PLAIN
+
+COUNT = bdp.Count("on", equals=1)
+LEAKS = (Consequence("x", 1.0, 4.0, counts=True), Consequence("y", 1.0, 9.0), Consequence("z", 1.0, None, counts=True))
+
+
+def rung(name: str, odds: float, verdict: Judgement) -> Rung:
+    model = bdp.OddsChain(odds)
+    cost = bdp.calibrate(model, COUNT, epsilon=1.0)
+    return Rung(name, f"{name} is true", "", verdict, "", model, calibration=cost)
+
+
+def advice(*ladder: Rung, chosen: Rung | None = None) -> Advice:
+    return Advice(COUNT, 1.0, 0.05, ladder, chosen, "", "meters.csv", WayOn(None, {}, 0.95))
+
+
+CHEAP = replace(rung("cheap", 2, "violated"), consequences=LEAKS)
+COSTLY = rung("costly", 9, "fine")
+NONE = Rung("groups", "anything holds", "", "not possible", "", reason="no model")
+
+
+def test_every_rung_with_a_price_is_a_line_from_the_promise_to_what_leaks_if_the_table_is_right() -> None:
+    (panel,) = advice_chart(advice(CHEAP, COSTLY, NONE, chosen=COSTLY)).panels
+    spans = {line.name: line for line in panel.lines if line.style == "-"}
+    assert set(spans) == {"cheap", "costly"}
+    assert spans["cheap"].points == ((CHEAP.alpha, 1.0), (CHEAP.alpha, 4.0))  # what does not count is not drawn
+    assert spans["costly"].points == ((COSTLY.alpha, 1.0), (COSTLY.alpha, 1.0))
+    assert [line.label for line in spans.values()] == ["cheap", "costly (recommended)"]
+    assert {line.name: line.style for line in panel.lines if line.style in ("o", "ring")} == {
+        "cheap": "ring",
+        "costly": "o",
+    }
+    (promise,) = (line for line in panel.lines if line.name == PLAIN)
+    assert {height for _, height in promise.points} == {1.0}
+
+
+def test_it_says_that_it_is_not_private_what_was_asked_and_how_many_records_there_are() -> None:
+    chart = advice_chart(advice(CHEAP))
+    assert chart.says.startswith("meters.csv: ")
+    assert "not to be published" in chart.source
+    assert COUNT.description in chart.source
+    assert chart.source.endswith("Recommended: none")
+    assert CHEAP.model is not None
+    seen = CHEAP.model.with_diagnosis(
+        Diagnosis("records follow a chain", (), 1234, "all records", table_name="meters.csv")
+    )
+    assert advice_chart(advice(replace(CHEAP, model=seen))).says.startswith("meters.csv, n = 1,234: ")
+
+
+def test_a_ladder_without_a_price_has_no_line() -> None:
+    assert advice_chart(advice(NONE)).panels[0].lines == ()
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_it_is_written(tmp_path: Path, kind: str) -> None:
+    written = plot_advice(advice(CHEAP, COSTLY, NONE, chosen=COSTLY), tmp_path / f"ladder.{kind}")
+    assert written.stat().st_size > 2000
+    if kind == "svg":
+        assert re.search("costly", written.read_text())
