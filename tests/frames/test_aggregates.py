@@ -105,3 +105,46 @@ def test_what_is_missing_or_infinite_is_refused_with_its_number() -> None:
         column_totals(scan(HOLES.with_columns(b=pl.Series([1.0, float("inf"), 2.0, 3.0]))), ["b"], "drop")
     with pytest.raises(FrameError, match="is empty: it has no rows"):
         row_count(scan(HOLES.clear()))
+
+
+QUESTIONS = [
+    Count("x > 1", equals=True),
+    Count("x > y", equals=False),
+    Count("x", equals=2.0),
+    Sum("x", bounds=(0, 3)),
+    Sum("x", bounds=(0, 3), where="not (y < 2)", public_filter=True),
+    Histogram("x > 1", cells=[False, True]),
+]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_a_complete_table_is_read_without_masks_and_answered_alike(engine: str) -> None:
+    columns = {"x": [0.5, 2.0, 1e308, 9.0], "y": [1.0, 2.0, 3.0, -4.0]}
+    frame: Any = pl.DataFrame(columns)
+    if engine == "duckdb":
+        frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
+    alike = [tally(frame, QUESTIONS, missing=missing) for missing in ("error", "drop")]
+    assert alike[0] == alike[1]
+    assert [answer.counts for answer in alike[0][:3]] == [(3,), (2,), (1,)]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+@pytest.mark.parametrize("odd", [None, float("nan"), float("inf")])
+def test_one_odd_value_is_found_by_the_scan_that_took_the_table_for_complete(engine: str, odd: float | None) -> None:
+    frame: Any = pl.DataFrame({"x": [0.5, 2.0, odd, 9.0], "y": [1.0, 2.0, 3.0, -4.0]})
+    if engine == "duckdb":
+        frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
+    infinite = odd == float("inf")
+    for question in QUESTIONS:
+        with pytest.raises(RecordsError, match="1 infinite value" if infinite else "values are missing .* 1 in 'x'"):
+            tally(frame, [question])
+    if not infinite:
+        assert [answer.counts[0] for answer in tally(frame, QUESTIONS[:3], missing="drop")] == [2, 2, 1]
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_finite_values_whose_sum_is_not_are_answered(engine: str) -> None:
+    frame: Any = pl.DataFrame({"x": [1e308, 1e308, 0.5]})
+    if engine == "duckdb":
+        frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
+    assert tally(frame, [Count("x > 1", equals=True)])[0].counts == (2,)
