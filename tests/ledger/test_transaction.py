@@ -77,11 +77,11 @@ def test_what_is_committed_stands_and_what_is_not_is_undone(transaction: Transac
 
 def test_who_stops_reading_in_the_middle_may_go_on(transaction: Transaction) -> None:
     transaction.write(*(added(f"n{number}", number) for number in range(50)))
-    rows = transaction.each(NAMES)
+    rows = transaction.stream(NAMES)
     assert next(rows) == ("n0",)
     assert transaction.fetch((NAMED, {"least": 0})) == [[]]
     assert next(rows) == ("n1",)
-    assert len(list(transaction.each(NAMES))) == 50
+    assert len(list(transaction.stream(NAMES))) == 50
 
 
 def test_the_driver_s_own_errors_pass_and_nothing_is_written(transaction: Transaction, path: Path) -> None:

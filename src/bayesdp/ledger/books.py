@@ -157,7 +157,7 @@ class Books:
         if kind is not None:
             query = query.where(entries.c.kind == kind)
         self.flush()
-        yield from (Entry(*row) for row in self._transaction.each(query))
+        yield from (Entry(*row) for row in self._transaction.stream(query))
 
     def read(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
         """Yield the entries in order: all, or those of a data set, or of a kind. LedgerError if one was changed."""

@@ -90,7 +90,7 @@ class Transaction:
         texts = [(_text(self.engine.dialect.name, statement), values) for statement, values in statements]
         return [rows for rows, _ in self._together(texts)]
 
-    def each(self, statement: sa.Executable, **values: Any) -> Iterator[Row]:
+    def stream(self, statement: sa.Executable, **values: Any) -> Iterator[Row]:
         """Yield the rows of a statement, however many there are."""
         self.fetch()
         text, constants = _text(self.engine.dialect.name, statement)
