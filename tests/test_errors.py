@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import pytest
 
@@ -21,6 +22,7 @@ from bayesdp.errors import (
     RecordsError,
     RefusedError,
 )
+from bayesdp.ledger.database import UncertainError
 
 
 def test_every_exception_is_offered_and_of_the_family() -> None:
@@ -81,3 +83,23 @@ def test_a_budget_says_what_is_missing() -> None:
     short = BudgetError(requested=2.0, remaining=0.5)
     assert short.difference == 1.5
     assert "short by 1.5" in str(short)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidInputError("no"),
+        NoColumnError("there are a and b", "no such column"),
+        RefusedError(),
+        DoesNotApplyError("general", "no limit"),
+        NoTheoremAppliesError([("general", "no limit")]),
+        PromiseBrokenError(1.0, 2.5, 0.95),
+        BudgetError(1.0, 0.25),
+        MissingDependencyError("pip install it"),
+        UncertainError("gone"),
+    ],
+)
+def test_they_pass_from_one_process_to_another(error: BayesDPError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))

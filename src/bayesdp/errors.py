@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "BayesDPError",
@@ -33,9 +34,21 @@ __all__ = [
 class BayesDPError(Exception):
     """The base of every exception this library raises on purpose.
 
+    They can be pickled, and so pass from one process to another.
+
     >>> issubclass(ModelError, BayesDPError)
     True
     """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, vars(self))
+
+
+def _again(kind: type[BayesDPError], args: tuple[Any, ...], entries: dict[str, Any]) -> BayesDPError:
+    """Return an exception as it was, without asking it to make up its message again."""
+    error = kind.__new__(kind, *args)
+    vars(error).update(entries)
+    return error
 
 
 class InvalidInputError(BayesDPError, ValueError):
