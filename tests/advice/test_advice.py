@@ -53,7 +53,8 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"verdict": "fine"}, "the cheapest that the table does not deny"),
+        ({"verdict": "fine"}, "the cheapest that the table does not deny."),
+        ({"verdict": "not tested"}, "does not deny. But the table cannot test it: it rests on your word."),
         ({"consequences": (Consequence("x", 1.0, 1.05, counts=True),)}, "less than 10 %"),
         ({"consequences": (Consequence("x", 1.0, 1.5, counts=True),)}, "denies every rung"),
         ({"consequences": (Consequence("x", 1.0, None, counts=True),)}, "denies every rung"),

@@ -56,7 +56,8 @@ class Advice(Displayed, Document):
         if chosen is None:
             return "No noise is enough for any of these assumptions at this ε; ask for more, or name entities."
         if not chosen.denied:
-            return f"{_capital(chosen.name)}: the cheapest that the table does not deny."
+            untested = " But the table cannot test it: it rests on your word." if chosen.verdict == "not tested" else ""
+            return f"{_capital(chosen.name)}: the cheapest that the table does not deny.{untested}"
         if chosen.harmless:
             return (
                 f"{_capital(chosen.name)}: the table denies it, but what the table shows instead changes ε by less "
