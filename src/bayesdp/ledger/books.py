@@ -196,7 +196,7 @@ class Books:
         return State(
             dataset=dataset,
             budget=account.budget,
-            totals=account.totals(),
+            totals=account.totals,
             charges=account.charges,
             entries=self.entries,
             head=self.head,
@@ -256,7 +256,7 @@ class Books:
         entry = self._change(dataset, account, "charge", body, charge.question)
         subtotal = next(subtotal for subtotal in account.subtotals if subtotal.key == charge.key)
         if subtotal.since == number:
-            self._later(_BEGIN, dataset=dataset, **vars(subtotal))
+            self._later(_BEGIN, dataset=dataset, **subtotal._asdict())
         else:
             self._later(_ADD, in_dataset=dataset, at_key=charge.key, sum=subtotal.tau)
         self._later(_COUNT, of=dataset, number=account.charges)
@@ -398,7 +398,7 @@ class Books:
 def _standing(row: Row, spent: tuple[Row, ...]) -> Standing:
     """Return the account that these rows of accounts and totals describe: a release reads the same ones twice."""
     _, model, description, budget, charges = row
-    return Standing(model, description, budget, charges, tuple(Subtotal(*total[1:]) for total in spent))
+    return Standing(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]))
 
 
 def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None) -> list[Statement]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
@@ -25,18 +25,13 @@ SEAL = "account"
 """Under which name an entry's body carries the seal."""
 
 
-@dataclass(frozen=True)
-class Subtotal:
+class Subtotal(NamedTuple):
     """One row of the totals: a key, what it asks as JSON text, the exact sum of its τ's, and its first entry."""
 
     key: str
     query: str
     tau: str
     since: int
-
-    def rounded(self) -> Total:
-        """Return it as it is accounted for: the sum rounded up once."""
-        return _total(self.key, self.query, self.tau)
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ class Standing:
             raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
         exact = Fraction(before.tau) + amount
         _rounded_up(exact)
-        subtotals[key] = replace(before, tau=str(exact))
+        subtotals[key] = before._replace(tau=str(exact))
         return replace(self, charges=self.charges + 1, subtotals=tuple(subtotals.values()))
 
     def with_budget(self, budget: float) -> Standing:
@@ -87,17 +82,18 @@ class Standing:
             "description": self.description,
             "budget": self.budget,
             "charges": self.charges,
-            "totals": [[row.key, row.query, row.tau, row.since] for row in self.subtotals],
+            "totals": [list(row) for row in self.subtotals],
         }
         try:
             return fingerprint(content)
         except InvalidInputError:
             raise LedgerError("the ledger is damaged: an account holds what cannot be one; verify it") from None
 
+    @cached_property
     def totals(self) -> tuple[Total, ...]:
-        """Return the subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
+        """The subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
         try:
-            return tuple(subtotal.rounded() for subtotal in self.subtotals)
+            return tuple([_total(key, query, tau) for key, query, tau, _ in self.subtotals])
         except (ValueError, TypeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
