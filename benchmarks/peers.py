@@ -42,7 +42,7 @@ from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)
 EPSILON = 1.0
-REPEATS, SECONDS = 25, 30.0
+REPEATS, SECONDS = 25, 10.0
 MANY_STATES = (5, 17, 26, 51)
 RECORDS = 10_000
 ROOT = Path(__file__).parents[1]

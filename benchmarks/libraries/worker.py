@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import json
 import platform
-import resource
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from shared.reporting import peak_megabytes
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Worker:
             "neighbours": self.neighbours,
             "reading": reading,
             "answers": measured,
-            "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "peak_mb": peak_megabytes(),
         }
 
     def serve(self, epsilon: float) -> None:
