@@ -148,3 +148,23 @@ def test_finite_values_whose_sum_is_not_are_answered(engine: str) -> None:
     if engine == "duckdb":
         frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
     assert tally(frame, [Count("x > 1", equals=True)])[0].counts == (2,)
+
+
+@pytest.mark.parametrize("missing", ["error", "drop"])
+@pytest.mark.parametrize("engine", ["pandas", "pandas-arrow", "polars", "pyarrow", "dask", "duckdb"])
+def test_filtered_sums_are_exact_beyond_what_a_float_holds(engine: str, missing: Any) -> None:
+    """What is left out adds nothing, and turns no whole number into a float."""
+    values, kept = [2**39 + 2 * place + 1 for place in range(60_000)], [place % 3 > 0 for place in range(60_000)]
+    frame: Any = pl.DataFrame({"v": values, "kept": kept})
+    if engine.startswith("pandas"):
+        frame = frame.to_pandas(use_pyarrow_extension_array=engine == "pandas-arrow")
+    elif engine == "pyarrow":
+        frame = frame.to_arrow()
+    elif engine == "dask":
+        frame = pytest.importorskip("dask.dataframe").from_pandas(frame.to_pandas(), npartitions=3)
+    elif engine == "duckdb":
+        frame = pytest.importorskip("duckdb").from_arrow(frame.to_arrow())
+    (answer,) = tally(frame, [Sum("v", bounds=(0, 2**40), where="kept", public_filter=True)], missing=missing)
+    exact = sum(value for value, asked in zip(values, kept, strict=True) if asked)
+    assert answer.counts == (exact,)
+    assert exact > 2**53

@@ -318,6 +318,17 @@ def test_a_private_filter_on_another_column_is_refused(tmp_path: Path) -> None:
         session.release(bdp.Count("x", isin=[0, 1], where="y == 1", public_filter=True), epsilon=1.0)
 
 
+def test_rows_of_a_wide_table_are_not_counted_as_values(tmp_path: Path) -> None:
+    path = tmp_path / "families.csv"
+    polars.DataFrame({"father": [1.0] * 40, "son": [2.0] * 40}).write_csv(path)
+    model = bdp.GaussianGroups(correlation=0.5, size=2, layout=GroupLayout(["father", "son"]))
+    with Session(path, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        polars.DataFrame({"father": [1.0] * 50, "son": [2.0] * 50}).write_csv(path)
+        with pytest.raises(FrameError, match="50 rows now, but had 40 when"):
+            session.release(bdp.Sum(bounds=(0, 3)), epsilon=1.0)
+        assert session.leaked == 0
+
+
 def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     polars.DataFrame({"x": [0, 1, 0]}).write_csv(path)

@@ -114,10 +114,10 @@ def tally(
     subject: what a query without a column is about.
     missing: "error" refuses records that lack a value some question needs; "drop" leaves them out of that question,
              which treats the pattern of missing values as public.
-    rows:    how many rows the table is known to have, so that they need not be counted first.
+    rows:    how many rows the table had when they were last counted, so that they need not be counted first; compare
+             it with `Tally.rows`, which is what was read.
 
-    Raises FrameError for an empty table, one with another number of rows than is known, missing or infinite values;
-    QueryError for values no record can have.
+    Raises FrameError for an empty table, missing or infinite values; QueryError for values no record can have.
 
     >>> import polars
     >>> from bayesdp import Count, Sum
@@ -133,8 +133,8 @@ def tally(
         if planned.table.complete and not totals.complete:
             planned = _Planned.of(table, queries, subject, known)
             totals = planned.totals()
-        if totals.rows != known:
-            raise FrameError(f"{table.name} has {counted(totals.rows, 'row')} now, but had {known} before")
+        if rows is None and totals.rows != known:
+            raise FrameError(f"{table.name} changed while it was read: {counted(known, 'row')}, then {totals.rows}")
         _check_missing(planned.table, totals, missing)
     return planned.tallies(totals)
 

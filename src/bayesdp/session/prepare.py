@@ -298,10 +298,14 @@ class Inquiry:
 
     def read(self, queries: Sequence[Query], *, wide: bool = False) -> tuple[Tally, ...]:
         """Read exact answers in one scan; wide: about every value of a wide table."""
-        if not wide:
-            return tally(self.table, queries, missing=self.missing, rows=self.rows)
-        spread, rows = unpivoted(self.table, self._spread), self.rows * len(self._spread)
-        return tally(spread, queries, subject=VALUE, missing=self.missing, rows=rows)
+        table, subject, times = self.table, None, 1
+        if wide:
+            table, subject, times = unpivoted(self.table, self._spread), VALUE, len(self._spread)
+        tallies = tally(table, queries, subject=subject, missing=self.missing, rows=self.rows * times)
+        rows = tallies[0].rows // times
+        if rows != self.rows:
+            raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
+        return tallies
 
     def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""

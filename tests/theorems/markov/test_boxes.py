@@ -1,5 +1,7 @@
 """The step of the mixing bound for many states: boxes are never below the linear program."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -40,16 +42,20 @@ def linear_program_on(p: NDArray[np.float64], q: NDArray[np.float64], gains: NDA
     return float(linear_program(p[few], q[few], gains[np.ix_(few, few)]))
 
 
-@given(st.integers(2, 12), st.integers(0, 10**6), st.floats(0.001, 40))
-@example(2, 294, 24.0)
-def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, spread: float) -> None:
-    generator = np.random.default_rng(seed)
+def drawn_box(generator: np.random.Generator, size: int, spread: float) -> tuple[Any, Any, Any, Any, float]:
+    """Return two laws, the ends of a box, and the largest quotient of their averages over it: at one of its corners."""
     p, q = generator.dirichlet(np.full(size, 0.5), 2)
     low = np.exp(generator.uniform(-spread, 0, size))
     high = low * np.exp(generator.uniform(0, spread, size))
     order = np.argsort(-p / q)
     corners = [np.where(np.isin(np.arange(size), order[:k]), high, low) for k in range(size + 1)]
-    largest = max((p @ h) / (q @ h) for h in corners)
+    return p, q, low, high, max((p @ h) / (q @ h) for h in corners)
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6), st.floats(0.001, 40))
+@example(2, 294, 24.0)
+def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, spread: float) -> None:
+    p, q, low, high, largest = drawn_box(np.random.default_rng(seed), size, spread)
     for guess in (1e-3, 1.0, largest, 1e3):
         assert largest_quotient(p, q, low, high, np.array(guess)) == pytest.approx(largest, rel=1e-12)
         assert largest_quotient(p, q, low, high, np.array(guess), rounds=0) >= largest * (1 - 1e-12)
@@ -59,12 +65,6 @@ def test_a_quotient_over_a_box_is_the_best_threshold(size: int, seed: int, sprea
 def test_an_entry_at_the_quotient_hides_nothing(seed: int) -> None:
     """Rounding held an entry at its upper end, and the quotient up to 13 % too low."""
     generator = np.random.default_rng(seed)
-    size, spread = generator.integers(2, 9), generator.uniform(0, 40)
-    p, q = generator.dirichlet(np.full(size, 0.5), 2)
-    low = np.exp(generator.uniform(-spread, 0, size))
-    high = low * np.exp(generator.uniform(0, spread, size))
-    order = np.argsort(-p / q)
-    corners = [np.where(np.isin(np.arange(size), order[:k]), high, low) for k in range(size + 1)]
-    largest = max((p @ h) / (q @ h) for h in corners)
+    p, q, low, high, largest = drawn_box(generator, int(generator.integers(2, 9)), generator.uniform(0, 40))
     for guess in (1.0, 1e3):
         assert largest <= largest_quotient(p, q, low, high, np.array(guess)) <= largest * (1 + 1e-11)
