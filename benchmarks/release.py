@@ -63,7 +63,9 @@ def main(entries: int) -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as open_:
         empty, full = (open_.enter_context(Ledger(Path(folder) / name)) for name in ("empty.db", "full.db"))
         sessions = [
-            open_.enter_context(bdp.Session(frame, chain, epsilon=5.0, ledger=ledger, dataset="steps"))
+            open_.enter_context(
+                bdp.Session(frame, chain, epsilon=5.0, ledger=ledger, dataset="steps", public=["interval"])
+            )
             for ledger in (empty, full)
         ]
         for session in sessions:

@@ -63,7 +63,7 @@ def words(text: str) -> set[str]:
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     place = tmp_path_factory.mktemp("notebook") / "budget.db"
-    with Session(table(), CHAIN, dataset=EVIL, epsilon=20.0, ledger=place, by=EVIL) as opened:
+    with Session(table(), CHAIN, dataset=EVIL, epsilon=20.0, ledger=place, by=EVIL, public=["district"]) as opened:
         yield opened
 
 

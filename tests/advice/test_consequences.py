@@ -116,7 +116,7 @@ def test_releases_on_different_parts_are_not_added_up(tmp_path: Path) -> None:
     table = polars.DataFrame({"s": [0, 1] * 60, "d": ["N"] * 60 + ["S"] * 60, "who": [i // 3 for i in range(120)]})
     groups = bdp.ArbitraryGroups(3, group="who")
     question = bdp.Count("s", equals=1, by="d", by_cells=["N", "S"])
-    with bdp.Session(table, groups, epsilon=2.0, ledger=tmp_path / "b.db", dataset="d") as session:
+    with bdp.Session(table, groups, epsilon=2.0, ledger=tmp_path / "b.db", dataset="d", public=["d"]) as session:
         answers = [*session.release_all([question], epsilon=1.0), *session.release_all([question], epsilon=1.0)]
     assert [answer.reused for answer in answers] == [False, False, True, True]
     for answer in answers:

@@ -36,8 +36,8 @@ def test_budget_show_says_what_was_answered_spent_and_changed(
     ]
     assert account["refusals"] == []
     text = printed("budget", "show", "--ledger", "budget.db")
-    assert "steps: ε = 0.5 of 1.75 leaked, 1.25 remaining; 1 release, no refusals\n" in text
-    line = next(line for line in text.splitlines() if line.startswith("2 "))
+    assert "steps: ε = 0.5 of 1.75 leaked, 1.25 remaining; 1 release, 1 check of the table, no refusals\n" in text
+    line = next(line for line in text.splitlines() if line.startswith("3 "))
     assert line.split()[3:6] == ["0.5", f"{first['tau']:.6g}", str(first["value"])]
     assert "lowered to 1.5, no reason given" in text
     assert "raised to 1.75, because: the board agreed" in text
@@ -93,18 +93,24 @@ def test_budget_show_counts_refusals_also_without_an_account(
     text = printed("budget", "show", "--ledger", "budget.db")
     moment = account["refusals"][1]["timestamp"][:19].replace("T", " ")
     assert text == (
-        f"steps: no account; 2 refusals, the last on {moment}: the question cannot be asked of this table\n"
+        f"steps: no account; no checks of the table, 2 refusals, the last on {moment}: the question cannot be asked "
+        "of this table\n"
     )
     released(*given, "--epsilon", "0.5", "--budget", "2")
-    assert "1 release, 2 refusals, the last on" in printed("budget", "show", "--ledger", "budget.db")
-    assert len(json.loads(printed("budget", "export", "--ledger", "budget.db"))["entries"]) == 5
+    assert "1 release, 1 check of the table, 2 refusals, the last on" in printed(
+        "budget", "show", "--ledger", "budget.db"
+    )
+    assert len(json.loads(printed("budget", "export", "--ledger", "budget.db"))["entries"]) == 6
     assert "no data set 'no'" in printed("budget", "show", "--ledger", "budget.db", "--dataset", "no", status=2)
 
 
 def test_a_name_that_cannot_be_printed_is_written_out() -> None:
     """Names are checked when an account is opened; those of an edited ledger are not."""
-    nothing: dict[str, Any] = {"budget": None, "refusals": []}
-    assert str(Overview([{"dataset": "a\x1b[2Jb", **nothing}])) == "'a\\x1b[2Jb': no account; no refusals"
+    nothing: dict[str, Any] = {"budget": None, "refusals": [], "checks": 0}
+    assert (
+        str(Overview([{"dataset": "a\x1b[2Jb", **nothing}]))
+        == "'a\\x1b[2Jb': no account; no checks of the table, no refusals"
+    )
 
 
 def test_an_empty_ledger_says_so_and_none_is_made(tmp_path: Path) -> None:

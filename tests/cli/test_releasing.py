@@ -14,9 +14,8 @@ from typing import Any
 import polars
 import pytest
 
-from bayesdp.cli import releasing, run
+from bayesdp.cli import run
 from bayesdp.ledger import Ledger
-from bayesdp.models import Model
 
 Printed = Callable[..., str]
 Released = Callable[..., dict[str, Any]]
@@ -40,10 +39,11 @@ def test_the_budget_error_is_exit_3_with_its_figures(given: list[str], printed: 
     assert message.count("\n") == 1
 
 
-def test_a_dry_run_leaves_no_trace(given: list[str], printed: Printed, released: Released) -> None:
+def test_a_dry_run_charges_nothing_and_is_a_check(given: list[str], printed: Printed, released: Released) -> None:
     text = printed(*given, "--epsilon", "1", "--budget", "2", "--dry-run")
     assert "Nothing was charged" in text
-    assert not Path("budget.db").exists()
+    with Ledger("budget.db", create=False) as ledger:
+        assert [entry.kind for entry in ledger.entries()] == ["check"]
     released(*given, "--epsilon", "1", "--budget", "2")
     before = Path("budget.db").read_bytes()
     foretold = released(*given, "--states", "0", "--epsilon", "0.5", "--dry-run")
@@ -62,7 +62,7 @@ def test_budget_commands(given: list[str], printed: Printed, released: Released)
     assert "1 answer checked" in printed("budget", "verify", *ledger, "--answer", "answer.json")
     assert "is now 1.5" in printed("budget", "lower", *ledger, "--dataset", "steps", "--to", "1.5")
     lowered = json.loads(printed("budget", "lower", *ledger, "--dataset", "steps", "--to", "1.25", "--json"))
-    assert (lowered["dataset"], lowered["budget"], lowered["charges"], lowered["entry"]) == ("steps", 1.25, 1, 5)
+    assert (lowered["dataset"], lowered["budget"], lowered["charges"], lowered["entry"]) == ("steps", 1.25, 1, 6)
     assert "does not lower" in printed("budget", "lower", *ledger, "--dataset", "steps", "--to", "1.8", status=2)
     assert "--reason" in printed("budget", "raise", *ledger, "--dataset", "steps", "--to", "3", status=2)
     to_three = ("--dataset", "steps", "--to", "3", "--reason", "the board agreed", "--json")
@@ -71,7 +71,8 @@ def test_budget_commands(given: list[str], printed: Printed, released: Released)
     exported = json.loads(printed("budget", "export", *ledger))
     assert exported["head"] == raised["head"] != lowered["head"]
     assert json.loads(printed("budget", "export", *ledger, "--json")) == exported
-    assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer", "lower", "lower", "raise"]
+    kinds = [entry["kind"] for entry in exported["entries"]]
+    assert kinds == ["check", "open", "charge", "answer", "lower", "lower", "raise"]
     assert "the board agreed" in json.dumps(exported)
     page = printed("statement", "answer.json")
     assert answer["head"] in page
@@ -137,19 +138,6 @@ def test_a_damaged_ledger_is_said_to_be_damaged(
     assert "damaged" in printed(*given, "--states", "0", "--epsilon", "0.5", status=2)
 
 
-def test_the_refusals_of_a_dry_run_are_kept_although_it_creates_no_ledger(given: list[str]) -> None:
-    arguments = ("data.csv", Model.load("model.json"), "budget.db", "steps", 2.0)
-    with releasing.session(*arguments, dry_run=True):
-        pass
-    assert not Path("budget.db").exists()
-    with releasing.session(*arguments, dry_run=True) as opened:
-        opened._ledger.refused("steps", "the table is outside the model")
-    with Ledger("budget.db", create=False) as ledger:
-        (entry,) = ledger.entries()
-        assert (entry.dataset, entry.kind) == ("steps", "refusal")
-        assert ledger.verify().ok
-
-
 OPEN = ("budget", "open", "data.csv", "--model", "model.json", "--dataset", "steps", "--budget", "2")
 
 
@@ -157,14 +145,14 @@ def test_an_account_is_opened_on_purpose(
     given: list[str], printed: Printed, released: Released, shown: Released
 ) -> None:
     ledger = ("--ledger", "budget.db")
-    assert printed(*OPEN, *ledger) == "steps has an account now, with a budget of 2 (entry 1).\n"
+    assert printed(*OPEN, *ledger) == "steps has an account now, with a budget of 2 (entry 2).\n"
     assert shown()["changes"][0]["budget"] == 2.0
     assert released(*given, "--epsilon", "0.5")["epsilon_remaining"] == pytest.approx(1.5)
     assert "'steps' has an account already" in printed(*OPEN, *ledger, status=2)
     other = (*OPEN, *ledger, "--dataset", "other")
     assert "'other' looks like 'steps'" in printed(*other, status=2)
     opened = released(*other, "--separate-because", "of another year")
-    assert (opened["dataset"], opened["budget"], opened["entry"]) == ("other", 2.0, 4)
+    assert (opened["dataset"], opened["budget"], opened["entry"]) == ("other", 2.0, 5)
     text = printed("budget", "show", *ledger, "--dataset", "other")
     assert "opened with 2, apart from others because: of another year" in text
     for wrong in (("--budget", "0"), ("--budget", "much"), ("--dataset", "a\u200bb")):
@@ -193,7 +181,7 @@ def test_names_are_one_however_they_are_typed(
     for name in ("caf\u00e9", "cafe\u0301 "):
         assert shown("--dataset", name)["dataset"] == "caf\u00e9"
         exported = json.loads(printed("budget", "export", "--ledger", "budget.db", "--dataset", name))
-        assert [entry["kind"] for entry in exported["entries"]] == ["open", "charge", "answer"]
+        assert [entry["kind"] for entry in exported["entries"]] == ["check", "open", "charge", "answer"]
         assert len(exported["datasets"]) == 1
 
 
@@ -388,6 +376,7 @@ def test_a_release_by_parts(given: list[str], printed: Printed, released: Releas
     frame = polars.DataFrame(rows, schema=names, orient="row").with_columns(polars.col("s").cast(polars.Int64))
     frame.write_csv("data.csv")
     Path("model.json").write_text(json.dumps(CHAINS))
+    given = [*given, "--public", "district"]
     preview = released(*given, *BY, "A,B", "--epsilon", "1", "--budget", "2", "--dry-run")
     assert preview["query"]["by_cells"] == ["A", "B"]
     answers = released(*given, *BY, "A,B", "--epsilon", "1", "--budget", "2")

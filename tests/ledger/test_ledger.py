@@ -382,7 +382,7 @@ def test_the_export_is_everything_as_json(account: Account, ledger: Ledger) -> N
     receipt = charged(account, count(0.5, epsilon=1.0))
     account.answer(receipt, {"value": 41})
     exported = json.loads(json.dumps(ledger.export(), allow_nan=False))
-    assert (exported["kind"], exported["schema"]) == ("ledger", 1)
+    assert (exported["kind"], exported["schema"]) == ("ledger", 2)
     assert exported["head"] == ledger.state("steps").head
     assert exported["datasets"] == [
         {

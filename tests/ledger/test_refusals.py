@@ -3,20 +3,21 @@
 import pytest
 
 from bayesdp.errors import InvalidInputError
-from bayesdp.ledger import Account, Charge, Ledger
+from bayesdp.ledger import Account, Charge, Check, Ledger
 
 OUTSIDE = "the table is outside the model"
 
 
 def test_a_refusal_is_an_entry_that_changes_no_account(account: Account, ledger: Ledger) -> None:
     before = account.state()
-    ledger.refused(account.dataset, OUTSIDE, "9f2c")
+    ledger.refused(account.dataset, OUTSIDE, Check("9f2c", 100, "ab12"))
     ledger.refused(account.dataset, OUTSIDE)
     after = account.state()
     assert (after.budget, after.totals, after.charges) == (before.budget, before.totals, before.charges)
     assert after.entries == before.entries + 2
     first, second = ledger.entries("steps", "refusal")
-    assert (first.content(), first.question, first.charge) == ({"reason": OUTSIDE}, "9f2c", None)
+    kept = {"reason": OUTSIDE, "records": 100, "subject": "ab12"}
+    assert (first.content(), first.question, first.charge) == (kept, "9f2c", None)
     assert (second.content(), second.question) == ({"reason": OUTSIDE}, None)
     assert account.charge((), lambda state: (Charge("9f2c", "count", {}, 0.5),))[0].entry == 4
     assert account.state("9f2c").unanswered("9f2c") is not None

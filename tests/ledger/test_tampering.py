@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayesdp.cli.overview import overview
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import BayesDPError, LedgerError
-from bayesdp.ledger import Account, Charge, Entry, Ledger, Receipt
+from bayesdp.ledger import Account, Charge, Check, Entry, Ledger, Receipt
 from bayesdp.ledger.books import RECENT
 
 MODEL = {"type": "independent"}
@@ -229,7 +229,11 @@ def operations(path: Path) -> list[Callable[[], object]]:
         lambda: account.answers("q"),
         lambda: charge(account),
         lambda: account.answer(charged(account, Charge("a", "count", SPENT, 0.25, DETAILS)), {"value": 1}),
-        lambda: ledger.refused(account.dataset, "the table is outside the model", "q"),
+        lambda: ledger.refused(account.dataset, "the table is outside the model", Check("q", 9, "s")),
+        lambda: ledger.check(account.dataset, Check("q", 9, "t")),
+        lambda: ledger.allow_checks("steps", 200, reason="agreed"),
+        lambda: ledger.name_public("steps", ["district"], reason="agreed"),
+        lambda: account.note_parts("district", account.parts("district"), {"members": "m"}),
         lambda: ledger.state("other"),
         lambda: ledger.lower("other", 1.0),
         lambda: ledger.raise_budget("other", 9.0, reason="agreed"),

@@ -72,7 +72,7 @@ def test_json_there_and_back() -> None:
 
 
 def held(frame: polars.DataFrame, series: bdp.GaussianSeries, missing: Any = None) -> bdp.GaussianSeries:
-    model = Inquiry.into(frame, series, missing).model
+    model = Inquiry.of(frame, series, missing).checked().model
     assert isinstance(model, bdp.GaussianSeries)
     return model
 

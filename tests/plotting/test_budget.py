@@ -32,7 +32,7 @@ def on_in(*districts: str) -> bdp.Count:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("budget") / "budget.db"
-    with Session(table(), CHAIN, dataset="meters", epsilon=2.0, ledger=where) as opened:
+    with Session(table(), CHAIN, dataset="meters", epsilon=2.0, ledger=where, public=["district"]) as opened:
         opened.release(ON, epsilon=0.1)
         opened.release_by(on_in(*"NESW"), epsilon=0.2)
         with Ledger(where) as ledger:

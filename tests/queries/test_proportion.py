@@ -46,13 +46,13 @@ def test_it_is_the_same_question_in_whatever_words_but_not_the_count() -> None:
 
 
 def test_it_is_released_with_its_size_from_the_table(tmp_path: Path) -> None:
-    with bdp.Session(TABLE, bdp.ArbitraryGroups(4), epsilon=4 * HUGE, dataset="people") as session:
+    with bdp.Session(TABLE, bdp.ArbitraryGroups(4), epsilon=4 * HUGE, dataset="people", public=["age"]) as session:
         answer = session.release(Proportion("ill", equals=True), epsilon=HUGE)
         assert (answer.value, answer.unit) == (0.25, 0.005)
         assert session.release(Proportion("ill", isin=[True], size=200), epsilon=HUGE) == answer
         adults = session.release(Proportion("ill", equals=True, where="age > 20", public_filter=True), epsilon=HUGE)
         assert adults.value == 0
-        noisy = session.release(Proportion("age", equals=30), alpha=0.1)
+        noisy = session.release(Proportion("ill", equals=False), alpha=0.1)
         assert isinstance(noisy.rounded, float)
         assert 0 <= noisy.rounded <= 1
         with pytest.raises(QueryError, match="the proportion is over 200 records, not over size = 100"):

@@ -64,14 +64,14 @@ CASES: dict[str, Case] = {
         BY_PLACE,
         {"x": [1.0, 2.0, 3.0], "g": [1, 1, 2]},
         {"x": [1.0, 2.0, 3.0], "g": [1, 1, 1]},
-        {},
+        {"public": ["g"]},
     ),
     "no record of a mean": (
         bdp.Independent(),
         BY_PLACE,
         {"x": [1.0, 2.0, 3.0], "g": [2, 2, 2]},
         {"x": [1.0, 2.0, 3.0], "g": [2, 2, 3]},
-        {},
+        {"public": ["g"]},
     ),
 }
 
@@ -88,7 +88,7 @@ def told(error: BaseException) -> str:
     """Return all that a notebook, a log or another process may show of an exception."""
     assert error.__context__ is None
     assert error.__cause__ is None
-    passed_on = pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
+    passed_on = pickle.loads(pickle.dumps(error))
     printed = [line for line in traceback.format_exception(error) if not line.startswith("  File")]
     return "\n".join([*printed, *attributes(error), *attributes(passed_on)])
 
@@ -97,14 +97,15 @@ def refusal(frame: object, model: bdp.Model, query: bdp.Query, **more: Any) -> s
     """Return what a session says of a table it refuses; nothing may have been charged."""
 
     def ask() -> None:
-        with bdp.Session(frame, model, epsilon=1.0, dataset="d", separate_because="a test", **more) as session:
-            session.preview(query, epsilon=0.5)
+        told = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test", **more}
+        with bdp.Session(frame, model, **told) as session:
             session.release(query, epsilon=0.5)
 
     with pytest.raises(BayesDPError) as raised:
         ask()
     with Ledger(default_ledger()) as ledger:
-        assert {entry.kind for entry in ledger.entries()} == {"refusal"}
+        assert {entry.kind for entry in ledger.entries()} <= {"check", "refusal"}
+        assert ledger.entries(kind="refusal")
     assert type(raised.value) is RefusedError
     return told(raised.value)
 
@@ -148,7 +149,7 @@ def test_what_a_csv_file_was_found_to_hold_is_not_said(name: str, tmp_path: Path
     for text in (one, other):
         path = tmp_path / "table.csv"
         path.write_text(text)
-        messages.add(refusal(path, model, query))
+        messages.add(refusal(path, model, query, **({"public": ["y"]} if query.public_filter else {})))
     assert len(messages) == 1
 
 
@@ -170,7 +171,7 @@ def test_a_wrong_question_is_not_a_refusal(tmp_path: Path) -> None:
     with session, pytest.raises(QueryError, match="is a condition"):
         session.release(bdp.Sum("x > 1", bounds=(0, 1)), epsilon=0.5)
     with Ledger(default_ledger()) as ledger:
-        assert ledger.entries() == ()
+        assert [entry.kind for entry in ledger.entries()] == ["check"]
 
 
 def test_what_pandas_objects_were_found_to_hold_is_not_said() -> None:
@@ -204,7 +205,7 @@ def test_every_refusal_is_in_the_ledger() -> None:
         with pytest.raises(RefusedError):
             bdp.Session(frame, CHAIN, epsilon=1.0, dataset="d")
     with Ledger(default_ledger()) as ledger:
-        assert [entry.kind for entry in ledger.entries("d")] == ["refusal"] * 3
+        assert [entry.kind for entry in ledger.entries("d")] == ["check"] + ["refusal"] * 3
         assert "7" not in "".join(entry.body for entry in ledger.entries("d"))
         assert ledger.verify().ok
     with bdp.Session(polars.DataFrame({"x": [0, 1, 0, 1]}), CHAIN, epsilon=1.0, dataset="d") as session:
@@ -242,16 +243,20 @@ STEPS: dict[str, tuple[bdp.Model, Callable[[bdp.Session], object]]] = {
 }
 
 
+def open_and(take: Callable[[bdp.Session], object], frame: object, model: bdp.Model) -> None:
+    told: dict[str, Any] = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test"}
+    with bdp.Session(frame, model, public=["g"], **told) as session:
+        take(session)
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_no_step_of_a_session_links_its_refusal_to_what_it_found(step: str) -> None:
     model, take = STEPS[step]
     said = set()
     for values in ([0, 1, 7, 1], [0, 7, 7, 1]):
         frame = polars.DataFrame({"x": values, "t": [1, 2, 3, 4], "g": values})
-        with pytest.raises(BayesDPError) as raised:  # noqa: PT012 (some are refused when the session opens)
-            with bdp.Session(frame, model, epsilon=1.0, dataset="d", separate_because="a test") as session:
-                take(session)
-                pytest.fail("it was not refused")
+        with pytest.raises(BayesDPError) as raised:
+            open_and(take, frame, model)
         said.add(told(raised.value))
     assert len(said) == 1
 
@@ -259,7 +264,7 @@ def test_no_step_of_a_session_links_its_refusal_to_what_it_found(step: str) -> N
 def test_what_a_session_passes_on_is_cut_off_from_what_was_behind_it() -> None:
     def work() -> None:
         try:
-            raise ValueError("Alice")
+            int("Alice")
         except ValueError:
             raise QueryError("the question is wrong") from None
 

@@ -115,7 +115,7 @@ def test_whatever_is_asked_is_answered_and_charged_or_refused_and_free(
 ) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "b.db"
-        with bdp.Session(TABLE, model, epsilon=5.0, ledger=path, dataset="d") as session:
+        with bdp.Session(TABLE, model, epsilon=5.0, ledger=path, dataset="d", public=["room", "on"]) as session:
             for (kind, entries), target in asked:
                 before, answered = session.leaked, len(session.history)
                 try:

@@ -38,7 +38,7 @@ def months(number: int) -> polars.DataFrame:
 
 
 def opened(frame: polars.DataFrame, folder: Path, model: Model = CHAIN, **told: Any) -> Session:
-    told = {"epsilon": 3.0, "growing": True, **told}
+    told = {"epsilon": 3.0, "growing": True, "public": ["month", "district"], **told}
     return Session(frame, model, ledger=folder / "budget.db", dataset="meters", **told)
 
 

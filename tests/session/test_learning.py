@@ -56,7 +56,8 @@ ON, OFF = Count("s", equals="on"), Count("s", equals="off")
 
 
 def opened(folder: Path, model: Model = CHAIN, frame: Any = FRAME, **told: Any) -> Session:
-    return Session(frame, model, dataset="switch", ledger=folder / "budget.db", **{"epsilon": 30.0, **told})
+    told = {"epsilon": 30.0, "public": ["place"], **told}
+    return Session(frame, model, dataset="switch", ledger=folder / "budget.db", **told)
 
 
 def charges(folder: Path) -> int:
@@ -212,7 +213,8 @@ def test_the_budget_must_allow_it_under_the_ceiling(tmp_path: Path) -> None:
         with pytest.raises(BudgetError):
             session.fit(tau=0.2)
         assert session.leaked == 0
-    assert not overview(tmp_path / "budget.db", None).datasets
+    (shown,) = overview(tmp_path / "budget.db", None).datasets
+    assert (shown["budget"], shown["releases"], shown["checks"]) == (None, [], 1)
 
 
 def test_the_ceiling_stands_where_noise_hides_everything(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_records_that_are_left_out_make_groups_smaller(tmp_path: Path) -> None:
 
 def test_a_fit_touches_every_part(tmp_path: Path) -> None:
     frame = FRAME.with_columns(town=polars.col("family") % 2)
-    with opened(tmp_path, frame=frame) as session:
+    with opened(tmp_path, frame=frame, public=["town"]) as session:
         session.fit(tau=0.2, bounds=BOUNDS)
         before = session.leaked
         session.release_by(replace(HEIGHT, by="town", by_cells=[0, 1]), epsilon=0.5)

@@ -40,6 +40,7 @@ DISTRICTS = tuple("ABCDEFGHIJKL")
 METERS = ChainLayout("hour", "meter", 1)
 CHAIN = MarkovChain([[0.9, 0.1], [0.3, 0.7]], column="on", layout=METERS)
 ON = Count("on", equals=1)
+PUBLIC = ("district", "number", "flat")
 
 
 def on_in(*cells: Any, by: str = "district", **asked: Any) -> Count:
@@ -61,7 +62,8 @@ def meters() -> polars.DataFrame:
 
 @pytest.fixture
 def session(meters: polars.DataFrame, tmp_path: Path) -> Iterator[Session]:
-    with Session(meters, CHAIN, epsilon=2.0, ledger=tmp_path / "budget.db", dataset="meters") as opened:
+    place = tmp_path / "budget.db"
+    with Session(meters, CHAIN, epsilon=2.0, ledger=place, dataset="meters", public=PUBLIC) as opened:
         yield opened
 
 
@@ -133,7 +135,8 @@ def test_names_that_a_database_holds_for_one_are_one_part(tmp_path: Path) -> Non
         "INSERT INTO homes SELECT i % 2, CASE WHEN i < 40 THEN 'north' ELSE 'south' END FROM range(80) r(i)"
     )
     homes = connection.table("homes")
-    with Session(homes, Independent(), epsilon=3.0, ledger=tmp_path / "budget.db", dataset="homes") as session:
+    told: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "homes", "public": ["district"]}
+    with Session(homes, Independent(), epsilon=3.0, **told) as session:
         one, other = (
             session.release(Count("lit", equals=1, by="district", by_cells=[cell]), epsilon=1.0)
             for cell in ("north", "NORTH")
@@ -150,7 +153,8 @@ def test_the_scope_of_the_worst_part_is_not_claimed_for_the_others(tmp_path: Pat
         region=polars.when(polars.col("family") < 4).then(polars.lit("A")).otherwise(polars.lit("B"))
     )
     wide, narrow = (Sum("height", bounds=bounds) for bounds in ((0, 100), (45, 55)))
-    with Session(frame, FAMILIES, epsilon=10.0, ledger=tmp_path / "budget.db", dataset="families") as session:
+    told: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "families", "public": ["region"]}
+    with Session(frame, FAMILIES, epsilon=10.0, **told) as session:
         (first,) = session.release_by(replace(wide, by="region", by_cells=["A"]), epsilon=3.0)
         (second,) = session.release_by(replace(narrow, by="region", by_cells=["B"]), epsilon=1.9)
     assert second.epsilon_total == first.epsilon_total
@@ -314,7 +318,9 @@ def test_the_noise_is_added_to_what_each_part_holds(meters: polars.DataFrame, tm
     truth = dict(meters.group_by("district").agg(polars.col("on").sum()).rows())
     total = dict(meters.group_by("district").agg(polars.col("power").sum()).rows())
     model = Independent()
-    with Session(meters, model, epsilon=500.0, ledger=tmp_path / "budget.db", dataset="meters") as opened:
+    with Session(
+        meters, model, epsilon=500.0, ledger=tmp_path / "budget.db", dataset="meters", public=PUBLIC
+    ) as opened:
         counts = opened.release_by(on_in(*DISTRICTS), epsilon=100.0)
         sums = opened.release_by(Sum("power", bounds=(0, 1), by="district", by_cells=DISTRICTS), epsilon=100.0)
         means = opened.release_by(Mean("power", bounds=(0, 1), by="number", by_cells=range(1, 13)), epsilon=100.0)
@@ -410,7 +416,7 @@ def test_crashes_leave_the_charge_on_its_parts_only(
 
 
 def test_threads_that_release_on_parts_stay_within_the_budget(meters: polars.DataFrame, tmp_path: Path) -> None:
-    with Session(meters, CHAIN, epsilon=1.0, ledger=tmp_path / "budget.db", dataset="meters") as opened:
+    with Session(meters, CHAIN, epsilon=1.0, ledger=tmp_path / "budget.db", dataset="meters", public=PUBLIC) as opened:
         opened.open_account()
 
     def work(number: int) -> int:
@@ -440,7 +446,7 @@ def test_threads_that_release_on_parts_stay_within_the_budget(meters: polars.Dat
     ("query", "reason"),
     [
         (on_in("A", by="on"), "values that are protected"),
-        (on_in(0.5, by="power"), "cannot name parts"),
+        (on_in(0.5, by="power"), "does not name as public"),
         (on_in("A", by="number"), "which 'A' is not"),
         (on_in(1, "1", by="number"), "asked twice"),
         (on_in("A", by="nowhere"), "nowhere"),
@@ -467,7 +473,9 @@ def test_a_part_without_a_name_is_refused(meters: polars.DataFrame, tmp_path: Pa
     holes = meters.with_columns(district=polars.when(polars.col("meter") > 3).then("district"))
     for missing in ("error", "drop"):
         with (
-            Session(holes, CHAIN, epsilon=2.0, ledger=tmp_path / missing, dataset="m", missing=missing) as opened,
+            Session(
+                holes, CHAIN, epsilon=2.0, ledger=tmp_path / missing, dataset="m", missing=missing, public=PUBLIC
+            ) as opened,
             pytest.raises(RefusedError),
         ):
             opened.release(on_in("A"), epsilon=0.5)
@@ -491,7 +499,9 @@ def test_models_that_tell_no_chains_apart_have_no_parts(model: Model) -> None:
 
 def test_every_model_that_may_hold_must_have_the_parts(meters: polars.DataFrame, tmp_path: Path) -> None:
     streets = ArbitraryGroups(1000, group=["flat"], column="on")
-    with Session(meters, AnyOf(CHAIN, streets), epsilon=2.0, ledger=tmp_path / "b", dataset="m") as opened:
+    with Session(
+        meters, AnyOf(CHAIN, streets), epsilon=2.0, ledger=tmp_path / "b", dataset="m", public=PUBLIC
+    ) as opened:
         with pytest.raises(RefusedError):
             opened.release(on_in("A"), epsilon=0.5)
         assert opened.release(on_in(True, by="flat"), epsilon=0.5).records == 900
@@ -515,7 +525,7 @@ def test_release_and_release_by_say_which_of_them_is_meant(session: Session) -> 
 def test_an_account_that_was_opened_without_parts_takes_them(meters: polars.DataFrame) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "budget.db"
-        with Session(meters, CHAIN, epsilon=2.0, ledger=place, dataset="m") as opened:
+        with Session(meters, CHAIN, epsilon=2.0, ledger=place, dataset="m", public=PUBLIC) as opened:
             opened.release(ON, epsilon=0.5)
         with Session(meters, CHAIN, ledger=place, dataset="m") as opened:
             opened.release_by(on_in("A", "B"), epsilon=0.5)

@@ -23,6 +23,7 @@ ACTIVE = bdp.Count("steps > 0", equals=True)
 @pytest.mark.parametrize("alpha", [25.0, 12.0, 6.0])
 def test_from_the_accuracy(session: Session, alpha: float) -> None:
     foretold = session.preview(ACTIVE, alpha=alpha, beta=0.1)
+    assert foretold.alpha is not None
     assert foretold.alpha <= alpha
     slightly_less = DiscreteLaplace(1 / (foretold.tau * 0.999)).alpha(0.1)
     assert slightly_less > alpha or slightly_less == pytest.approx(alpha)

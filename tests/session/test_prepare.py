@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ def chain(step: float | None = 1, **more: Any) -> bdp.MarkovChain:
 
 def held(frame: polars.DataFrame, model: bdp.Model, missing: Any = None) -> bdp.Model:
     """Return the model that a session on this table accounts with."""
-    return Inquiry.into(frame, model, missing).model
+    return Inquiry.of(frame, model, missing).checked().model
 
 
 def gaps_of(frame: polars.DataFrame, model: bdp.Model, missing: Any = None) -> bool:
@@ -257,10 +256,10 @@ def test_a_filter_on_protected_values_is_never_public(model: bdp.Model, query: b
         assert session.leaked == 0
 
 
-def test_elsewhere_it_is_the_users_word_and_the_statement_says_so(tmp_path: Path) -> None:
+def test_elsewhere_it_is_the_holders_word_and_the_statement_says_so() -> None:
     frame = polars.DataFrame({"x": [1, 2, 42, 43], "district": [1, 1, 1, 2]})
     query = bdp.Sum("x", bounds=(0, 50), where="district = 1", public_filter=True)
-    with bdp.Session(frame, bdp.Independent(), epsilon=5.0, dataset="d") as session:
+    with bdp.Session(frame, bdp.Independent(), epsilon=5.0, dataset="d", public=["district"]) as session:
         page = session.release(query, epsilon=1.0).statement()
     assert "district = 1" in page
     assert "asserted" in page
@@ -284,7 +283,7 @@ def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> N
 def test_a_model_of_a_condition_does_not_describe_the_column_it_is_made_of() -> None:
     steps = polars.DataFrame({"steps": [0, 50, 200, 0] * 20})
     chain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], states=[False, True], state="steps > 0")
-    inquiry = Inquiry.into(steps, chain, None)
+    inquiry = Inquiry.of(steps, chain, None).checked()
     inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
     with pytest.raises(QueryError, match="the filter uses 'steps', which the model does not describe"):
         inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)

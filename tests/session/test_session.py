@@ -168,7 +168,8 @@ def test_integers_on_the_grid_are_exact(tmp_path: Path) -> None:
 
 def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [50.0] * 20, "district": [3] * 20})
-    with Session(table, bdp.Independent(), epsilon=10.0, ledger=tmp_path / "b.db", dataset="d") as session:
+    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["district"]}
+    with Session(table, bdp.Independent(), epsilon=10.0, **told) as session:
         private = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45"), epsilon=1.0)
         public = session.preview(bdp.Sum("x", bounds=(40, 60), where="district = 3", public_filter=True), epsilon=1.0)
     assert private.scale == pytest.approx(60, rel=1e-6)
@@ -240,7 +241,8 @@ def test_a_first_release_that_fails_does_not_open_the_data_set(tmp_path: Path) -
             with pytest.raises(LedgerError, match="another model"):
                 use()
     with Ledger(ledger) as opened:
-        assert [entry.kind for entry in opened.entries()] == ["open", "charge", "answer"]
+        kinds = [entry.kind for entry in opened.entries() if entry.kind != "check"]
+        assert kinds == ["open", "charge", "answer"]
         assert opened.verify().ok
 
 
@@ -311,7 +313,7 @@ def test_cells_that_are_one_value_are_refused(tmp_path: Path) -> None:
 def test_a_private_filter_on_another_column_is_refused(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [0, 1, 0, 1], "y": [1, 1, 0, 1]})
     chain = bdp.MarkovChain([[0.55, 0.45], [0.45, 0.55]], column="x", length=4)
-    with Session(table, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+    with Session(table, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d", public=["y"]) as session:
         with pytest.raises(QueryError, match="the filter uses 'y'"):
             session.release(bdp.Count("x", isin=[0, 1], where="y == 1"), epsilon=1.0)
         assert session.leaked == 0
@@ -345,8 +347,10 @@ def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> No
 def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [5.0] * 1000, "g": [i % 10 for i in range(1000)]})
     mean = bdp.Mean("x", bounds=(0, 10), where="g == 3", public_filter=True)
-    with Session(table, bdp.Independent(), epsilon=99.0, ledger=tmp_path / "b.db", dataset="d") as session:
+    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["g"]}
+    with Session(table, bdp.Independent(), epsilon=99.0, **told) as session:
         foretold = session.preview(mean, alpha=0.1)
+        assert foretold.alpha is not None
         assert foretold.alpha <= 0.1
         assert session.release(mean, alpha=0.1).accuracy(0.05) <= 0.1
 

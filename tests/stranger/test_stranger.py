@@ -245,7 +245,7 @@ def test_the_queries_are_released_and_given_again(tmp_path: Path) -> None:
         assert session.release(Share("ill", isin=[1], size=100), epsilon=HUGE) == share
         assert bdp.Answer.from_dict(json.loads(share.to_json())) == share
         assert session.history == (share, cents)
-        assert session.preview(Share("couple", equals=1), alpha=0.05).alpha <= 0.05
+        assert (session.preview(Share("couple", equals=1), alpha=0.05).alpha or 1.0) <= 0.05
         assert session.release(Share("ill", equals=False), alpha=0.2).accuracy() == pytest.approx(0.2, rel=0.1)
         with pytest.raises(QueryError, match="the share is over 100 records, not over size = 99"):
             session.release(Share("ill", equals=True, size=99), epsilon=1.0)

@@ -13,10 +13,27 @@ from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
 from bayesdp.cli import completion, fitting, options
 from bayesdp.cli.asking import Asking, Question
+from bayesdp.cli.budget import budget_app
+from bayesdp.cli.parameters import (
+    AsJson,
+    Beta,
+    Credibility,
+    Data,
+    Dataset,
+    Engine,
+    Growing,
+    LedgerUrl,
+    Master,
+    Missing,
+    ModelPath,
+    Plot,
+    Public,
+    Separate,
+    text_of,
+)
 from bayesdp.cli.spelling import spelled
 
 if TYPE_CHECKING:
-    from bayesdp._support.documents import Document
     from bayesdp.calibration.calibrate import Calibration
     from bayesdp.models import Model
     from bayesdp.theorems.leakage import Leakage
@@ -32,57 +49,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet; sqlite:///FILE#TABLE.",
-    ),
-]
-Engine = Annotated[
-    str,
-    typer.Option(
-        metavar="ENGINE",
-        help="Who reads the table: polars, or spark, which reads Parquet.",
-        autocompletion=completion.engines,
-    ),
-]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; else as it is configured."),
-]
-LedgerUrl = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="A file, sqlite:///budget.db or postgresql://user@host/database; else BAYESDP_LEDGER, else your own.",
-    ),
-]
-Separate = Annotated[
-    str | None,
-    typer.Option(
-        "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
-    ),
-]
-Growing = Annotated[bool, typer.Option("--growing", help="Rows will be added to the table, after those it has.")]
-Dataset = Annotated[
-    str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
-]
-SomeDataset = Annotated[
-    str | None,
-    typer.Option("--dataset", metavar="NAME", help="Only this data set.", autocompletion=completion.datasets),
-]
-NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
-Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
-Credibility = Annotated[
-    str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf.")]
-
-budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
 app.add_typer(budget_app, name="budget")
 
 
@@ -168,7 +134,7 @@ def compare(
     comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         comparison.plot(plot)
-    print(_text(comparison, True) if as_json else escaped(spelled(str(comparison))))
+    print(text_of(comparison, True) if as_json else escaped(spelled(str(comparison))))
 
 
 @app.command(short_help="Who learns most from a release, how often is he right, and what leaks at least?")
@@ -197,7 +163,7 @@ def audit(
     report = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
         report.plot(plot)
-    print(_text(report, as_json))
+    print(text_of(report, as_json))
 
 
 @app.command(short_help="Estimate a model from a table; does the table look like it?")
@@ -246,6 +212,7 @@ def fit(
     ledger: LedgerUrl = None,
     by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
     separate_because: Separate = None,
+    public: Public = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -273,6 +240,7 @@ def fit(
         ledger,
         by,
         separate_because,
+        public,
     )
     private = bool(privately)
     with options.table(data, engine, master) as table:
@@ -326,7 +294,7 @@ def diagnose(
     if plot is not None:
         diagnosis.plot(plot)
     print(
-        _text(diagnosis, True)
+        text_of(diagnosis, True)
         if as_json
         else escaped(f"{spelled(str(diagnosis))}\n\nThe diagnosis was stored in {place}.")
     )
@@ -384,7 +352,7 @@ def advise(
         advice = advising.advised(table, question, missing=missing, record=record, **chosen)
     if plot is not None:
         advice.plot(plot)
-    print(_text(advice, as_json))
+    print(text_of(advice, as_json))
 
 
 @app.command(short_help="A local page: choose a question and an assumption, see what an attacker may learn.")
@@ -431,6 +399,7 @@ def release(
     separate_because: Separate = None,
     credibility: Credibility = None,
     growing: Growing = False,
+    public: Public = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
     engine: Engine = "polars",
     master: Master = None,
@@ -446,17 +415,18 @@ def release(
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
     told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
+    told |= {"public": options.columns("--public", public)}
     told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
     with (
         options.table(data, engine, master) as table,
-        releasing.session(table, assumed, place, dataset, limit, dry_run=dry_run, **told) as opened,
+        releasing.session(table, assumed, place, dataset, limit, **told) as opened,
     ):
         if dry_run:
-            print(_text(opened.preview(asked, **target), as_json))
+            print(text_of(opened.preview(asked, **target), as_json))
         elif len(asked.parts) > 1:
-            print(_text(opened.release_by(asked, **target), as_json))
+            print(text_of(opened.release_by(asked, **target), as_json))
         else:
-            print(_text(opened.release(asked, **target), as_json))
+            print(text_of(opened.release(asked, **target), as_json))
 
 
 @app.command(short_help="A statement about a release, for a data-protection officer.")
@@ -472,7 +442,7 @@ def statement(
     from bayesdp.cli import releasing
 
     filed = releasing.filed(answer, output)
-    print(_text(filed, as_json) if output is None or as_json else escaped(f"The statement is in {output}."))
+    print(text_of(filed, as_json) if output is None or as_json else escaped(f"The statement is in {output}."))
 
 
 @app.command()
@@ -486,7 +456,7 @@ def proof(
     """Print the page that proves a theorem."""
     from bayesdp.session import proofs
 
-    print(_text(proofs.proof(name), as_json))
+    print(text_of(proofs.proof(name), as_json))
 
 
 @app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
@@ -517,148 +487,12 @@ def reproduce(
     number, start = options.natural("--runs", runs), options.natural("--seed", seed, least=0)
     place = None if data is None else options.folder("--data", data)
     reproduction = experiments.reproduce(names or (), out=out, data=place, runs=number, seed=start)
-    print(_text(reproduction, as_json))
+    print(text_of(reproduction, as_json))
     if reproduction.failures:
         reasons = "; ".join(f"{name}: {why}" for name, why in reproduction.failures.items())
         from bayesdp.errors import InvalidInputError
 
         raise InvalidInputError(f"{len(reproduction.failures)} failed, the rest is in {out}: {reasons}")
-
-
-@budget_app.command("open")
-def open_account(
-    data: Data,
-    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
-    dataset: Dataset,
-    budget: Annotated[str, typer.Option(metavar="ε", help="What may be spent on the data set.")],
-    ledger: LedgerUrl = None,
-    missing: Missing = None,
-    separate_because: Separate = None,
-    credibility: Credibility = None,
-    growing: Growing = False,
-    engine: Engine = "polars",
-    master: Master = None,
-    as_json: AsJson = False,
-) -> None:
-    """Open a data set's account, without a release."""
-    from bayesdp.cli import releasing
-
-    assumed, limit = options.model(model), options.positive("--budget", budget)
-    place = options.ledger(ledger)
-    told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
-    told |= {"credibility": options.credibility(credibility)}
-    with options.table(data, engine, master) as table:
-        opened = releasing.opened(table, assumed, place, dataset, limit, **told)
-    print(_text(opened, as_json))
-
-
-@budget_app.command("record", short_help="Charge a release that is made elsewhere.")
-def record_release(
-    data: Data,
-    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
-    dataset: Dataset,
-    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
-    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
-    neighbours: Annotated[
-        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
-    ] = "replace",
-    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
-    ledger: LedgerUrl = None,
-    budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
-    ] = None,
-    missing: Missing = None,
-    accept_violated: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
-    ] = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
-    engine: Engine = "polars",
-    master: Master = None,
-    as_json: AsJson = False,
-) -> None:
-    """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
-    from bayesdp.cli import releasing
-
-    assumed, amount = options.model(model), options.number("--tau", tau)
-    limit = None if budget is None else options.positive("--budget", budget)
-    release: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
-    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
-    with (
-        options.table(data, engine, master) as table,
-        releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **told) as opened,
-    ):
-        print(_text(opened.record(**release), as_json))
-
-
-@budget_app.command(short_help="What was released, and what remains.")
-def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
-    """What was released, what it leaked, what remains, and how the budget was changed."""
-    from bayesdp.cli.overview import overview
-
-    place = options.ledger(ledger)
-    options.picture(plot, [str(place).removeprefix("sqlite:///")])
-    shown = overview(place, dataset)
-    if plot is not None:
-        shown.plot(plot)
-    print(_text(shown, as_json))
-
-
-@budget_app.command()
-def lower(
-    dataset: Dataset,
-    to: NewBudget,
-    ledger: LedgerUrl = None,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Lower a budget."""
-    from bayesdp.cli import releasing
-
-    print(_text(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
-
-
-@budget_app.command("raise", short_help="Raise a budget, with the reason why.")
-def raise_budget(
-    dataset: Dataset,
-    to: NewBudget,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
-    ledger: LedgerUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
-    from bayesdp.cli import releasing
-
-    print(_text(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
-
-
-@budget_app.command(short_help="Do the hashes and totals of the ledger hold together?")
-def verify(
-    ledger: LedgerUrl = None,
-    answer: Annotated[
-        list[str] | None, typer.Option(metavar="ANSWER.json", help="Also check that these answers are in it.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Recompute the ledger: is the chain of hashes unbroken, and do the totals add up?"""
-    from bayesdp.cli import releasing
-
-    print(_text(releasing.verified(options.ledger(ledger), answer or ()), as_json))
-
-
-@budget_app.command()
-def export(
-    ledger: LedgerUrl = None,
-    dataset: SomeDataset = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it always does.")] = True,
-) -> None:
-    """Print every entry as JSON."""
-    from bayesdp.cli import releasing
-
-    print(escaped(releasing.exported(options.ledger(ledger), dataset)))
-
-
-def _text(document: Document, as_json: bool) -> str:
-    return escaped(document.to_json(indent=2) if as_json else str(document))
 
 
 def _print(result: Leakage | Calibration, as_json: bool) -> None:

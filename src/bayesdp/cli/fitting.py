@@ -131,6 +131,7 @@ class Privately:
     ledger: str | None
     by: str | None
     separate_because: str | None
+    public: list[str] | None
 
     def __bool__(self) -> bool:
         """Whether a private fit is asked for; refuses the other options without --private-tau."""
@@ -163,6 +164,7 @@ class Privately:
         }
         budget = None if self.budget is None else options.positive("--budget", self.budget)
         told: dict[str, Any] = {"by": self.by, "separate_because": self.separate_because}
+        told |= {"public": options.columns("--public", self.public)}
         place, model = options.ledger(self.ledger), opened(self, given)
         with releasing.session(data, model, place, self.dataset, budget, **told) as session:
             return session.fit(**lesson)

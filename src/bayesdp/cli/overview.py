@@ -78,7 +78,9 @@ def _summary(
         "refusals": [
             {"entry": entry.number, "timestamp": entry.timestamp, "reason": entry.content().get("reason")}
             for entry in refusals
-        ]
+        ],
+        "checks": sum(entry.kind == "check" for entry in entries),
+        "public": list(ledger.public(dataset)),
     }
     if not opened:
         account: dict[str, Any] = {
@@ -162,7 +164,7 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
     """Return one data set in words."""
     name, refusals = account["dataset"], account["refusals"]
     name = name if name.isprintable() else ascii(name)
-    refused = counted(len(refusals), "refusal")
+    refused = f"{counted(account['checks'], 'check')} of the table, {counted(len(refusals), 'refusal')}"
     if refusals:
         refused += f", the last on {_moment(refusals[-1])}: {refusals[-1]['reason']}"
     if account["budget"] is None:
@@ -174,7 +176,8 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
     )
     if account["credibility"] is not None:
         head += f"; for {shown_below(100 * account['credibility'])} % of the models that the data leave possible"
-    changes = lines("The budget:", *map(_changed, account["changes"]))
+    public = f"Public columns: {', '.join(account['public'])}" if account["public"] else "No column is named as public."
+    changes = lines(public, "The budget:", *map(_changed, account["changes"]))
     if not account["releases"]:
         return [lines(head), changes]
     rows = [

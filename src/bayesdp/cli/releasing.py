@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from bayesdp._support.documents import Document, fingerprint, read
@@ -18,7 +17,6 @@ from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.source import Table
 from bayesdp.ledger import Entry, Ledger, State
-from bayesdp.ledger.database import to_be_created
 from bayesdp.models import Model
 from bayesdp.session import statement
 from bayesdp.session.accounting import remaining
@@ -26,47 +24,36 @@ from bayesdp.session.answer import Answer
 from bayesdp.session.answers import KIND as ANSWERS
 from bayesdp.session.answers import Answers
 from bayesdp.session.learning import first_fit
+from bayesdp.session.public import name_public
 from bayesdp.session.session import Session
 
-__all__ = ["Changed", "Filed", "exported", "filed", "lowered", "opened", "raised", "session", "verified"]
+__all__ = [
+    "Allowed",
+    "Changed",
+    "Filed",
+    "Named",
+    "allowed_checks",
+    "exported",
+    "filed",
+    "lowered",
+    "named_public",
+    "opened",
+    "raised",
+    "session",
+    "verified",
+]
 
 
 @contextmanager
 def session(
-    data: str | Table,
-    model: Model,
-    ledger: str | Path,
-    dataset: str,
-    budget: float | None,
-    *,
-    dry_run: bool = False,
-    **told: Any,
+    data: str | Table, model: Model, ledger: str | Path, dataset: str, budget: float | None, **told: Any
 ) -> Iterator[Session]:
-    """Open a session with the options that are given; a dry run creates a ledger only to keep a refusal in it."""
-    with TemporaryDirectory() as folder:
-        aside = Path(folder) / "dry-run.db" if dry_run and to_be_created(ledger) else None
-        place = ledger if aside is None else aside
-        try:
-            with Session(data, model, dataset=dataset, epsilon=budget, ledger=place, **told) as opened:
-                if budget not in (None, opened.budget):
-                    differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
-                    print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
-                yield opened
-        finally:
-            if aside is not None:
-                _keep_refusals(aside, ledger)
-
-
-def _keep_refusals(aside: Path, url: str | Path) -> None:
-    """Enter the refusals of a dry run, which tell as much as those of a release, into the ledger."""
-    if not aside.exists():
-        return
-    with Ledger(aside, create=False) as ledger:
-        refusals = ledger.entries(kind="refusal")
-    if refusals:
-        with Ledger(url) as ledger:
-            for entry in refusals:
-                ledger.refused(entry.dataset, entry.content()["reason"], entry.question)
+    """Open a session with the options that are given."""
+    with Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **told) as opened:
+        if budget not in (None, opened.budget):
+            differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
+            print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
+        yield opened
 
 
 @dataclass(frozen=True)
@@ -121,6 +108,55 @@ def raised(url: str | Path, dataset: str, budget: float, reason: str) -> Changed
     """Raise a budget and say so."""
     with Ledger(url, create=False) as ledger:
         return _changed(ledger.raise_budget(dataset, budget, reason=reason))
+
+
+@dataclass(frozen=True)
+class Named(Document):
+    """What `bayesdp budget public` prints: all columns that are public now, and the entry that says so."""
+
+    dataset: str
+    public: tuple[str, ...]
+    entry: int
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {**vars(self), "public": list(self.public)}
+
+    def __str__(self) -> str:
+        return f"Public in {self.dataset}: {', '.join(self.public)} (entry {self.entry})."
+
+
+def named_public(url: str | Path, dataset: str, columns: Sequence[str], reason: str) -> Named:
+    """Name columns as public and say so."""
+    with Ledger(url, create=False) as ledger:
+        state = name_public(ledger, dataset, columns, reason=reason)
+    return Named(state.dataset, state.public, state.entries, state.head)
+
+
+@dataclass(frozen=True)
+class Allowed(Document):
+    """What `bayesdp budget allow-checks` prints: how many different checks were made, and how many may be."""
+
+    dataset: str
+    made: int
+    allowed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        return (
+            f"The table of {self.dataset} was checked in {counted(self.made, 'way')}; {self.allowed} are allowed now."
+        )
+
+
+def allowed_checks(url: str | Path, dataset: str, checks: int, reason: str) -> Allowed:
+    """Allow more checks of a table and say so."""
+    with Ledger(url, create=False) as ledger:
+        made, _ = ledger.allow_checks(dataset, checks, reason=reason)
+    return Allowed(dataset, made, checks)
 
 
 def _changed(state: State) -> Changed:

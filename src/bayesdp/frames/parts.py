@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +13,10 @@ from bayesdp._support.validation import Scalar
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import Table, alike, reading, whole
+from bayesdp.frames.source import Table, alike, plain, reading, whole
 from bayesdp.queries import Count
 
-__all__ = ["cells_of", "check_parts", "part_sizes"]
+__all__ = ["cells_of", "check_parts", "members", "part_sizes"]
 
 
 def cells_of(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
@@ -62,3 +64,44 @@ def part_sizes(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[int, ...
                 f"no record of {table.name} has {by} = {cell!r}; name the values as they stand in the table"
             )
     return sizes
+
+
+def members(table: Table, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
+    """Return the fingerprint of who is in which part: of all different pairs of a chain or group and its part.
+
+    apart: the columns that tell chains or groups apart, once for each way to do so; none if every record is
+           independent of the others. Then how many records each part has is all there is to know.
+    end:   a column that orders records, and its last value that counts; None if all records count.
+
+    One row a chain or group is collected. The same table gives the same fingerprint in every engine.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> one, other = (scan(polars.DataFrame({"meter": [1, 1, 2], "part": list(text)})) for text in ("AAB", "BBA"))
+    >>> members(one, "part", [["meter"]]) == members(other, "part", [["meter"]])
+    False
+    """
+    digest = hashlib.sha256()
+    for columns in dict.fromkeys(tuple(columns) for columns in apart):
+        for row in sorted(_pairs(table, by, columns, end)):
+            digest.update(json.dumps(row, separators=(",", ":")).encode())
+    return digest.hexdigest()
+
+
+def _pairs(table: Table, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
+    """Return the different pairs of a chain or group and its part, as texts; with their size if there is neither."""
+    order = () if end is None else (end[0],)
+    with reading(table):
+        picked = table.pick(list(dict.fromkeys([*apart, by, *order])))
+        keys = {f"g{i}": nw.col(column) for i, column in enumerate((*apart, by))}
+        counted = None if end is None else picked.column(end[0]) <= picked.value(*end)
+
+        def pairs(frame: Any) -> Any:
+            kept = frame if counted is None else frame.filter(counted)
+            return kept.select(**keys, n=nw.lit(1)).group_by(*keys).agg(nw.col("n").sum())
+
+        sizes: dict[tuple[str, ...], int] = {}
+        for *names, size in (row for rows in picked.together(apart).parts(pairs) for row in rows):
+            pair = tuple(str(plain(name)) for name in names)
+            sizes[pair] = sizes.get(pair, 0) + whole(size)
+    return set(sizes) if apart else {(*pair, str(size)) for pair, size in sizes.items()}

@@ -9,11 +9,12 @@ only, never records.
 from bayesdp._support.documents import fingerprint
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
-from bayesdp.ledger.records import Charge, Entry, Receipt, State, Total, Verification
+from bayesdp.ledger.records import Charge, Check, Entry, Receipt, State, Total, Verification
 
 __all__ = [
     "Account",
     "Charge",
+    "Check",
     "Entry",
     "Ledger",
     "Receipt",

@@ -15,9 +15,19 @@ from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import LedgerError
-from bayesdp.ledger.database import IS_CHANGE, SCHEMA, accounts, entries, index_changes, ledgers, totals
+from bayesdp.ledger.database import (
+    IS_CHANGE,
+    IS_CHECK,
+    SCHEMA,
+    accounts,
+    entries,
+    index_changes,
+    index_checks,
+    ledgers,
+    totals,
+)
 from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
-from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Receipt, State
+from bayesdp.ledger.records import GENESIS, SINCE_SCHEMA_2, Charge, Entry, Opening, Receipt, State
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 from bayesdp.ledger.transaction import Row, Statement, Transaction
@@ -55,11 +65,26 @@ _UNANSWERED = (
     .order_by(entries.c.number.desc())
     .limit(1)
 )
+_PUBLIC = (
+    select(entries)
+    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "public")
+    .order_by(entries.c.number)
+)
+_PARTS = (
+    select(entries)
+    .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "parts")
+    .where(entries.c.question == bindparam("question"))
+    .order_by(entries.c.number.desc())
+    .limit(1)
+)
+_CHECKS = select(entries).where(IS_CHECK, entries.c.question == bindparam("columns")).order_by(entries.c.number)
+_HASH = select(entries.c.hash).where(entries.c.number == bindparam("number"))
 _OPEN = accounts.insert()
 _BEGIN = totals.insert()
 _APPEND = entries.insert()
 _MOVE = update(ledgers).where(ledgers.c.head == bindparam("previous"))
 _MOVE = _MOVE.values(entries=bindparam("number"), head=bindparam("hash"))
+_UPGRADE = update(ledgers).where(ledgers.c.id == bindparam("of")).values(schema=SCHEMA)
 _ADD = update(totals).where(totals.c.dataset == bindparam("in_dataset"), totals.c.key == bindparam("at_key"))
 _ADD = _ADD.values(tau=bindparam("sum"))
 _COUNT = update(accounts).where(accounts.c.dataset == bindparam("of")).values(charges=bindparam("number"))
@@ -73,6 +98,7 @@ class Books:
 
     dataset, questions: whose account, with what is known of which questions, will be asked for: it is fetched together
     with where the ledger ends. charge: the number of a charge that will be answered; it is fetched, too.
+    seen: the number and hash of an entry that the ledger is known to hold; LedgerError if it does not.
 
     What is written is kept back until something must be read again, or until `flush`, and is then sent together.
     """
@@ -85,6 +111,7 @@ class Books:
         dataset: str | None = None,
         questions: Collection[str] = (),
         charge: int | None = None,
+        seen: tuple[int, str] | None = None,
     ) -> None:
         self._transaction = transaction
         self._write = write
@@ -92,14 +119,24 @@ class Books:
         self._unwritten: list[Statement] = []
         position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
         foreseen = _foreseen(dataset, questions, charge)
+        if seen is not None:
+            foreseen.append((_HASH, {"number": seen[0]}))
         rows, *others = transaction.fetch(position, *foreseen)
         for (query, values), fetched in zip(foreseen, others, strict=True):
             self._foreseen[query, tuple(values.values())] = fetched
         if not rows:
             raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
         ((_, schema, number, head),) = rows
-        if schema != SCHEMA:
-            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp knows only {SCHEMA}")
+        if schema not in range(1, SCHEMA + 1):
+            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp knows 1 to {SCHEMA} only")
+        if not isinstance(number, int) or not isinstance(head, str):
+            _damaged("it does not say where it ends")
+        if seen is not None and others[-1] != [(seen[1],)]:
+            _damaged(
+                f"entry {seen[0]}, which was there before, is missing or another one; an older copy may have been put "
+                "in its place"
+            )
+        self.schema: int = schema
         self.entries: int = number
         self.head: str = head
         self.moment = transaction.moment.isoformat(timespec="microseconds")
@@ -173,6 +210,28 @@ class Books:
             self.rely()
         return tuple(entry.content() for entry in stored)
 
+    def public(self, dataset: str) -> tuple[str, ...]:
+        """Return the columns that an account names as public, sorted; LedgerError if an entry was changed."""
+        named = Entry.intact(self.rows(_PUBLIC, dataset=dataset))
+        if not all(map(self._is_linked, named)):
+            _damaged(f"the public columns of {dataset!r} are not those that were named")
+        return tuple(sorted({column for entry in named for column in entry.content().get("columns", ())}))
+
+    def parts(self, dataset: str, question: str) -> Mapping[str, Any] | None:
+        """Return what was noted last of who is in which part, by a column's fingerprint; None if nothing was."""
+        noted = Entry.intact(self.rows(_PARTS, dataset=dataset, question=question))
+        if not all(map(self._is_linked, noted)):
+            _damaged(f"who is in which part of {dataset!r} is not what was noted")
+        return noted[0].content() if noted else None
+
+    def checks_of(self, columns: str) -> list[Entry]:
+        """Return what was kept of the checks of all tables with these columns, by their fingerprint, oldest first."""
+        return Entry.intact(self.rows(_CHECKS, columns=columns))
+
+    def append(self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None) -> Entry:
+        """Write an entry that changes no account."""
+        return self._append(dataset, kind, body, question=question)
+
     def account(self, dataset: str) -> Standing | None:
         """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
         if dataset not in self._accounts:
@@ -191,8 +250,9 @@ class Books:
         pending = {question: moment for question, moment in charged.items() if moment is not None}
         if opening is not None and not self.opened_with(dataset, opening):
             account = Standing.opened(opening.model, opening.description, opening.budget)
+            public = tuple(sorted(opening.public))
         else:
-            account = self._existing(dataset)
+            account, public = self._existing(dataset), self.public(dataset)
         return State(
             dataset=dataset,
             budget=account.budget,
@@ -203,6 +263,7 @@ class Books:
             answered=answered,
             pending=pending,
             moment=self.moment,
+            public=public,
         )
 
     def opening(self, dataset: str) -> Mapping[str, Any] | None:
@@ -247,6 +308,8 @@ class Books:
         self._change(dataset, account, "open", opening.to_dict())
         row = {"model": account.model, "description": account.description, "budget": account.budget, "charges": 0}
         self._later(_OPEN, dataset=dataset, **row)
+        if opening.public:
+            self._append(dataset, "public", {"columns": sorted(opening.public), "reason": _AT_OPENING})
 
     def charge(self, dataset: str, charge: Charge) -> Entry:
         """Write a charge and add its τ to the total of its key."""
@@ -277,10 +340,6 @@ class Books:
         body = {"budget": budget, "before": before.budget, "reason": reason}
         self._change(dataset, before.with_budget(budget), kind, body)
         self._later(_BUDGET, of=dataset, new=budget)
-
-    def refuse(self, dataset: str, reason: str, question: str | None) -> None:
-        """Write that a release was refused, of a data set that may have no account."""
-        self._append(dataset, "refusal", {"reason": reason}, question=question)
 
     def stands(self, entry: Entry) -> bool:
         """Tell whether an entry is in the ledger as it was written."""
@@ -386,12 +445,27 @@ class Books:
         self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None, charge: int | None = None
     ) -> Entry:
         self._check_end()
+        if self.schema < SCHEMA and kind in SINCE_SCHEMA_2:
+            self._upgrade()
         written = canonical("the body", body)
         entry = Entry(self.entries + 1, dataset, kind, question, charge, written, self.moment, self.head).sealed()
         self._later(_APPEND, **vars(entry))
         self._later(_MOVE, previous=self.head, number=entry.number, hash=entry.hash)
         self.entries, self.head = entry.number, entry.hash
         return entry
+
+    def _upgrade(self) -> None:
+        """Give the ledger the present schema: older versions refuse it from now on, for they would not know all of it.
+
+        Its index comes with it, unless the database does not let us make one.
+        """
+        self.flush()
+        index_checks(self._transaction)
+        self._later(_UPGRADE, of=1)
+        self.schema = SCHEMA
+
+
+_AT_OPENING = "named when the account was opened"
 
 
 @lru_cache(maxsize=16)
@@ -412,7 +486,7 @@ def _foreseen(dataset: str | None, questions: Collection[str], charge: int | Non
         for question in questions
         for query in (_ANSWERS, _UNANSWERED)
     ]
-    return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in _OF_ACCOUNT), *of_questions]
+    return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in (*_OF_ACCOUNT, _PUBLIC)), *of_questions]
 
 
 def _alike(model: object, description: object, other_model: object, other: object) -> bool:

@@ -36,12 +36,13 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
 from bayesdp.ledger.location import user_ledger
-from bayesdp.ledger.records import CHANGES, GENESIS
+from bayesdp.ledger.records import CHANGES, CHECKS, GENESIS
 from bayesdp.ledger.transaction import Transaction
 from bayesdp.ledger.turns import turn
 
 __all__ = [
     "IS_CHANGE",
+    "IS_CHECK",
     "SCHEMA",
     "Database",
     "LostError",
@@ -49,6 +50,7 @@ __all__ = [
     "accounts",
     "entries",
     "index_changes",
+    "index_checks",
     "ledgers",
     "reconnecting",
     "to_be_created",
@@ -57,7 +59,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-SCHEMA = 1
+SCHEMA = 2
+"""The schema that new ledgers have. One of schema 1 has none of the entries that came with 2, and gets it with them."""
+
 PATIENCE = 60
 """How many seconds a transaction waits for others before it gives up."""
 
@@ -105,6 +109,15 @@ _changes = sa.Index(
     entries.c.number,
     sqlite_where=IS_CHANGE,
     postgresql_where=IS_CHANGE,
+)
+IS_CHECK = sa.text(f"kind IN ({', '.join(map(repr, CHECKS))})")
+
+_checks = sa.Index(
+    "bayesdp_entries_checks",
+    entries.c.question,
+    entries.c.number,
+    sqlite_where=IS_CHECK,
+    postgresql_where=IS_CHECK,
 )
 accounts = sa.Table(
     "bayesdp_accounts",
@@ -369,9 +382,18 @@ def to_be_created(url: str | Path) -> bool:
 
 def index_changes(transaction: Transaction) -> None:
     """Give a ledger of version 0.1 the index by which an account's last change is found; without it, that is slower."""
+    _add_index(transaction, _changes)
+
+
+def index_checks(transaction: Transaction) -> None:
+    """Give a ledger of schema 1 the index by which the checks of a table are found; without it, that is slower."""
+    _add_index(transaction, _checks)
+
+
+def _add_index(transaction: Transaction, index: sa.Index) -> None:
     transaction.run("SAVEPOINT indexing")
     try:
-        transaction.write((sa.schema.CreateIndex(_changes, if_not_exists=True), {}))
+        transaction.write((sa.schema.CreateIndex(index, if_not_exists=True), {}))
     except transaction.engine.dialect.loaded_dbapi.Error:  # the table may be somebody else's
         transaction.run("ROLLBACK TO SAVEPOINT indexing")
 

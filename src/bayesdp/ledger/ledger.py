@@ -10,10 +10,10 @@ from typing import Any, Self
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger import verification
+from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.books import Books, refuse_other
-from bayesdp.ledger.database import SCHEMA, Database, LostError, UncertainError, reconnecting
-from bayesdp.ledger.records import Charge, Entry, Opening, Receipt, State, Verification, label, parsed
+from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
+from bayesdp.ledger.records import Charge, Check, Entry, Opening, Receipt, State, Verification, label, parsed
 
 __all__ = ["Account", "Ledger"]
 
@@ -44,6 +44,7 @@ class Ledger:
 
     def __init__(self, url: str | Path, *, create: bool = True) -> None:
         self._database: Database | None = Database(url, create=create)
+        self._seen: tuple[int, str] | None = None
         with self._books():
             pass
 
@@ -76,6 +77,7 @@ class Ledger:
         budget: float | None,
         at_once: bool = True,
         separate_because: str | None = None,
+        public: Collection[str] = (),
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
@@ -88,16 +90,21 @@ class Ledger:
         separate_because: why this is an account of its own although the ledger has one with the same model and
                           description, or with a name that could be taken for it; kept in the ledger. Without a reason,
                           that raises `LedgerError`.
+        public:           the columns that the holder of the data names as public. An account that is open already must
+                          name them, else `LedgerError`.
         """
         canonical("model", model)
         canonical("description", description)
         if separate_because is not None:
             validation.text("separate_because", separate_because)
+        named = _columns(public)
         with self._books() as books:
             name = books.name(dataset)
             if books.opened(name, model, description, separate_because):
-                return Account(self, name)
-        opening = Opening(model, description, _first_budget(name, budget), separate_because)
+                account = Account(self, name, public=books.public(name))
+                account._check_public(named)
+                return account
+        opening = Opening(model, description, _first_budget(name, budget), separate_because, named)
         account = Account(self, name, opening)
         if at_once:
             with self._books(write=True) as books:
@@ -128,15 +135,63 @@ class Ledger:
             opening = books.opening(books.name(dataset))
         return None if opening is None else opening["description"]
 
-    def refused(self, dataset: str, reason: str, question: str | None = None) -> None:
+    def check(self, dataset: str, check: Check) -> None:
+        """Enter what is about to be looked up in a table, even of a data set without an account.
+
+        What was looked up in the same table before, under any name, is not entered again. Raises `LedgerError` if no
+        more checks of the table are allowed.
+        """
+        with self._books() as books:
+            if checks.is_known(books, check):
+                return
+        with self._books(write=True) as books:
+            checks.enter(books, books.name(dataset), check)
+
+    def refused(self, dataset: str, reason: str, check: Check | None = None) -> None:
         """Enter that a release was refused, even of a data set without an account: every refusal tells something.
 
         reason: a line that says what kind of refusal it was, and holds nothing private.
+        check:  what was looked up, if it got as far.
         """
         line = validation.line("reason", label("reason", reason))
-        asked = None if question is None else label("question", question)
         with self._books(write=True) as books:
-            books.refuse(books.name(dataset), line, asked)
+            checks.refuse(books, books.name(dataset), line, check)
+
+    def allow_checks(self, dataset: str, number: int, *, reason: str) -> tuple[int, int]:
+        """Allow this many checks of a data set's table, for a reason that is kept.
+
+        Returns how many different ones were made, and how many were allowed before. Raises `InvalidInputError` if that
+        is not more, `LedgerError` if the ledger knows of no table of that data set.
+        """
+        more, why = validation.natural("checks", number), validation.text("reason", reason)
+        with self._books(write=True) as books:
+            return checks.allow(books, books.name(dataset), more, why)
+
+    def public(self, dataset: str) -> tuple[str, ...]:
+        """Return the columns that a data set's account names as public, sorted; none if it has no account."""
+        with self._books() as books:
+            return books.public(books.name(dataset))
+
+    def name_public(
+        self,
+        dataset: str,
+        columns: Collection[str],
+        *,
+        reason: str,
+        check: Callable[[Sequence[Entry]], None] = lambda entries: None,
+    ) -> State:
+        """Name columns as public in an account that is open, for a reason that is kept.
+
+        check: raises for a column that cannot be public, given all entries of the data set. Nobody can write meanwhile.
+
+        Raises `LedgerError` if there is no account, `InvalidInputError` if it names all of them already.
+        """
+        named, why = _columns(columns), validation.text("reason", reason)
+        with self._books(write=True) as books:
+            name = books.name(dataset)
+            books.state(name)
+            facts.name_public(books, name, named, why, check)
+            return books.state(name)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets that have an account, sorted."""
@@ -181,7 +236,7 @@ class Ledger:
         for number, head in heads:
             kept.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
         damages = self._open_database().damages()
-        with self._books() as books:
+        with self._books(anew=True) as books:
             books.rely()
             problems = (*damages, *verification.problems(books, kept))
             return Verification(not problems, books.entries, problems, books.head)
@@ -201,7 +256,13 @@ class Ledger:
                 for state in states
             ]
             lines = [entry.to_dict() for entry in books.read()]
-            return {"kind": "ledger", "schema": SCHEMA, "head": books.head, "datasets": accounts, "entries": lines}
+            return {
+                "kind": "ledger",
+                "schema": books.schema,
+                "head": books.head,
+                "datasets": accounts,
+                "entries": lines,
+            }
 
     def _open_database(self) -> Database:
         if self._database is None:
@@ -209,12 +270,19 @@ class Ledger:
         return self._database
 
     @contextlib.contextmanager
-    def _books(self, *, write: bool = False, **foreseen: Any) -> Iterator[Books]:
-        """Open the books for one transaction; `foreseen` is what will be read, as `Books` takes it."""
+    def _books(self, *, write: bool = False, anew: bool = False, **foreseen: Any) -> Iterator[Books]:
+        """Open the books for one transaction; `foreseen` is what will be read, as `Books` takes it.
+
+        The ledger must go on from where it was when it was last used here: its end is remembered once it is on disk.
+
+        anew: whether that is left to whoever asks.
+        """
         with self._open_database().transaction(write=write) as transaction:
-            books = Books(transaction, write=write, **foreseen)
+            books = Books(transaction, write=write, seen=None if anew else self._seen, **foreseen)
             yield books
             books.flush()
+        if books.entries and (transaction.durable or not transaction.server) and not anew:
+            self._seen = max(self._seen or (0, ""), (books.entries, books.head), key=lambda end: end[0])
 
     def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
         budget = validation.positive("budget", budget)
@@ -235,6 +303,11 @@ def _first_budget(dataset: str, budget: float | None) -> float:
             "--budget)"
         )
     return validation.positive("budget", budget)
+
+
+def _columns(columns: object) -> tuple[str, ...]:
+    """Return the names of columns, each once and sorted."""
+    return tuple(sorted({validation.line("public", column) for column in validation.items("public", columns)}))
 
 
 def _questions(questions: object) -> tuple[str, ...]:
@@ -265,10 +338,14 @@ class Account:
     >>> folder.cleanup()
     """
 
-    def __init__(self, ledger: Ledger, dataset: str, opening: Opening | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, dataset: str, opening: Opening | None = None, public: tuple[str, ...] = ()
+    ) -> None:
         self._ledger = ledger
         self._opening = opening
         self.dataset = dataset
+        self.public = public if opening is None else opening.public
+        """The columns that are public, as they were named when the account was looked up."""
 
     def __repr__(self) -> str:
         return f"Account({self._ledger!r}, {self.dataset!r})"
@@ -309,7 +386,13 @@ class Account:
         written: list[Entry] = []
         try:
             with self._ledger._books(write=True, dataset=self.dataset, questions=looked_up) as books:
-                charges = decide(books.state(self.dataset, looked_up, self._opening))
+                state = books.state(self.dataset, looked_up, self._opening)
+                if state.public != self.public:
+                    raise LedgerError(
+                        f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
+                        "Nothing was charged"
+                    )
+                charges = decide(state)
                 if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
                     raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
                 if not charges:
@@ -376,6 +459,26 @@ class Account:
         (looked_up,) = _questions([question])
         with self._ledger._books() as books:
             return books.answers(self.dataset, looked_up)
+
+    def parts(self, by: str) -> Mapping[str, Any] | None:
+        """Return who was in which part by a column, as it was noted last (`note_parts`); None if it never was."""
+        with self._ledger._books() as books:
+            return facts.last_parts(books, self.dataset, by)
+
+    def note_parts(self, by: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
+        """Note who is in which part by a column, after it was compared with what was noted `before`."""
+        with self._ledger._books(write=True) as books:
+            facts.note_parts(books, self.dataset, by, before, now)
+
+    def _check_public(self, columns: Collection[str]) -> None:
+        """Refuse columns that were not named as public."""
+        unnamed = sorted(set(columns) - set(self.public))
+        if unnamed:
+            raise LedgerError(
+                f"the account of {self.dataset!r} does not name {', '.join(map(repr, unnamed))} as public. The holder "
+                "of the data can do that once, with a reason: bayesdp budget public --dataset NAME --columns A,B "
+                "--reason TEXT"
+            )
 
     def _open(self, books: Books) -> bool:
         """Open the account if that is still to be done, and tell whether it was."""

@@ -17,6 +17,7 @@ from bayesdp.errors import InvalidInputError, LedgerError
 
 __all__ = [
     "Charge",
+    "Check",
     "Entry",
     "Opening",
     "Receipt",
@@ -32,6 +33,15 @@ GENESIS = "0" * 64
 
 CHANGES = ("open", "charge", "lower", "raise")
 """The kinds of entries that change an account."""
+
+CHECKS = ("check", "refusal", "allow")
+"""The kinds of entries that say what was looked up in a table, and how often that may be."""
+
+SINCE_SCHEMA_2 = ("check", "allow", "public", "parts")
+"""The kinds of entries that no ledger of schema 1 holds."""
+
+MOST_CHECKS = 100
+"""How many different checks of one table there may be, unless more are allowed."""
 
 LONGEST_LABEL = 200
 
@@ -67,10 +77,35 @@ class Charge:
 
 
 @dataclass(frozen=True)
+class Check:
+    """What a session is about to look up in a table: whether its records are as a model says. One bit.
+
+    columns: the fingerprint of the names of the table's columns.      records: how many there are; None if it grows.
+    subject: the fingerprint of what is checked: the model with its states, and the columns that are read.
+
+    >>> Check("a" * 64, 100, "b" * 64).is_of_table(None), Check("a" * 64, 100, "b" * 64).is_of_table(99)
+    (True, False)
+    """
+
+    columns: str
+    records: int | None
+    subject: str
+
+    def is_of_table(self, records: object) -> bool:
+        """Tell whether a table with the same columns and this many records may be the same one."""
+        return self.records is None or records is None or records == self.records
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what an entry keeps of it; the columns stand beside, where they are searched for."""
+        return {"records": self.records, "subject": self.subject}
+
+
+@dataclass(frozen=True)
 class Opening:
     """What an account is opened with: the model and a description of the data as JSON objects, and the budget.
 
     separate_because: why it is an account of its own although another one looks like it; None if none does.
+    public:           the columns that the holder of the data names as public; an entry of their own keeps them.
 
     >>> Opening({"type": "independent"}, {"records": 100}, 2.0).to_dict()
     {'budget': 2.0, 'description': {'records': 100}, 'model': {'type': 'independent'}}
@@ -80,6 +115,7 @@ class Opening:
     description: Mapping[str, Any]
     budget: float
     separate_because: str | None = None
+    public: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the body of the entry that opens the account."""
@@ -122,6 +158,7 @@ class State:
     pending:  when such a question was last charged whose answer is not stored: one in the making, or lost in a crash.
     moment:   when the account was looked at, by the same clock as `pending`: the ledger's, which is the server's if it
               is in one.
+    public:   the columns that are named as public, sorted.
 
     >>> state = State("steps", 2.0, (), 0, 1, "ab12", answered={"9f2c": ()})
     >>> state.answers("9f2c"), state.unanswered("9f2c")
@@ -137,6 +174,7 @@ class State:
     answered: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict, repr=False, hash=False)
     pending: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     moment: str = field(default="", compare=False)
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("answered", "pending"):
@@ -196,8 +234,10 @@ class Verification:
 class Entry:
     """One line of the ledger, as it is stored; `body` is canonical JSON.
 
-    kind:     "open", "charge", "lower" or "raise", which change an account; "answer" or "refusal", which do not.
-    question: the fingerprint of what is asked, for a charge and its answer, and for a refusal where it is known.
+    kind:     "open", "charge", "lower" or "raise", which change an account; "answer", "public" (columns), "parts" (who
+              is in which), "check", "refusal" or "allow" (more checks), which do not.
+    question: the fingerprint of what is asked, for a charge and its answer; of the table's columns, for what is kept of
+              checks; of the column, for "parts".
     charge:   the number of the charge that an answer answers.
     previous: the hash of the entry before; `hash` covers everything else.
 
@@ -217,8 +257,17 @@ class Entry:
     hash: str = ""
 
     def digest(self) -> str:
-        """Return the hash that this entry should have: SHA-256 of the JSON list of its other columns, in this order."""
-        content = list(vars(self).values())[:-1]
+        """Return the hash that this entry should have: SHA-256 of the JSON list of these columns, in this order."""
+        content = [
+            self.number,
+            self.dataset,
+            self.kind,
+            self.question,
+            self.charge,
+            self.body,
+            self.timestamp,
+            self.previous,
+        ]
         return hashlib.sha256(json.dumps(content, separators=(",", ":"), default=repr).encode()).hexdigest()
 
     def sealed(self) -> Entry:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.documents import canonical
+from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger.records import CHANGES, Entry
 from bayesdp.ledger.standing import SEAL, Standing
@@ -38,7 +38,7 @@ class Replay:
     def _contradiction(self, entry: Entry, body: dict[str, Any]) -> str | None:
         if entry.kind not in _APPLY:
             return f"{entry.kind!r} is no kind of entry"
-        if entry.kind not in ("open", "refusal") and entry.dataset not in self.accounts:
+        if entry.kind not in _WITHOUT_ACCOUNT and entry.dataset not in self.accounts:
             return f"the data set {entry.dataset!r} was never opened"
         wrong = _APPLY[entry.kind](self, entry, body)
         if wrong is None and SEAL in body and entry.kind in CHANGES:
@@ -80,6 +80,23 @@ class Replay:
         validation.text("reason", body["reason"])
         return None
 
+    def _check(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        validation.text("subject", body["subject"])
+        return None if entry.question else "a check that does not say of which table"
+
+    def _allow(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        validation.natural("checks", body["checks"])
+        return self._refusal(entry, body)
+
+    def _public(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        for column in validation.items("columns", body["columns"]):
+            validation.text("columns", column)
+        return self._refusal(entry, body)
+
+    def _parts(self, entry: Entry, body: dict[str, Any]) -> str | None:
+        validation.text("members", body["members"])
+        return None if entry.question == fingerprint({"by": body["by"]}) else "parts by another column than it says"
+
 
 _APPLY = {
     "open": Replay._open,
@@ -88,5 +105,10 @@ _APPLY = {
     "lower": Replay._budget,
     "raise": Replay._budget,
     "refusal": Replay._refusal,
+    "check": Replay._check,
+    "allow": Replay._allow,
+    "public": Replay._public,
+    "parts": Replay._parts,
 }
+_WITHOUT_ACCOUNT = ("open", "refusal", "check", "allow", "parts")
 _UNSEALED = "the account that it was sealed with is not what the entries add up to"

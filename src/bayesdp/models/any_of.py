@@ -146,6 +146,10 @@ class AnyOf(Model):
         return self.over_members(lambda model: model.check_table(table, subject or self.subject))
 
     @property
+    def public_columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(column for model in self.models for column in model.public_columns))
+
+    @property
     def order(self) -> str | None:
         return next((model.order for model in self.models if model.order is not None), None)
 

@@ -66,6 +66,10 @@ class ArbitraryGroups(Model):
     def apart(self) -> tuple[str, ...] | None:
         return tuple(self.group) or None
 
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return tuple(self.group)
+
     def at_any_length(self) -> Self:
         """Return the model: a group that grows stays within its size, or the table is refused."""
         return self

@@ -197,6 +197,11 @@ class Model(Document):
         return None
 
     @property
+    def public_columns(self) -> tuple[str, ...]:
+        """The columns by which the model orders records, tells them apart or places them: taken for public."""
+        return ()
+
+    @property
     def order(self) -> str | None:
         """The column whose values grow when records are added, if the model puts records in an order."""
         return None

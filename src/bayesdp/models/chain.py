@@ -117,6 +117,10 @@ class Chain(Model):
         return None if self.layout is None else tuple(self.layout.entity) or None
 
     @property
+    def public_columns(self) -> tuple[str, ...]:
+        return () if self.layout is None else (*self.layout.order_by, *self.layout.entity)
+
+    @property
     def order(self) -> str | None:
         return None if self.layout is None else self.layout.order_by[0]
 

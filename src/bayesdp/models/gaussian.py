@@ -442,6 +442,12 @@ class GaussianGroups(Model):
     def apart(self) -> tuple[str, ...] | None:
         return None if self.layout is None else tuple(self.layout.group)
 
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        if self.layout is None:
+            return ()
+        return (*self.layout.group, *(() if self.layout.role is None else (self.layout.role,)))
+
     def at_any_length(self) -> Self:
         """Return the model: there may be more groups, and none of more members; a precision is of a table as it is."""
         return super().at_any_length() if self.precision is not None else self

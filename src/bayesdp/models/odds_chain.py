@@ -114,6 +114,10 @@ class OddsChain(Chain):
         if self.learnt is not None:
             self._check_learnt(self.learnt)
 
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*super().public_columns, *self.within)))
+
     def _check_learnt(self, learnt: Learnt) -> None:
         if not isinstance(learnt, Learnt):
             raise ModelError(f"learnt must be what Session.fit learnt, not {brief(learnt)}")

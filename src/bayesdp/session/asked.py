@@ -33,6 +33,7 @@ class Asked:
     """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
 
     records: how many records it can be about at most; the public number of records.
+    foreseeable: whether that number is known before the table is read. Without it nobody knows the accuracy.
     """
 
     query: Query
@@ -40,6 +41,7 @@ class Asked:
     grid: Grid | None
     sensitivity: int
     records: int
+    foreseeable: bool = True
 
     of_no_records: ClassVar[bool] = True
     """Whether there is an answer if no record passes the filter."""

@@ -122,6 +122,7 @@ class OddsLesson(Lesson):
                 "the chain does not say which columns it is about; name them by its `located`, or by --state and "
                 "--order-by"
             )
+        inquiry.check_public((name for name in self.within if name in inquiry.table), "the strata are by")
         states = _states(inquiry, model)
         shape = (len(self.strata), *(len(states),) * (model.memory + 1))
         if math.prod(map(float, shape)) > MOST_CELLS:

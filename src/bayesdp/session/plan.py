@@ -12,7 +12,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp.accuracy import DiscreteLaplace
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, State
 from bayesdp.mechanisms import LARGEST_SCALE
 from bayesdp.rounding import float_above
@@ -169,6 +169,11 @@ def tau_for(asked: Asked, target: Target) -> float:
     Raises InvalidInputError if α is less than what the grid rounds away, or than one whole number.
     """
     assert target.alpha is not None
+    if not asked.foreseeable:
+        raise QueryError(
+            f"which tau {asked.query.description} needs for alpha = {target.alpha:g} depends on how many records have "
+            "a value, which a preview does not read; ask with epsilon=, or release it"
+        )
     if asked.query.unforeseen:
         _ = asked.query.sensitivity  # says that nobody knows
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)

@@ -17,11 +17,13 @@ from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
-from bayesdp.frames.parts import cells_of, check_parts, part_sizes
+from bayesdp.frames.parts import cells_of, check_parts, members, part_sizes
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.ledger import Check
 from bayesdp.models import Model
+from bayesdp.models.layout import column_names
 from bayesdp.queries import Count, Query
 from bayesdp.session.asked import Asked
 
@@ -29,11 +31,17 @@ __all__ = ["Inquiry", "check_table", "missing_rule"]
 
 
 def check_table(
-    frame: object, model: Model, queries: Query | Sequence[Query] = (), *, missing: Missing | None = None
+    frame: object,
+    model: Model,
+    queries: Query | Sequence[Query] = (),
+    *,
+    missing: Missing | None = None,
+    public: Sequence[str] | None = None,
 ) -> None:
     """Say what a session would refuse about a table under a model, and about these questions, in detail.
 
     missing: "drop" if records with missing values are left out; by default as the model was fitted.
+    public:  the columns that are public. By default those are that the questions take for it.
 
     A session itself says only that it refuses. This is for those who may see the data: the messages count and name
     what is wrong, and no guarantee covers them. Nothing is released or charged.
@@ -48,7 +56,8 @@ def check_table(
     ...
     bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model describes chains of at most 3; ...
     """
-    inquiry = Inquiry.into(frame, model, missing)
+    named = None if public is None else frozenset(column_names("public", public))
+    inquiry = replace(Inquiry.of(frame, model, missing).checked(), public=named)
     questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
     if questions:
         inquiry.exact(inquiry.asked(questions, FINEST_BITS))
@@ -59,6 +68,8 @@ class Inquiry:
     """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
 
     growing: rows may be added to the table later; the same question is then another one.
+    public:  the columns that the account names as public; None if whatever questions take for public is.
+    assumed: the fingerprint of the model as it was given.
 
     What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
     """
@@ -68,25 +79,41 @@ class Inquiry:
     missing: Missing
     rows: int
     growing: bool = False
+    public: frozenset[str] | None = None
+    assumed: str = ""
     _within: set[str] = field(default_factory=set, compare=False, repr=False)
     """The columns asked about that were found to be within a model that names none."""
     _parts: dict[tuple[str, tuple[str, ...]], int] = field(default_factory=dict, compare=False, repr=False)
     """The parts that were found to be made of whole chains or groups, and how many records they have."""
 
     @classmethod
-    def into(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
+    def of(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
         """Open a table; missing values are treated as when the model was fitted, unless `missing` says otherwise.
 
-        Raises FrameError for what is no table or is empty, RecordsError for a table that is outside of the model.
+        Only its columns are looked at, and how many records it has. Raises FrameError for what is no table or is empty,
+        RecordsError for a file that cannot be read.
         """
         rule, table = missing_rule(model, missing), scan(frame)
         with reading(table):
             rows = row_count(table)
-        with _by_kinds(table, table.schema):
-            within = model.check_table(View(table, rule))
-        if not isinstance(within, type(model)):
-            raise InvalidInputError(f'a model of type "{model.kind}" does not say whether a table is within it')
-        return cls(table, within, rule, rows, growing)
+        return cls(table, model, rule, rows, growing, assumed=fingerprint(model.opened_as.identity))
+
+    def checked(self) -> Inquiry:
+        """Return this with the model as it holds on the table; RecordsError for a table that is outside of it."""
+        with _by_kinds(self.table, self.table.schema):
+            within = self.model.check_table(View(self.table, self.missing))
+        if not isinstance(within, type(self.model)):
+            raise InvalidInputError(f'a model of type "{self.model.kind}" does not say whether a table is within it')
+        return replace(self, model=within)
+
+    def check_of(self, columns: Iterable[str]) -> Check:
+        """Return what reading these columns under the model looks up, for the ledger."""
+        read = {"model": self.assumed, "missing": self.missing, "columns": sorted(set(columns))}
+        return Check(self._columns_mark, None if self.growing else self.rows, fingerprint(read))
+
+    @property
+    def _columns_mark(self) -> str:
+        return fingerprint({"columns": sorted(map(str, self.table.schema))})
 
     @property
     def name(self) -> str:
@@ -96,9 +123,8 @@ class Inquiry:
     @property
     def description(self) -> dict[str, Any]:
         """What a ledger keeps of the table: public facts, by which it is known again."""
-        columns = fingerprint({"columns": sorted(map(str, self.table.schema))})
         size: dict[str, Any] = {"growing": True} if self.growing else {"records": self.rows}
-        return {**size, "columns": columns, "missing": self.missing}
+        return {**size, "columns": self._columns_mark, "missing": self.missing}
 
     def check_grown(self, earlier: Sequence[Extent]) -> Extent:
         """Return how far the table reaches; refuses one that does not continue what it was when it was released."""
@@ -114,11 +140,52 @@ class Inquiry:
             extents |= {prepared.question: part for prepared, part in zip(inside, parts, strict=True)}
         return extents
 
-    def asked(self, queries: Sequence[Query], bits: int) -> tuple[Asked, ...]:
-        """Resolve columns, choose grids and refuse what the model does not describe.
+    def members(self, by: str, end: tuple[str, Scalar] | None = None) -> str:
+        """Return the fingerprint of who is in which part by a column, of the records up to the end of an order."""
+        return members(self.table, by, [member.apart or () for member in self.model.members], end)
 
-        No value is read, except once for each column a model that names none is asked about, and for filtered means.
-        """
+    @property
+    def model_columns(self) -> frozenset[str]:
+        """The columns whose values the model describes, as far as it names them."""
+        return self._columns_of(self.model.columns)
+
+    def columns_read(self, queries: Sequence[Query]) -> frozenset[str]:
+        """Return the columns whose private values questions read; refuses what cannot be asked, by names alone."""
+        named = self._named(queries)
+        read = frozenset(column for query in named for column in self._columns_used(query))
+        return read - self._public_columns(*named)
+
+    def _public_columns(self, *queries: Query) -> frozenset[str]:
+        """Return the columns that are public in the account; without one, those that questions take for it."""
+        natural = frozenset(self.model.public_columns)
+        if self.public is not None:
+            return natural | self.public
+        by = {query.by for query in queries if query.by is not None}
+        filtered = [parse(query.where).columns for query in queries if query.where and query.public_filter]
+        return natural.union(by, *filtered)
+
+    def check_public(self, columns: Iterable[str], what: str) -> None:
+        """Refuse a use of columns as public that the holder of the data did not name so."""
+        private = [] if self.public is None else sorted(set(columns) - self._public_columns())
+        if private:
+            listed = ", ".join(map(repr, private))
+            raise QueryError(
+                f"{what} {listed}, which the account does not name as public; only the holder of the data can say "
+                f"that, with public=[...] when the account is opened (--public), or once afterwards: bayesdp budget "
+                "public --dataset NAME --columns A,B --reason TEXT"
+            )
+
+    def check_private(self, *subjects: str) -> None:
+        """Refuse a question about public columns alone."""
+        columns = self._columns_of(subjects)
+        if self.public is not None and columns and columns <= self._public_columns():
+            raise QueryError(
+                f"{', '.join(map(repr, sorted(columns)))} is public in this account, so noise would protect nothing; "
+                "read it off the table"
+            )
+
+    def _named(self, queries: Sequence[Query]) -> list[Query]:
+        """Return the questions, each with its column; refuses what cannot be asked, by names alone."""
         for query in queries:
             if not isinstance(query, Query):
                 raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
@@ -132,28 +199,46 @@ class Inquiry:
                 )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
+        for query in everything:
+            self._check_filter(query)
+            self.table.check_names(sorted(self._columns_used(query)))
+            if query.clipped is not None:
+                self._check_added(query.clipped)
+        return everything
+
+    def asked(self, queries: Sequence[Query], bits: int, *, unread: bool = False) -> tuple[Asked, ...]:
+        """Resolve columns, choose grids and refuse what the model does not describe.
+
+        No private value is read, except once for each column a model that names none is asked about, and for averages
+        that leave out records without a value.
+
+        unread: read none of these either, as a preview; what cannot be known then is not known of the question.
+        """
         parts = [
-            (query, part) for query, named in zip(queries, everything, strict=True) for part in named.part_by_part()
+            (query, part)
+            for query, named in zip(queries, self._named(queries), strict=True)
+            for part in named.part_by_part()
         ]
         questions = []
         for query, named in parts:
             records = self.rows * (len(self._spread) if self._about_all(named) else 1)
-            self._check_filter(named)
             used = self._columns_used(named)
-            self.table.check_names(sorted(used))
             grid, clipped, sensitivity = None, named.clipped, 0
             if clipped is not None:
-                self._check_added(clipped)
                 grid = grid_for(clipped, records, whole=self._whole(named), bits=bits)
                 named, sensitivity = replace(clipped, step=grid.step), clipped.moved(grid.span)
-            self._check_kinds(named, used)
-            self._check_within(named)
+            if not unread or not self.table.types_from_values(used):
+                self._check_kinds(named, used)
+            if not unread:
+                self._check_within(named)
             if named.by is not None:
                 named, records = self._in_part(named, tuple(query.by_cells or ()))
             if grid is None:
                 sensitivity = math.ceil(named.parts_sensitivity)
-            records = self._averaged(named, records) if named.averaged else records
-            questions.append(Asked.about(named, self._question(query, named), grid, sensitivity, records))
+            foreseen = not (unread and named.averaged and self.missing == "drop")
+            records = self._averaged(named, records) if named.averaged and foreseen else records
+            question = Asked.about(named, self._question(query, named), grid, sensitivity, records)
+            questions.append(question if foreseen else replace(question, foreseeable=False))
         if not questions:
             raise InvalidInputError("no question was asked; give at least one query")
         if len({prepared.question for prepared in questions}) < len(questions):
@@ -172,6 +257,9 @@ class Inquiry:
         modelled = self._columns_of(described)
         if query.by is not None and query.by in modelled | self._columns_of(asked):
             raise QueryError(f"parts by {query.by!r} cannot be public, for it holds the values that are protected")
+        if query.by is not None:
+            self.check_public([query.by], "the parts are by")
+        self.check_private(*asked)
         if query.where is None:
             return
         used = parse(query.where).columns
@@ -184,6 +272,8 @@ class Inquiry:
                 f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
                 "protected; leave public_filter=True (--public-filter) out"
             )
+        if query.public_filter:
+            self.check_public(used, "the filter uses")
         if not query.public_filter and described and beyond:
             raise QueryError(
                 f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
@@ -273,7 +363,11 @@ class Inquiry:
                     f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave size= out"
                 )
             return records
-        records = self.read([query], wide=self._about_all(query))[0].records
+        if self.missing == "drop":
+            records = self.read([query], wide=self._about_all(query))[0].records
+        else:  # the filter is public, and no other column need be read
+            passing = Count(query.where, equals=True, by=query.by, by_cells=query.by_cells)
+            records = self.read([passing])[0].counts[0] * (len(self._spread) if self._about_all(query) else 1)
         query.of_size(records)
         return records
 

@@ -29,21 +29,23 @@ class Preview(Displayed, Document):
               the records, the range of its candidates.
     interval: how far the interval of level 1 − β would reach below and above the answer.
     records:  the public number of records.
+              All of these, and the scale, are None if they depend on how many records have a value: a preview reads no
+              private column.
     stored:   an answer that is as good is stored already, and would be returned at no cost.
     denied:   the model's diagnosis says "violated": a release would need a reason, and would prove nothing.
     """
 
     query: Query
     tau: float
-    scale: float
-    alpha: float
+    scale: float | None
+    alpha: float | None
     beta: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     epsilon: float
     epsilon_total: float
     epsilon_remaining: float
     theorem: str
-    records: int
+    records: int | None
     stored: bool = False
     denied: bool = False
 
@@ -51,12 +53,14 @@ class Preview(Displayed, Document):
     def warnings(self) -> tuple[str, ...]:
         """What would have to stand beside the number, in sentences."""
         denied = ["The data contradict the model; a release needs a reason, and proves nothing."] if self.denied else []
+        if self.alpha is None or self.records is None:
+            return tuple(denied)
         return (*warnings_about(self.query.possible(self.records), self.alpha, self.epsilon_total), *denied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --dry-run --json` prints."""
-        derived = {"query": self.query.to_dict(), "interval": list(self.interval), "warnings": list(self.warnings)}
-        return {**vars(self), **derived}
+        interval = None if self.interval is None else list(self.interval)
+        return {**vars(self), "query": self.query.to_dict(), "interval": interval, "warnings": list(self.warnings)}
 
     def _printed(self) -> Sequence[Section]:
         if self.stored:
@@ -65,13 +69,25 @@ class Preview(Displayed, Document):
         left = shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
         sentences = [
             f"A preview of {self.query.description}. Nothing was charged.",
-            f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
-            f"cases (noise of scale {shown_above(self.scale)}, tau = {shown_below(self.tau)}).",
+            self._accuracy,
             f"It would cost ε = {shown_above(self.epsilon)} (theorem {self.theorem}), bringing the total to ε = "
             f"{shown_above(self.epsilon_total)}, and leave {left}.",
             f"With that, {shown_odds(self.epsilon_total)}.",
         ]
         return [[*lines(*sentences), *warned(self.warnings)]]
+
+    @property
+    def _accuracy(self) -> str:
+        tau = f"tau = {shown_below(self.tau)}"
+        if self.alpha is None or self.scale is None:
+            return (
+                f"How far it would be off is not known before it is released: that depends on how many records have a "
+                f"value, which a preview does not read ({tau})."
+            )
+        return (
+            f"It would be off by less than {shown_above(self.alpha)} in {shown_below(100 * (1 - self.beta))} % of "
+            f"cases (noise of scale {shown_above(self.scale)}, {tau})."
+        )
 
 
 def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:
@@ -80,18 +96,19 @@ def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant)
         return _stored(plan.stored[asked.question], plan, target, accountant)
     mechanism = asked.mechanism(plan.tau)
     off_by, half = asked.foreseen(mechanism, target.beta)
+    known = asked.foreseeable
     return Preview(
         query=asked.query,
         tau=plan.tau,
-        scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)),
-        alpha=off_by,
+        scale=float_above(Fraction(mechanism.scale) * asked.worth(asked.records)) if known else None,
+        alpha=off_by if known else None,
         beta=target.beta,
-        interval=(-half, half),
+        interval=(-half, half) if known else None,
         epsilon=plan.cost.epsilon,
         epsilon_total=plan.cost.total,
         epsilon_remaining=plan.cost.left,
         theorem=plan.cost.leakage.theorem,
-        records=asked.records,
+        records=asked.records if known else None,
         denied=_denied(accountant.model),
     )
 

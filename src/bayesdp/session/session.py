@@ -7,7 +7,7 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,9 @@ from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
-from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
+from bayesdp.ledger import Charge, Check, Ledger, Receipt, State, default_ledger
 from bayesdp.models import Model
+from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_remaining
 from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
@@ -39,6 +40,7 @@ from bayesdp.session.lessons import QUESTION, Within, lesson_about
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
+from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.session.releases import Release, Releases, release_stored
@@ -72,6 +74,10 @@ class Session(Displayed):
              one is refused.
     growing: rows will be added to the table, after those that are there. The account goes on with the longer table,
              and every bound is that of a chain of any length (docs/releases.md).
+    public:  the columns that anyone may know, such as ["district", "date"]: only by these, and by those by which the
+             model orders records or tells them apart, can a question be filtered or parted without noise. It is the
+             word of the holder of the data, named when the account is opened and kept in it; `bayesdp budget public`
+             names others later.
 
     No message of a session depends on a private value, beyond the one bit that it refuses: `bayesdp.check_table` says
     more, to those who may see the data. Refusals are entered in the ledger.
@@ -94,24 +100,30 @@ class Session(Displayed):
         separate_because: str | None = None,
         credibility: float | None = None,
         growing: bool = False,
+        public: Sequence[str] = (),
     ) -> None:
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
         if not isinstance(growing, bool):
             raise InvalidInputError(f"growing must be true or false, not {brief(growing)}")
         model = model.at_any_length() if growing else model
+        named = column_names("public", public)
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
         self._dataset = validation.text("dataset", dataset)
         self._frame = frame
         self._accept = None if accept is None else _reason(accept)
         self._by = None if by is None else validation.line("by", by)
         self._owned = not isinstance(ledger, Ledger)
+        self._checks: set[Check] = set()
+        self._parts: set[str] = set()
         self._ledger = ledger if isinstance(ledger, Ledger) else Ledger(default_ledger() if ledger is None else ledger)
         try:
             _check_alone(model)
             self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
-            self._inquiry = self._discreetly(lambda: Inquiry.into(frame, model, missing, growing=growing))
+            self._inquiry = self._discreetly(lambda: Inquiry.of(frame, model, missing, growing=growing))
+            check_nameable(named, self._inquiry.table, self._inquiry.model_columns)
+            self._inquiry = self._checking(self._inquiry.model_columns, self._inquiry.checked)
             self._model = self._inquiry.model
             self._account = self._ledger.account(
                 self._dataset,
@@ -120,7 +132,9 @@ class Session(Displayed):
                 budget=budget,
                 at_once=False,
                 separate_because=separate_because,
+                public=named,
             )
+            self._inquiry = replace(self._inquiry, public=frozenset(self._account.public))
             self._dataset, self._place = self._account.dataset, self._ledger.name
             self._take_over(first_fit(self._account.answers(QUESTION)))
             self._extent = self._grown() if growing else None
@@ -184,6 +198,30 @@ class Session(Displayed):
         """Do what reads records: a refusal does not say what is wrong with them, and is entered in the ledger."""
         return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE))
 
+    def _checking(self, columns: Iterable[str], work: Callable[[], T]) -> T:
+        """Do what reads private values of columns, and so tells whether they are as the model says.
+
+        The ledger keeps that it is done before it is, and limits how often (`ledger.checks`).
+        """
+        check = self._inquiry.check_of(columns)
+        if check not in self._checks:
+            self._ledger.check(self._dataset, check)
+            self._checks.add(check)
+        return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE, check))
+
+    def _check_parts(self, by: str) -> None:
+        """Refuse parts whose members are no longer those that were released about."""
+        if by in self._parts:
+            return
+        extent = self._extent
+        end = None if extent is None or extent.order is None or extent.until is None else (extent.order, extent.until)
+        now = {"members": self._inquiry.members(by, end), **({} if end is None else {"end": list(end)})}
+        before = self._account.parts(by)
+        if before is not None:
+            check_members(self._dataset, by, before, now, self._inquiry)
+        self._account.note_parts(by, before, now)
+        self._parts.add(by)
+
     def _accepted(self, accept: str | None) -> str | None:
         """Return the reason for a release under a model that its diagnosis denies; refuses one without a reason."""
         diagnosis = self._model.diagnosis
@@ -212,6 +250,11 @@ class Session(Displayed):
     def model(self) -> Model:
         """What is assumed."""
         return self._model
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """The columns that the account names as public, sorted."""
+        return self._account.public
 
     @property
     def budget(self) -> float:
@@ -328,14 +371,17 @@ class Session(Displayed):
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
+        columns = self._discreetly(lambda: self._inquiry.columns_read(wanted))
         release = partial(self._release, wanted, target, terms)
-        return Releases(self._discreetly(lambda: persistently(release)))
+        return Releases(self._checking(columns, lambda: persistently(release)))
 
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
         """Take the steps of every release: prepare, plan, charge, draw, answer."""
         asked = self._inquiry.asked(queries, attempt.bits)
+        for by in dict.fromkeys(prepared.query.by for prepared in asked if prepared.query.by is not None):
+            self._check_parts(by)
         questions = tuple(prepared.question for prepared in asked)
         requests = {prepared.question: {"asked": target.request(prepared, asked)} for prepared in asked}
 
@@ -392,17 +438,18 @@ class Session(Displayed):
 
         `epsilon`, `alpha` and `beta` are those of `release`, and so is what it raises.
 
-        No value is read, except to count the records of a mean that has a filter or leaves records out, and those of
-        parts. Of several parts it is the preview of the one whose answer would be least accurate.
+        Only the number of records is read, and public columns: how many records pass a public filter, or are in a
+        part. What depends on more is None. Of several parts it is the preview of the one whose answer would be least
+        accurate.
         """
         target = Target.of(epsilon, alpha, beta)
 
         def previewed(attempt: Attempt) -> Preview:
-            asked = self._inquiry.asked([query], attempt.bits)
+            asked = self._inquiry.asked([query], attempt.bits, unread=True)
             state = self._account.state(*(prepared.question for prepared in asked))
             planned = plan(self._accountant, asked, target, state)
             previews = [preview_of(prepared, planned, target, self._accountant) for prepared in asked]
-            worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
+            worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha or 0.0))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
         return self._discreetly(lambda: persistently(previewed))
@@ -416,8 +463,9 @@ class Session(Displayed):
         Needs a chain of two states and a table in memory (pandas, Polars, PyArrow) that lacks none of them.
         """
         target, terms = Target.of(epsilon, None, BETA), {**self._terms(accept), **self._reached}
-        return self._discreetly(
-            lambda: randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms)
+        return self._checking(
+            self._inquiry.model_columns,
+            lambda: randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms),
         )
 
     @property
@@ -468,7 +516,7 @@ class Session(Displayed):
                 raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
         learning = partial(learn, self._inquiry, self._account, lesson, terms)
-        learnt = self._discreetly(lambda: persistently(learning))
+        learnt = self._checking(self._inquiry.model_columns, lambda: persistently(learning))
         self._take_over(learnt)
         return learnt
 
@@ -499,6 +547,8 @@ class Session(Displayed):
         Raises InvalidInputError for what is not pure, BudgetError if the budget does not allow it; then nothing is
         charged.
         """
+        if column is not None:
+            self._inquiry.check_private(column)
         return record(
             self._accountant,
             self._account,

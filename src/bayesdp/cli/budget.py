@@ -1,0 +1,202 @@
+"""The commands about budgets: open an account, see it, change it, verify it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from bayesdp._support.validation import escaped
+from bayesdp.cli import options
+from bayesdp.cli.parameters import (
+    AsJson,
+    Credibility,
+    Data,
+    Dataset,
+    Engine,
+    Growing,
+    LedgerUrl,
+    Master,
+    Missing,
+    NewBudget,
+    Plot,
+    Public,
+    Separate,
+    SomeDataset,
+    text_of,
+)
+
+__all__ = ["budget_app"]
+
+budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
+
+
+@budget_app.command("open")
+def open_account(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    budget: Annotated[str, typer.Option(metavar="ε", help="What may be spent on the data set.")],
+    ledger: LedgerUrl = None,
+    missing: Missing = None,
+    separate_because: Separate = None,
+    credibility: Credibility = None,
+    growing: Growing = False,
+    public: Public = None,
+    engine: Engine = "polars",
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open a data set's account, without a release."""
+    from bayesdp.cli import releasing
+
+    assumed, limit = options.model(model), options.positive("--budget", budget)
+    place = options.ledger(ledger)
+    told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    told |= {"credibility": options.credibility(credibility), "public": options.columns("--public", public)}
+    with options.table(data, engine, master) as table:
+        opened = releasing.opened(table, assumed, place, dataset, limit, **told)
+    print(text_of(opened, as_json))
+
+
+@budget_app.command("record", short_help="Charge a release that is made elsewhere.")
+def record_release(
+    data: Data,
+    model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
+    dataset: Dataset,
+    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
+    neighbours: Annotated[
+        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
+    ] = "replace",
+    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
+    ledger: LedgerUrl = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+    ] = None,
+    missing: Missing = None,
+    accept_violated: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    engine: Engine = "polars",
+    master: Master = None,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a release that is made elsewhere, with OpenDP, Tumult or your own code."""
+    from bayesdp.cli import releasing
+
+    assumed, amount = options.model(model), options.number("--tau", tau)
+    limit = None if budget is None else options.positive("--budget", budget)
+    release: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
+    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    with (
+        options.table(data, engine, master) as table,
+        releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **told) as opened,
+    ):
+        print(text_of(opened.record(**release), as_json))
+
+
+@budget_app.command(short_help="What was released, and what remains.")
+def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
+    """What was released, what it leaked, what remains, and how the budget was changed."""
+    from bayesdp.cli.overview import overview
+
+    place = options.ledger(ledger)
+    options.picture(plot, [str(place).removeprefix("sqlite:///")])
+    shown = overview(place, dataset)
+    if plot is not None:
+        shown.plot(plot)
+    print(text_of(shown, as_json))
+
+
+@budget_app.command()
+def lower(
+    dataset: Dataset,
+    to: NewBudget,
+    ledger: LedgerUrl = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Lower a budget."""
+    from bayesdp.cli import releasing
+
+    print(text_of(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
+
+
+@budget_app.command("raise", short_help="Raise a budget, with the reason why.")
+def raise_budget(
+    dataset: Dataset,
+    to: NewBudget,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
+    from bayesdp.cli import releasing
+
+    print(text_of(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
+
+
+@budget_app.command("public", short_help="Name columns as public, with the reason why.")
+def name_public(
+    dataset: Dataset,
+    columns: Annotated[list[str], typer.Option(metavar="A,B", help="The columns that anyone may know.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name columns as public: questions can then be filtered and parted by them without noise.
+
+    Only the holder of the data can say so. A column that was asked about, or that the model describes, cannot be named,
+    and what is named stays public.
+    """
+    from bayesdp.cli import releasing
+
+    named = options.columns("--columns", columns)
+    print(text_of(releasing.named_public(options.ledger(ledger), dataset, named, reason), as_json))
+
+
+@budget_app.command("allow-checks", short_help="Allow more checks of a table, with the reason why.")
+def allow_checks(
+    dataset: Dataset,
+    number: Annotated[str, typer.Option("--to", metavar="N", help="How many different checks are allowed in all.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    ledger: LedgerUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Allow more checks of a table.
+
+    Each session under another model, or about other columns, tells whether the records are as the model says. Nothing
+    but this limit protects that bit.
+    """
+    from bayesdp.cli import releasing
+
+    place, checks = options.ledger(ledger), options.natural("--to", number)
+    print(text_of(releasing.allowed_checks(place, dataset, checks, reason), as_json))
+
+
+@budget_app.command(short_help="Do the hashes and totals of the ledger hold together?")
+def verify(
+    ledger: LedgerUrl = None,
+    answer: Annotated[
+        list[str] | None, typer.Option(metavar="ANSWER.json", help="Also check that these answers are in it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute the ledger: is the chain of hashes unbroken, and do the totals add up?"""
+    from bayesdp.cli import releasing
+
+    print(text_of(releasing.verified(options.ledger(ledger), answer or ()), as_json))
+
+
+@budget_app.command()
+def export(
+    ledger: LedgerUrl = None,
+    dataset: SomeDataset = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it always does.")] = True,
+) -> None:
+    """Print every entry as JSON."""
+    from bayesdp.cli import releasing
+
+    print(escaped(releasing.exported(options.ledger(ledger), dataset)))

@@ -1,0 +1,94 @@
+"""The arguments and options that several commands share, and how their results are printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bayesdp._support.validation import escaped
+from bayesdp.cli import completion
+
+if TYPE_CHECKING:
+    from bayesdp._support.documents import Document
+
+__all__ = [
+    "AsJson",
+    "Beta",
+    "Credibility",
+    "Data",
+    "Dataset",
+    "Engine",
+    "Growing",
+    "LedgerUrl",
+    "Master",
+    "Missing",
+    "ModelPath",
+    "NewBudget",
+    "Plot",
+    "Public",
+    "Separate",
+    "SomeDataset",
+    "text_of",
+]
+
+ModelPath = Annotated[str, typer.Argument(metavar="MODEL.json", help="The correlation model, a JSON file.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet; sqlite:///FILE#TABLE.",
+    ),
+]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="ENGINE",
+        help="Who reads the table: polars, or spark, which reads Parquet.",
+        autocompletion=completion.engines,
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; else as it is configured."),
+]
+LedgerUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="A file, sqlite:///budget.db or postgresql://user@host/database; else BAYESDP_LEDGER, else your own.",
+    ),
+]
+Separate = Annotated[
+    str | None,
+    typer.Option(
+        "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
+    ),
+]
+Growing = Annotated[bool, typer.Option("--growing", help="Rows will be added to the table, after those it has.")]
+Dataset = Annotated[
+    str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
+]
+SomeDataset = Annotated[
+    str | None,
+    typer.Option("--dataset", metavar="NAME", help="Only this data set.", autocompletion=completion.datasets),
+]
+Public = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public", metavar="A,B", help="The columns that anyone may know; the holder says so, only the first time."
+    ),
+]
+NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
+Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
+Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
+Credibility = Annotated[
+    str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf.")]
+
+
+def text_of(document: Document, as_json: bool) -> str:
+    """Return a result as it is printed: in words, or as JSON."""
+    return escaped(document.to_json(indent=2) if as_json else str(document))

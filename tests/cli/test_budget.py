@@ -1,0 +1,60 @@
+"""The commands that change what an account allows: public columns, and more checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+Printed = Callable[..., str]
+Released = Callable[..., dict[str, Any]]
+
+LEDGER = ("--ledger", "sqlite:///budget.db", "--dataset", "people")
+FILTERED = ("--query", "mean", "--column", "age", "--bounds", "0", "100", "--where", "district = 1", "--public-filter")
+
+
+@pytest.fixture
+def release(given: list[str]) -> tuple[str, ...]:
+    polars.DataFrame({"age": [20, 30, 40, 50], "district": [1, 1, 2, 2], "ill": [0, 1, 0, 1]}).write_csv("data.csv")
+    Path("model.json").write_text(json.dumps({"type": "independent"}))
+    return ("release", "data.csv", "--model", "model.json", *LEDGER, "--epsilon", "1")
+
+
+def test_columns_are_named_as_public_once(release: tuple[str, ...], printed: Printed, released: Released) -> None:
+    assert "does not name as public" in printed(*release, *FILTERED, "--budget", "5", status=2)
+    count = ("--query", "count", "--column", "ill", "--states", "1")
+    released(*release, *count, "--budget", "5")
+    public = ("budget", "public", *LEDGER, "--columns", "district")
+    assert "--reason" in printed(*public, status=2)
+    assert printed(*public, "--reason", "it is on the map") == "Public in people: district (entry 6).\n"
+    assert released(*release, *FILTERED)["records"] == 4
+    assert "already" in printed(*public, "--reason", "again", status=2)
+    wrong = ("budget", "public", *LEDGER, "--columns", "ill", "--reason", "no")
+    assert "'ill' cannot be public" in printed(*wrong, status=2)
+    assert "Public columns: district" in printed("budget", "show", "--ledger", "budget.db")
+    named = json.loads(printed("budget", "show", "--ledger", "budget.db", "--json"))["datasets"][0]
+    assert (named["public"], named["checks"]) == (["district"], 3)
+
+
+def test_an_account_is_opened_with_public_columns(release: tuple[str, ...], printed: Printed) -> None:
+    opening = ("budget", "open", "data.csv", "--model", "model.json", *LEDGER, "--budget", "5", "--public", "district")
+    printed(*opening)
+    assert "off by less than" in printed(*release, *FILTERED, "--dry-run")
+    assert "does not name 'age' as public" in printed(*release, *FILTERED, "--public", "age", status=2)
+
+
+def test_more_checks_are_allowed_with_a_reason(release: tuple[str, ...], printed: Printed, released: Released) -> None:
+    allow = ("budget", "allow-checks", *LEDGER, "--to")
+    assert "there is no ledger" in printed(*allow, "200", "--reason", "a second study", status=2)
+    printed(*release, "--query", "count", "--column", "ill", "--states", "1", "--budget", "5", "--dry-run")
+    assert printed(*allow, "200", "--reason", "a second study") == (
+        "The table of people was checked in 1 way; 200 are allowed now.\n"
+    )
+    allowed = released(*allow, "300", "--reason", "a third")
+    assert allowed == {"dataset": "people", "made": 1, "allowed": 300}
+    for wrong in ("100", "0", "many"):
+        printed(*allow, wrong, "--reason", "x", status=2)
