@@ -80,7 +80,7 @@ def frame() -> pl.DataFrame:
 
 def session(url: str, dataset: str) -> bdp.Session:
     """Open a session on a small table, so that the ledger is what takes time."""
-    told = {"ledger": url, "dataset": dataset, "separate_because": "a benchmark", "public": ["district"]}
+    told: dict[str, Any] = {"ledger": url, "dataset": dataset, "separate_because": "a benchmark", "public": ["district"]}
     return bdp.Session(frame(), bdp.Independent(), epsilon=1e6, **told)
 
 
