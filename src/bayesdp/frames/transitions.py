@@ -132,7 +132,7 @@ class Sequences:
         ]
         table = table.together(list(entities.values())) if entities else table
         frame = table.frame.select(*chosen)
-        named = Table(frame, frame.collect_schema(), table.name)
+        named = table.made_of(frame)
         step = None if layout.step is None else _step(named, layout.step)
         chains = cls(named, named, tuple(orders), tuple(entities), step, subject.condition is not None)
         return chains if entities else chains._cut(back, rows)
