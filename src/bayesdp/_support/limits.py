@@ -47,7 +47,7 @@ class Limit:
     @property
     def advice(self) -> str:
         """How to get past the limit, as the end of a message."""
-        return f"to allow more, set the environment variable {self.variable}"
+        return f"set the environment variable {self.variable} to allow more"
 
 
 LINE_BYTES = Limit("BAYESDP_MAX_LINE_BYTES", 16 * 2**20)

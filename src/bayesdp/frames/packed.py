@@ -65,7 +65,7 @@ def check_text(name: str) -> None:
             if row.length > row.most:
                 raise RecordsError(
                     f'cannot read {name}: it has a row of more than {row.most} bytes; is there a quotation mark (") '
-                    f"that is never closed? Otherwise, {LINE_BYTES.advice}"
+                    f"that is never closed? If not, {LINE_BYTES.advice}"
                 )
 
 
@@ -147,7 +147,8 @@ def check_sheets(name: str) -> None:
                             f"cannot read {name}: it is larger than {most} bytes once it is unpacked; "
                             f"{SHEET_BYTES.advice}, or save it as .csv"
                         )
-                    places = _PLACE.findall(rest + chunk)
+                    rest += chunk
+                    places = _PLACE.findall(rest)
                     rows = max(rows, *(int(row) for _, row in places), 1)
                     columns = max(columns, *map(_number, {column.upper() for column, _ in places}), 1)
                     if rows * columns > _MOST_CELLS:
@@ -155,7 +156,7 @@ def check_sheets(name: str) -> None:
                             f"cannot read {name}: its cells span {rows} rows and {columns} columns, more than "
                             f"{_MOST_CELLS} cells; delete cells that lie far from the table, or save it as .csv"
                         )
-                    rest = chunk[-_LONGEST_PLACE:]
+                    rest = rest[-_LONGEST_PLACE:]
 
 
 def _number(column: bytes) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from bayesdp.errors import FrameError
+from bayesdp.errors import ChangedError
 from bayesdp.frames.failures import PASSING
 from bayesdp.frames.paths import matching
 
@@ -67,13 +67,13 @@ class Snapshot:
         return snapshot
 
     def check(self) -> None:
-        """Raise FrameError if a file changed, is gone or has come."""
+        """Raise ChangedError if a file changed, is gone or has come."""
         try:
             files = [file for path in self.paths for file in matching(path)]
         except OSError:
             files = []
         if _stamps(files) != self.stamps or any(stamp is None for _, stamp in self.stamps):
-            raise FrameError(
+            raise ChangedError(
                 f"{self.name} changed since it was opened; open it again, so that what it holds now is checked"
             )
 

@@ -581,7 +581,9 @@ def reading(table: Table) -> Iterator[None]:
 
 
 def _stopped(table: Table, error: BaseException) -> BayesDPError:
-    """Return what may be said of an error that the engine raised while it computed."""
+    """Return what may be said of an error that the engine raised while it computed: that files changed, if they did."""
+    if table.snapshot is not None:
+        table.snapshot.check()
     if isinstance(error, ImportError):
         return _lacking(table.engine.value, error)
     told = table.guessed and odd_csv(table.name)
