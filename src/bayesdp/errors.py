@@ -13,6 +13,7 @@ __all__ = [
     "BayesDPError",
     "BudgetError",
     "CalibrationError",
+    "ChangedError",
     "DoesNotApplyError",
     "ExpressionError",
     "FrameError",
@@ -73,6 +74,10 @@ class ExpressionError(InvalidInputError):
 
 class FrameError(InvalidInputError):
     """A table cannot be read, or does not hold what was asked: no such column, missing values, tied times."""
+
+
+class ChangedError(FrameError):
+    """A file changed since a table in it was opened, so what was checked then need not hold; open it again."""
 
 
 class NoColumnError(FrameError):

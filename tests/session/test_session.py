@@ -25,6 +25,7 @@ from bayesdp.errors import (
     BayesDPError,
     BudgetError,
     CalibrationError,
+    ChangedError,
     FrameError,
     InvalidInputError,
     LedgerError,
@@ -324,7 +325,8 @@ def test_rows_of_a_wide_table_are_not_counted_as_values(tmp_path: Path) -> None:
     path = tmp_path / "families.csv"
     polars.DataFrame({"father": [1.0] * 40, "son": [2.0] * 40}).write_csv(path)
     model = bdp.GaussianGroups(correlation=0.5, size=2, layout=GroupLayout(["father", "son"]))
-    with Session(path, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+    lazy = polars.scan_csv(path)  # whose file is not ours to watch
+    with Session(lazy, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
         polars.DataFrame({"father": [1.0] * 50, "son": [2.0] * 50}).write_csv(path)
         with pytest.raises(FrameError, match="50 rows now, but had 40 when"):
             session.release(bdp.Sum(bounds=(0, 3)), epsilon=1.0)
@@ -336,6 +338,13 @@ def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> No
     polars.DataFrame({"x": [0, 1, 0]}).write_csv(path)
     chain = bdp.MarkovChain([[0.5, 0.5], [0.5, 0.5]], column="x", length=3)
     with Session(path, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
+        polars.DataFrame({"x": [0, 1] * 300}).write_csv(path)
+        with pytest.raises(ChangedError, match="changed since it was opened"):
+            session.release(bdp.Count("x", equals=1), epsilon=1.0)
+        assert session.leaked == 0
+    polars.DataFrame({"x": [0, 1, 0]}).write_csv(path)
+    lazy = polars.scan_csv(path)  # whose file is not ours to watch
+    with Session(lazy, chain, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
         polars.DataFrame({"x": [0, 1] * 300}).write_csv(path)
         with pytest.raises(FrameError, match="600 rows now"):
             session.release(bdp.Count("x", equals=1), epsilon=1.0)

@@ -16,7 +16,7 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["Document", "canonical", "checked", "fingerprint", "of_schema", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes; a chain of a thousand states, the largest model there is, takes some 25 MB with its counts."""
+"""Bytes; a chain of a thousand states, the largest model that can be allowed, takes some 25 MB with its counts."""
 
 
 class Document(ABC):

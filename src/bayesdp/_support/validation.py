@@ -256,9 +256,11 @@ def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Seque
 def distinct(name: str, value: object, refuse: Refuse = InvalidInputError) -> tuple[Scalar, ...]:
     """Return `value` as a tuple of scalars in which none equals another."""
     scalars = tuple(scalar(f"{name}[{index}]", item, refuse) for index, item in enumerate(items(name, value, refuse)))
+    seen: set[Scalar] = set()
     for index, item in enumerate(scalars):
-        if item in scalars[:index]:
+        if item in seen:
             raise refuse(f"{name}[{index}] is {brief(item)}, which stands there already; {name} must be distinct")
+        seen.add(item)
     return scalars
 
 

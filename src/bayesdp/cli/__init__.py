@@ -18,6 +18,7 @@ from bayesdp._support.validation import escaped
 from bayesdp.cli.app import app
 from bayesdp.cli.completion import check_shell
 from bayesdp.cli.fitting import naming
+from bayesdp.cli.native import without_reports
 from bayesdp.cli.spelling import nearest, spelled, spelling
 from bayesdp.errors import BayesDPError, BudgetError
 
@@ -35,7 +36,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(without_reports(lambda: run(sys.argv[1:]), refusals=(WRONG_INPUT, NO_BUDGET)))
 
 
 def run(arguments: Sequence[str]) -> int:

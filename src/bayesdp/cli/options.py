@@ -60,7 +60,7 @@ def ledger(url: str | None) -> str | Path:
 def files(data: str) -> list[str]:
     """Return the files a path, a pattern or a database's URL names; none for what cannot be read as one of them."""
     from bayesdp.frames.databases import database_file
-    from bayesdp.frames.files import matching
+    from bayesdp.frames.paths import matching
 
     try:
         inside = database_file(data)

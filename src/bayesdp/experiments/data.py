@@ -245,11 +245,11 @@ def _parsed(column: str, kind: Kind) -> pl.Expr:
 
 def _attempt(where: object, read: Callable[[], Result]) -> Result:
     """Return what `read` reads; what the reader refuses, refuse by name."""
-    from polars.exceptions import PolarsError
+    from polars.exceptions import PanicException, PolarsError
 
     try:
         return read()
-    except (OSError, PolarsError) as error:
+    except (OSError, PolarsError, PanicException) as error:
         reason = str(error).partition("\n")[0]
         raise InvalidInputError(f"{where} cannot be read as comma-separated UTF-8 text: {reason}") from error
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesdp._support.validation import brief
-from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, RecordsError
+from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
+from bayesdp.frames.failures import refusing
 from bayesdp.frames.files import listed
+from bayesdp.frames.snapshots import Snapshot
 
 if TYPE_CHECKING:
     import polars
@@ -98,23 +100,34 @@ def database_file(source: str) -> str | None:
     return None if url.get_backend_name().startswith("postgres") else url.database
 
 
-def open_database(source: str) -> tuple[Any, str]:
-    """Return a table of a database as its engine has it, unread, and its address without a password.
+def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
+    """Return a table of a database as its engine has it, unread, its address without a password, and its file.
+
+    The file is told as it was before anything was read. There is none to tell for a server, nor for a SQLite file that
+    writes ahead (WAL): it may be written to all the time, and what is written does not show in its times.
 
     Raises FrameError for what is not there, MissingDependencyError where a package is missing.
     """
     place = Place.of(source)
     backend = place.url.get_backend_name()
     opener = {"sqlite": _sqlite, "duckdb": _duckdb}.get(backend, _postgresql)
-    try:
-        return opener(place), str(place)
-    except (BayesDPError, ImportError):
-        raise
-    except Exception as error:
-        raise FrameError(
-            f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
-            "address: open it there without us to see it"
-        ) from None
+    with refusing(lambda error: _refusal(place, error), ImportError):
+        snapshot = None if opener is _postgresql or _writes_ahead(place) else Snapshot.of(str(place), [place.file])
+        return opener(place), str(place), snapshot
+
+
+def _refusal(place: Place, error: BaseException) -> FrameError:
+    return FrameError(
+        f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
+        "address: open it there without us to see it"
+    )
+
+
+def _writes_ahead(place: Place) -> bool:
+    """Tell whether a file is a SQLite database in WAL mode, by its header."""
+    with Path(place.file).open("rb") as file:
+        header = file.read(20)
+    return header.startswith(b"SQLite format 3") and header[18:] == b"\x02\x02"
 
 
 # --- DuckDB and PostgreSQL --------------------------------------------------------------------------------------------

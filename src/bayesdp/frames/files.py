@@ -3,164 +3,105 @@
 from __future__ import annotations
 
 import csv
-import glob
 import gzip
 import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from io import TextIOWrapper
+from dataclasses import dataclass, replace
+from io import SEEK_END, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 from bayesdp._support.validation import brief
-from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, RecordsError
+from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
+from bayesdp.frames.failures import refusing
+from bayesdp.frames.packed import AT_ONCE, check_sheets, check_text, is_packed, unpacked
+from bayesdp.frames.paths import SHEETS, files_of, is_text, suffix
+from bayesdp.frames.snapshots import Snapshot
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "Opened", "first_line", "listed", "matching", "odd_csv", "open_files"]
+__all__ = ["MISSING_TEXTS", "Opened", "listed", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """What a field of a CSV file says when its value is missing."""
-
-_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_SHEETS = ".xlsx"
-_KNOWN = (".parquet", *_TEXT, _SHEETS)
-_EXPECTED = (
-    "expected a .parquet, .csv, .tsv, .csv.gz, .tsv.gz or .xlsx file, a glob of them, a folder of .parquet files, or a "
-    "table of a database, such as sqlite:///steps.db#table"
-)
-
-_READERS = {
-    "pandas.read_excel": (".xls", ".xlsm", ".ods"),
-    "pandas.read_feather": (".feather", ".arrow", ".ipc"),
-    "pandas.read_json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"),
-    "pandas.read_sas": (".sas7bdat", ".xpt"),
-    "pandas.read_stata": (".dta",),
-    "pandas.read_spss": (".sav", ".zsav", ".por"),
-    "pandas.read_sql": (".sql",),
-    "pandas.read_hdf": (".h5", ".hdf", ".hdf5"),
-    "pandas.read_orc": (".orc",),
-    "pandas.read_xml": (".xml",),
-    "pandas.read_html": (".html", ".htm"),
-    "pandas.read_csv": (".txt", ".dat", ".tab", ".psv", ".csv.bz2", ".csv.xz", ".csv.zst", ".csv.zip", ".txt.gz"),
-    "polars.read_avro": (".avro",),
-    "pyreadr.read_r": (".rds", ".rdata", ".rda"),
-}
-"""What reads the kinds of files that we do not."""
-
-_DATABASES = {"sqlite": (".db", ".sqlite", ".sqlite3", ".db3"), "duckdb": (".duckdb", ".ddb")}
-"""How the address of a file's tables begins."""
 
 
 @dataclass(frozen=True)
 class Opened:
     """A table in files that has not been read.
 
-    void:    columns known to lack every value.
-    guessed: whether types of columns were read off what the files, or the names of folders, hold.
+    void:     columns known to lack every value.
+    guessed:  whether types of columns were read off what the files, or the names of folders, hold.
+    snapshot: the files as they were before any of them was looked at.
     """
 
     frame: polars.LazyFrame
     void: frozenset[str] = frozenset()
     guessed: bool = False
+    snapshot: Snapshot | None = None
 
 
 def open_files(path: str) -> Opened:
     """Return the table in a file, in the files of a glob, in a folder of Parquet files, or in a sheet of Excel.
 
-    Raises FrameError for what is no file of ours or cannot be read; RecordsError if what is wrong are the records.
+    Raises FrameError for what is no file of ours, cannot be read, is too large or changes meanwhile; RecordsError if
+    what is wrong are the records.
     """
     path, sheet = _sheet(path)
-    files = _files(path)
-    try:
-        if _suffix(path) == _SHEETS:
-            return _excel(files, path, sheet)
-        return _csv(files, path) if _is_csv(path) else _parquet(files, path)
-    except BayesDPError:
-        raise
-    except Exception as error:
-        raise _refusal(path, files, error) from None
+    files = files_of(path)
+    snapshot = Snapshot.of(path, files, [path])
+    with refusing(lambda error: _refusal(path, files, error)), snapshot.held():
+        return replace(_opened(files, path, sheet), snapshot=snapshot)
 
 
-def matching(path: str) -> list[str]:
-    """Return the files that a path or a pattern names; of a folder, the Parquet files in it."""
-    if not Path(path).exists():
-        return sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
-    return _in_folder(path) if Path(path).is_dir() else [path]
+def _opened(files: Sequence[str], path: str, sheet: str | None) -> Opened:
+    if suffix(path) == SHEETS:
+        return _excel(files, path, sheet)
+    if not is_text(path):
+        return _parquet(files, path)
+    for file in files:
+        check_text(file)
+    return _csv(files, path)
 
 
-def _in_folder(path: str) -> list[str]:
-    """Return the Parquet files in a folder and those below it; what begins with a dot or underscore is no data."""
-    inside = ((file, file.relative_to(path)) for file in Path(path).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
-    return sorted(
-        str(file) for file, place in inside if file.is_file() and not any(part[0] in "._" for part in place.parts)
-    )
-
-
-def _files(path: str) -> list[str]:
-    """Return the files a table is in; refuses kinds of files that we do not read, and paths that lead nowhere."""
-    try:
-        folder = Path(path).is_dir() and path != ""
-        files = matching(path) if folder or _suffix(path) in _KNOWN else []
-    except (OSError, ValueError) as error:
-        raise FrameError(f"cannot read {brief(path)}: {first_line(error)}") from None
-    if folder and not files:
-        raise FrameError(
-            f"{path} is a folder without .parquet files; name the files in it, for example {Path(path) / '*.csv'}"
-        )
-    if not folder and _suffix(path) not in _KNOWN:
-        raise FrameError(f"{brief(path)} is no kind of table we read; {_way_in(path)}")
-    if not files:
-        raise FrameError(f"cannot read {path}: there is no such file")
-    if any(Path(file).is_dir() for file in files):
-        raise FrameError(f"{path} names a folder; name the files in it, for example {files[0]}/*{_suffix(path)}")
-    return files
-
-
-def _suffix(path: str) -> str:
-    """Return the ending of a file's name, with that of its compression: .csv, .csv.gz."""
-    name = Path(path.lower())
-    packed = name.suffix in (".gz", ".bz2", ".xz", ".zst", ".zip")
-    return (Path(name.stem).suffix if packed else "") + name.suffix
-
-
-def _is_csv(path: str) -> bool:
-    return _suffix(path) in _TEXT and not Path(path).is_dir()
-
-
-def _way_in(path: str) -> str:
-    """Return how a file of another kind becomes a table."""
-    database = next((name for name, suffixes in _DATABASES.items() if _suffix(path) in suffixes), None)
-    if database is not None:
-        return f"it is a database: name a table in it, {database}:///{path}#table"
-    reader = next((name for name, suffixes in _READERS.items() if _suffix(path) in suffixes), None)
-    if reader is None:
-        return _EXPECTED
-    return f"read it with {reader} and pass the frame, or save it as .csv or .parquet"
-
-
-def _refusal(path: str, files: Sequence[str], error: Exception) -> FrameError:
-    """Return what may be said of an error. Its own text may quote records of a CSV file."""
+def _refusal(path: str, files: Sequence[str], error: BaseException) -> FrameError:
+    """Return what may be said of an error. Its own text may quote records: Parquet has some in its statistics, too."""
     import polars
 
     if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or (
-        isinstance(error, OSError) and error.errno is None and any(map(_is_packed, files))
+        isinstance(error, OSError) and error.errno is None and is_text(path) and any(map(is_packed, files))
     ):
         return FrameError(f"cannot read {path}: its compressed data is damaged or cut short; copy or pack it again")
     if isinstance(error, polars.exceptions.NoDataError):
         return FrameError(f"cannot read {path}: it is empty; expected a first line with the names of the columns")
-    if _suffix(path) == _SHEETS:
+    if suffix(path) == SHEETS:
         return RecordsError(f"cannot read {path}: {type(error).__name__}; open it in Excel, and save it again as .xlsx")
-    if not _is_csv(path) or isinstance(error, OSError):
-        return FrameError(f"cannot read {path}: {first_line(error)}")
-    odd = odd_csv(path) or type(error).__name__
-    if isinstance(error, polars.exceptions.SchemaError):
-        odd = "a column holds values of another kind in one file than in another"
-    return RecordsError(f"cannot read {path}: {odd}")
+    if isinstance(error, OSError) and error.strerror:
+        return FrameError(f"cannot read {path}: {error.strerror}")
+    if is_text(path):
+        odd = odd_csv(path) or type(error).__name__
+        if isinstance(error, polars.exceptions.SchemaError):
+            odd = "a column holds values of another kind in one file than in another"
+        return RecordsError(f"cannot read {path}: {odd}")
+    other = next((file for file in files if not _is_framed(file)), None)
+    if other is not None:
+        which = "it" if other == path else other
+        return FrameError(f"cannot read {path}: {which} is no Parquet file, or is cut short; write it again")
+    return RecordsError(
+        f"cannot read {path}: it is damaged, or not as Parquet should be ({type(error).__name__}); write it again"
+    )
+
+
+def _is_framed(name: str) -> bool:
+    """Tell whether a file begins and ends as every Parquet file does."""
+    with Path(name).open("rb") as file:
+        begun, size = file.read(4), file.seek(0, SEEK_END)
+        file.seek(max(size - 4, 0))
+        return begun == file.read() == b"PAR1"
 
 
 # --- Excel ------------------------------------------------------------------------------------------------------------
@@ -168,8 +109,8 @@ def _refusal(path: str, files: Sequence[str], error: Exception) -> FrameError:
 
 def _sheet(path: str) -> tuple[str, str | None]:
     """Return the file of a path such as steps.xlsx#March, and the sheet that it names; None if it names none."""
-    file, mark, sheet = path.partition(f"{_SHEETS}#")
-    return (file + _SHEETS, sheet) if mark else (path, None)
+    file, mark, sheet = path.partition(f"{SHEETS}#")
+    return (file + SHEETS, sheet) if mark else (path, None)
 
 
 def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
@@ -183,6 +124,7 @@ def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
         ) from None
     if len(files) > 1:
         raise FrameError(f"{path} names {len(files)} files; of Excel files only one is read at a time")
+    check_sheets(files[0])
     sheets = read_excel(files[0]).sheet_names
     if sheet is None and len(sheets) > 1:
         raise FrameError(
@@ -306,7 +248,7 @@ _FIRST_ROWS = (10_000, 100_000)
 
 def _separator(name: str) -> str:
     """Return what separates the fields of a file, by its first line: a comma, a semicolon or a tab."""
-    if _suffix(name).startswith(".tsv"):
+    if suffix(name).startswith(".tsv"):
         return "\t"
     named = re.sub(r'"[^"]*"', "", _header(name))
     if "," in named and ";" in named:
@@ -321,7 +263,7 @@ def _header(name: str) -> str:
     """Return the first line of a file that is not blank; line breaks between quotes do not end it."""
     header = ""
     with _text(name, "utf-8-sig", errors="replace") as file:
-        while (line := file.readline(_AT_ONCE)) and len(header) < _AT_ONCE:
+        while (line := file.readline(AT_ONCE)) and len(header) < AT_ONCE:
             header += line
             if header.strip() and header.count('"') % 2 == 0:
                 break
@@ -401,46 +343,31 @@ def _check_names(files: Sequence[str], path: str, separator: str) -> None:
 def odd_csv(path: str) -> str | None:
     """Return what is odd about CSV files that could not be read, without quoting a record; None if nothing is."""
     try:
-        foreign = next((file for file in _files(path) if not _is_utf8(file)), None) if _is_csv(path) else None
+        foreign = next((file for file in files_of(path) if not _is_utf8(file)), None) if is_text(path) else None
     except (OSError, EOFError, zlib.error, FrameError):
         return None
     return None if foreign is None else f"{foreign} is not UTF-8; save it in that encoding"
 
 
-def _is_packed(name: str) -> bool:
-    """Tell whether a file was compressed by gzip, whatever its name says, as Polars does."""
-    with Path(name).open("rb") as file:
-        return file.read(2) == b"\x1f\x8b"
-
-
-def _binary(name: str) -> BinaryIO:
-    """Open a file to read what it holds, unpacked."""
-    return cast("BinaryIO", gzip.open(name) if _is_packed(name) else Path(name).open("rb"))
-
-
 def _text(name: str, encoding: str, errors: str = "strict") -> TextIOWrapper:
     """Open a file to read the text it holds, unpacked, with line breaks as they are."""
-    return TextIOWrapper(_binary(name), encoding=encoding, errors=errors, newline="")
+    return TextIOWrapper(unpacked(name), encoding=encoding, errors=errors, newline="")
 
 
 def _is_utf8(name: str) -> bool:
     try:
         with _text(name, "utf-8") as file:
-            while file.read(_AT_ONCE):
+            while file.read(AT_ONCE):
                 pass
     except UnicodeDecodeError:
         return False
     return True
 
 
-_AT_ONCE = 2**20
-"""Bytes that are read at a time, and more than any header has: a mebibyte."""
-
-
 def _check_rowless(name: str, separator: str) -> None:
     """Refuse a CSV file in which no row was found, but which may hold some after all."""
-    with _binary(name) as file:
-        if b"\0" in file.read(_AT_ONCE):
+    with unpacked(name) as file:
+        if b"\0" in file.read(AT_ONCE):
             raise RecordsError(f"cannot read {name}: it holds NUL bytes, so it is no text in UTF-8")
     if _has_more_lines(name):
         raise RecordsError(f"cannot read {name}: it has lines after the first, but no row; {_UNCLOSED}")
@@ -472,12 +399,6 @@ _UNCLOSED = 'is there a quotation mark (") that is never closed?'
 
 def _has_more_lines(name: str) -> bool:
     """Tell whether anything but blanks follows the first line."""
-    with _binary(name) as file:
+    with unpacked(name) as file:
         file.readline()
         return any(line.strip() for line in file)
-
-
-def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its name if it says nothing."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:300]

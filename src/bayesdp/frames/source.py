@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
@@ -34,7 +34,9 @@ from bayesdp.errors import (
     RecordsError,
 )
 from bayesdp.frames.databases import is_database, open_database
-from bayesdp.frames.files import first_line, listed, odd_csv, open_files
+from bayesdp.frames.failures import first_line, refusing
+from bayesdp.frames.files import listed, odd_csv, open_files
+from bayesdp.frames.snapshots import Snapshot
 
 __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 
@@ -67,6 +69,8 @@ class Table:
     """Whether the types of columns were read off the values, as those of a CSV file are."""
     complete: bool = False
     """Whether no value is taken to be missing or NaN: masks are left out, and the same scan must show that it is so."""
+    snapshot: Snapshot | None = None
+    """The files of the table as they were when it was opened, if it was opened from files: they must not change."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -89,6 +93,10 @@ class Table:
                   every value is present and that all columns of numbers have a finite sum; else it means nothing.
         """
         self.check_names(columns)
+        with reading(self):
+            return self._picked(columns, apart, complete)
+
+    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> Table:
         for column in columns:
             if column in self.void:
                 raise RecordsError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
@@ -101,7 +109,12 @@ class Table:
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
         frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name, complete=complete), apart))
-        return Table(frame, frame.collect_schema(), self.name, complete=complete)
+        return self.made_of(frame, complete=complete)
+
+    def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> Table:
+        """Return the table in a frame that was made of this table's: of the same name, and in the same files."""
+        schema = frame.collect_schema()
+        return Table(frame, schema, self.name, guessed=self.guessed, complete=complete, snapshot=self.snapshot)
 
     def check_names(self, columns: Iterable[str]) -> None:
         """Refuse names of columns that the table does not have."""
@@ -175,7 +188,14 @@ class Table:
         """Compute an aggregate and return its rows: once, or for Dask once for each partition.
 
         Dask's own integers cannot be missing, and it has no windows; inside a partition it is pandas, which has both.
+
+        Every number that is taken from a table is computed here. Raises FrameError if the files of the table changed
+        since it was opened.
         """
+        with reading(self), nullcontext() if self.snapshot is None else self.snapshot.held():
+            return self._computed(aggregate)
+
+    def _computed(self, aggregate: Callable[[Any], Any]) -> list[list[tuple[Any, ...]]]:
         native: Any = self.frame.to_native()
         if not self.in_pandas:
             options = {"engine": "streaming"} if self.engine.is_polars() else {}
@@ -414,25 +434,17 @@ def scan(source: object) -> Table:
     if isinstance(source, Table):
         return source
     if isinstance(source, str) and is_database(source):
-        native, name = open_database(source)
-        return replace(_frame(native), name=name)
+        native, name, snapshot = open_database(source)
+        return replace(_frame(native), name=name, snapshot=snapshot)
     return _file(str(source)) if isinstance(source, str | Path) else _frame(source)
 
 
 def _frame(source: object) -> Table:
     """Return the table in a dataframe of any engine Narwhals knows."""
-    try:
+    with refusing(lambda error: _not_opened(source, error)):
         frame = nw.from_native(source)  # type: ignore[call-overload]
         frame = frame.lazy(backend="polars") if frame.implementation.is_pyarrow() else frame.lazy()
         schema = frame.collect_schema()
-    except ImportError as error:
-        raise _lacking(type(source).__name__, error) from None
-    except (TypeError, ValueError, AttributeError):
-        raise FrameError(_no_table(source)) from None
-    except Exception as error:
-        raise RecordsError(
-            f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_UNSAID}"
-        ) from None
     odd = [name for name in schema if not isinstance(name, str)]
     if odd:
         raise FrameError(
@@ -440,6 +452,15 @@ def _frame(source: object) -> Table:
             "frame.columns = frame.columns.map(str)"
         )
     return Table(frame, schema)
+
+
+def _not_opened(source: object, error: BaseException) -> BayesDPError:
+    """Return what may be said of an error that a frame's engine raised when it was opened."""
+    if isinstance(error, ImportError):
+        return _lacking(type(source).__name__, error)
+    if isinstance(error, TypeError | ValueError | AttributeError):
+        return FrameError(_no_table(source))
+    return RecordsError(f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_UNSAID}")
 
 
 def _no_table(source: object) -> str:
@@ -464,8 +485,7 @@ def _repeated(source: Any) -> list[Any]:
 
 def _file(path: str) -> Table:
     opened = open_files(path)
-    frame = nw.from_native(opened.frame)
-    return Table(frame, frame.collect_schema(), path, void=opened.void, guessed=opened.guessed)
+    return replace(_frame(opened.frame), name=path, void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot)
 
 
 def _cleaned(table: Table, apart: Collection[str]) -> Iterator[nw.Expr]:
@@ -555,17 +575,20 @@ def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple
 
 @contextmanager
 def reading(table: Table) -> Iterator[None]:
-    """Turn what the engine raises while it computes into errors of our family."""
-    try:
+    """Turn what the engine raises while it computes, panics included, into errors of our family."""
+    with refusing(lambda error: _stopped(table, error)):
         yield
-    except BayesDPError:
-        raise
-    except ImportError as error:
-        raise _lacking(table.engine.value, error) from None
-    except Exception as error:
-        told = table.guessed and odd_csv(table.name)
-        stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-        raise RecordsError(f"{table.name} cannot be read: {told or stopped}") from None
+
+
+def _stopped(table: Table, error: BaseException) -> BayesDPError:
+    """Return what may be said of an error that the engine raised while it computed: that files changed, if they did."""
+    if table.snapshot is not None:
+        table.snapshot.check()
+    if isinstance(error, ImportError):
+        return _lacking(table.engine.value, error)
+    told = table.guessed and odd_csv(table.name)
+    stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
+    return RecordsError(f"{table.name} cannot be read: {told or stopped}")
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:

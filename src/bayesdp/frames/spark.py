@@ -5,18 +5,21 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, MissingDependencyError
 from bayesdp.frames.databases import is_database
-from bayesdp.frames.files import first_line, matching
+from bayesdp.frames.failures import first_line, refusing
+from bayesdp.frames.paths import matching
+from bayesdp.frames.snapshots import Snapshot
 from bayesdp.frames.source import Table, scan
 
 __all__ = ["spark_table"]
@@ -58,13 +61,24 @@ def _is_folder(path: str) -> bool:
 def _opened(session: Any, path: str) -> Table:
     """Return the table in files; types are guessed if some columns are the names of folders, such as year=2012."""
     here = [] if _is_folder(path) else matching(path)
-    try:
+    with refusing(lambda error: _refusal(path, error)):
         native = session.read.parquet(*(here or [path]))
-        named = any("=" in folder for file in native.inputFiles() for folder in file.split("/")[:-1])
-    except Exception as error:
-        why = "there is no such file" if "PATH_NOT_FOUND" in str(error) else f"Spark says {type(error).__name__}"
-        raise FrameError(f"cannot read {path}: {why}") from None
-    return replace(scan(native), name=path, guessed=named)
+        files = native.inputFiles()
+    named = any("=" in folder for file in files for folder in file.split("/")[:-1])
+    return replace(scan(native), name=path, guessed=named, snapshot=_snapshot(path, files))
+
+
+def _refusal(path: str, error: BaseException) -> FrameError:
+    why = "there is no such file" if "PATH_NOT_FOUND" in str(error) else f"Spark says {type(error).__name__}"
+    return FrameError(f"cannot read {path}: {why}")
+
+
+def _snapshot(path: str, files: Sequence[str]) -> Snapshot | None:
+    """Return what the files are now, if they are all on this machine; files of a cluster cannot be looked at."""
+    addresses = [urlsplit(file) for file in files]
+    local = [unquote(address.path) for address in addresses if address.scheme == "file"]
+    here = bool(files) and len(local) == len(files) and all(Path(file).is_file() for file in local)
+    return Snapshot.of(path, local) if here else None
 
 
 @contextmanager

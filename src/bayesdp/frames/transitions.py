@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import narwhals as nw
 import numpy as np
 
+from bayesdp._support.limits import STATES
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
@@ -25,12 +26,9 @@ from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["LARGEST_CHAIN", "Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
+__all__ = ["Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
 
-LARGEST_CHAIN = 1000
-"""The largest number of states a chain may have."""
-
-_MOST_ROWS = 4 * LARGEST_CHAIN**2
+_MOST_ROWS = 4 * STATES.largest**2
 """Pairs of states, related in one of four ways: more rows than that mean more states than a chain may have."""
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
@@ -132,7 +130,7 @@ class Sequences:
         ]
         table = table.together(list(entities.values())) if entities else table
         frame = table.frame.select(*chosen)
-        named = Table(frame, frame.collect_schema(), table.name)
+        named = table.made_of(frame)
         step = None if layout.step is None else _step(named, layout.step)
         chains = cls(named, named, tuple(orders), tuple(entities), step, subject.condition is not None)
         return chains if entities else chains._cut(back, rows)
@@ -268,8 +266,8 @@ class Sequences:
         for part in self.along.parts(grouped):
             if len(part) >= _MOST_ROWS:
                 raise RecordsError(
-                    f"the states, or the strata, have far too many different values; a chain has at most "
-                    f"{LARGEST_CHAIN} states"
+                    "the states, or the strata, have far too many different values; a chain has at most "
+                    f"{STATES.value} states"
                 )
             for *key, count in part:
                 counts[tuple(map(plain, key))] += whole(count)
@@ -322,7 +320,7 @@ def transitions(
     before: what follows a gap is not a transition. With memory k, a transition is a run of k + 1 records without a gap.
 
     Raises FrameError for an empty table, missing states (unless dropped), missing orders, entities or strata, ties in
-    the order, records closer than the step, and more than a thousand states.
+    the order, records closer than the step, and more states than a chain may have.
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": [3, 1, 2, 4], "s": ["b", "a", "a", "b"]})
@@ -531,9 +529,9 @@ def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, size
 
 
 def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:
-    if len(states) > LARGEST_CHAIN:
+    if len(states) > STATES.value:
         raise RecordsError(
-            f"{name!r} has {len(states)} different values; a chain has at most {LARGEST_CHAIN} states: group the "
-            f"values first, for example with a condition such as '{name} > 0'"
+            f"{name!r} has {len(states)} different values, but a chain has at most {STATES.value} states; group the "
+            f"values first, for example with a condition such as '{name} > 0', or {STATES.advice}"
         )
     return tuple(sorted(states))

@@ -20,4 +20,4 @@ def unpivoted(table: Table, columns: Sequence[str]) -> Table:
         picked = table.pick(columns)
         parts = [picked.frame.select(nw.col(column).cast(nw.Float64).alias(VALUE)) for column in columns]
         long = nw.concat(parts, how="vertical")  # unpivot() reads a DuckDB relation in the default connection only
-        return Table(long, long.collect_schema(), table.name)
+        return picked.made_of(long)

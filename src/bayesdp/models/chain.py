@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
@@ -14,6 +14,7 @@ from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsErr
 from bayesdp.models.base import Model
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import ChainLayout
+from bayesdp.models.states import check_states
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
@@ -73,8 +74,12 @@ class Chain(Model):
     unit: int = 1
     layout: ChainLayout | None = None
 
+    _by_state: ClassVar[tuple[str, ...]] = ("states",)
+    """The fields that have an entry for each state."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_states(**{name: getattr(self, name) for name in self._by_state})
         object.__setattr__(self, "states", validation.distinct("states", self.states, ModelError))
         if self.length is not None:
             object.__setattr__(self, "length", validation.natural("length", self.length, ModelError))

@@ -50,6 +50,7 @@ class HiddenMarkov(Chain):
     emission_odds: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "hidden-markov"
+    _by_state: ClassVar[tuple[str, ...]] = ("states", "transition", "emission")
     _instead_of_diagnosis: ClassVar[str] = ": hidden states are not in the table"
 
     def __post_init__(self) -> None:

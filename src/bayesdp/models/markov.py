@@ -24,6 +24,7 @@ from bayesdp.models.layout import ChainLayout, column_name
 from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.posterior import SMALLEST_WEIGHT
+from bayesdp.models.states import check_states
 from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
 
@@ -76,6 +77,7 @@ class MarkovChain(Chain):
     counts: Matrix | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "markov"
+    _by_state: ClassVar[tuple[str, ...]] = ("states", "transition", "counts")
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
         MEMORY,
@@ -149,6 +151,7 @@ class MarkovChain(Chain):
         >>> MarkovChain.from_counts([[8, 2], [3, 1]]).transition
         ((0.8, 0.2), (0.75, 0.25))
         """
+        check_states(counts=counts)
         memory = validation.natural("memory", memory, ModelError)
         table = np.array(_counts(counts, memory), dtype=np.float64)
         smoothing = validation.number("smoothing", smoothing, ModelError)

@@ -10,6 +10,7 @@ from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.odds import log_odds_of_logs
+from bayesdp.models.states import check_states
 from bayesdp.models.stationary import stationary_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def nested(name: str, value: object, memory: int) -> tuple[Any, ...]:
     >>> nested("counts", [[[8, 2], [1, 3]], [[5, 5], [2, 8]]], 2)[1][0]
     (5.0, 5.0)
     """
+    check_states(**{name: value})
     if isinstance(value, np.ndarray):
         value = value.tolist()
     size = len(validation.items(name, value, ModelError))

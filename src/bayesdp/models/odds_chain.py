@@ -24,6 +24,7 @@ from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.learnt import Learnt
 from bayesdp.models.odds import log_odds_ratio, odds_above
+from bayesdp.models.states import check_states
 from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged, read_strata
 from bayesdp.rounding import log_above, shown_above, shown_below
 
@@ -421,6 +422,7 @@ def _shown(odds: float) -> str:
 
 def _log_odds(index: int, matrix: ArrayLike) -> float:
     """Return the log odds ratio of one transition matrix, or refuse it by its position."""
+    check_states(**{f"matrix {index}": matrix})
     rows = validation.rows_of_probabilities(f"matrix {index}", matrix, ModelError)
     ratio = log_odds_ratio(rows)
     if math.isinf(ratio):

@@ -12,7 +12,7 @@ from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
-from bayesdp.errors import FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
+from bayesdp.errors import ChangedError, FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.aggregates import Tally, check_question, row_count, tally
 from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
@@ -430,7 +430,7 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
     """
     try:
         yield
-    except NoColumnError:
+    except (ChangedError, NoColumnError):
         raise
     except (FrameError, QueryError) as error:
         if not table.types_from_values(columns):

@@ -1,0 +1,130 @@
+"""Which files a path names: regular ones, of kinds that we read."""
+
+from __future__ import annotations
+
+import glob
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from bayesdp._support.validation import brief
+from bayesdp.errors import FrameError
+from bayesdp.frames.failures import first_line
+
+__all__ = ["SHEETS", "files_of", "is_text", "matching", "suffix"]
+
+SHEETS = ".xlsx"
+_TEXT = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_KNOWN = (".parquet", *_TEXT, SHEETS)
+_EXPECTED = (
+    "expected a .parquet, .csv, .tsv, .csv.gz, .tsv.gz or .xlsx file, a glob of them, a folder of .parquet files, or a "
+    "table of a database, such as sqlite:///steps.db#table"
+)
+
+_READERS = {
+    "pandas.read_excel": (".xls", ".xlsm", ".ods"),
+    "pandas.read_feather": (".feather", ".arrow", ".ipc"),
+    "pandas.read_json": (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson.gz"),
+    "pandas.read_sas": (".sas7bdat", ".xpt"),
+    "pandas.read_stata": (".dta",),
+    "pandas.read_spss": (".sav", ".zsav", ".por"),
+    "pandas.read_sql": (".sql",),
+    "pandas.read_hdf": (".h5", ".hdf", ".hdf5"),
+    "pandas.read_orc": (".orc",),
+    "pandas.read_xml": (".xml",),
+    "pandas.read_html": (".html", ".htm"),
+    "pandas.read_csv": (".txt", ".dat", ".tab", ".psv", ".csv.bz2", ".csv.xz", ".csv.zst", ".csv.zip", ".txt.gz"),
+    "polars.read_avro": (".avro",),
+    "pyreadr.read_r": (".rds", ".rdata", ".rda"),
+}
+"""What reads the kinds of files that we do not."""
+
+_DATABASES = {"sqlite": (".db", ".sqlite", ".sqlite3", ".db3"), "duckdb": (".duckdb", ".ddb")}
+"""How the address of a file's tables begins."""
+
+
+def matching(path: str) -> list[str]:
+    """Return the files that a path or a pattern names; of a folder, the Parquet files in it."""
+    if not Path(path).exists():
+        return sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
+    return _in_folder(path) if Path(path).is_dir() else [path]
+
+
+def _in_folder(path: str) -> list[str]:
+    """Return the Parquet files in a folder and those below it; what begins with a dot or underscore is no data."""
+    inside = ((file, file.relative_to(path)) for file in Path(path).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
+    return sorted(
+        str(file) for file, place in inside if file.is_file() and not any(part[0] in "._" for part in place.parts)
+    )
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files a table is in.
+
+    Raises FrameError for kinds of files that we do not read, for paths that lead nowhere, and for what is no regular
+    file: a pipe would be waited for, and a device may never end.
+    """
+    try:
+        folder = Path(path).is_dir() and path != ""
+        files = matching(path) if folder or suffix(path) in _KNOWN else []
+    except (OSError, ValueError) as error:
+        raise FrameError(f"cannot read {brief(path)}: {first_line(error)}") from None
+    if folder and not files:
+        raise FrameError(
+            f"{path} is a folder without .parquet files; name the files in it, for example {Path(path) / '*.csv'}"
+        )
+    if not folder and suffix(path) not in _KNOWN:
+        raise FrameError(f"{brief(path)} is no kind of table we read; {_way_in(path)}")
+    if not files:
+        raise FrameError(f"cannot read {path}: there is no such file")
+    if any(Path(file).is_dir() for file in files):
+        raise FrameError(f"{path} names a folder; name the files in it, for example {files[0]}/*{suffix(path)}")
+    for file in files:
+        _check_regular(file)
+    return files
+
+
+def _check_regular(file: str) -> None:
+    """Refuse what is no regular file, or cannot be opened. Links are followed."""
+    try:
+        mode = Path(file).stat().st_mode
+        kind = next((name for name, is_kind in _IRREGULAR.items() if is_kind(mode)), None)
+        if kind is not None:
+            raise FrameError(f"cannot read {file}: it is {kind}; name a regular file")
+        Path(file).open("rb").close()
+    except FileNotFoundError:
+        raise FrameError(f"cannot read {file}: it is a link to a file that is not there") from None
+    except (OSError, RuntimeError) as error:
+        raise FrameError(f"cannot read {file}: {getattr(error, 'strerror', None) or type(error).__name__}") from None
+
+
+_IRREGULAR: dict[str, Callable[[int], bool]] = {
+    "a pipe (FIFO)": stat.S_ISFIFO,
+    "a socket": stat.S_ISSOCK,
+    "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
+    "no regular file": lambda mode: not stat.S_ISREG(mode),
+}
+"""What is no regular file, in words; the first that applies."""
+
+
+def suffix(path: str) -> str:
+    """Return the ending of a file's name, with that of its compression: .csv, .csv.gz."""
+    name = Path(path.lower())
+    packed = name.suffix in (".gz", ".bz2", ".xz", ".zst", ".zip")
+    return (Path(name.stem).suffix if packed else "") + name.suffix
+
+
+def is_text(path: str) -> bool:
+    """Whether a path names text files: CSV and its kin, compressed or not."""
+    return suffix(path) in _TEXT and not Path(path).is_dir()
+
+
+def _way_in(path: str) -> str:
+    """Return how a file of another kind becomes a table."""
+    database = next((name for name, suffixes in _DATABASES.items() if suffix(path) in suffixes), None)
+    if database is not None:
+        return f"it is a database: name a table in it, {database}:///{path}#table"
+    reader = next((name for name, suffixes in _READERS.items() if suffix(path) in suffixes), None)
+    if reader is None:
+        return _EXPECTED
+    return f"read it with {reader} and pass the frame, or save it as .csv or .parquet"

@@ -1,0 +1,45 @@
+"""How many states a model may have: everything that is computed with a chain takes time that grows with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bayesdp._support.limits import STATES
+from bayesdp.errors import ModelError
+
+__all__ = ["check_states"]
+
+
+def check_states(**tables: object) -> None:
+    """Refuse lists of states, and tables with an entry for each state on every level, that are too long.
+
+    Only lengths are looked at, so a table of any size is refused at once. What is no list is left to other checks.
+
+    >>> check_states(states=["idle", "active"], transition=None)
+    >>> check_states(states=range(501))
+    Traceback (most recent call last):
+    ...
+    bayesdp.errors.ModelError: states: 501 states are too many, a model has at most 500; merge some of them, or ...
+    """
+    for name, table in tables.items():
+        size = max(_lengths(table), default=0)
+        if size > STATES.value:
+            raise ModelError(
+                f"{name}: {size} states are too many, a model has at most {STATES.value}; merge some of them, or "
+                f"{STATES.advice}"
+            )
+
+
+def _lengths(table: object) -> tuple[int, ...]:
+    """Return how many entries there are on each level of a table, going by the first entry of each."""
+    if isinstance(table, np.ndarray):
+        return tuple(table.shape)
+    lengths = []
+    while isinstance(table, Sequence) and not isinstance(table, str | bytes) and len(table):
+        lengths.append(len(table))
+        table = table[0]
+        if isinstance(table, np.ndarray):
+            return (*lengths, *table.shape)
+    return tuple(lengths)
