@@ -44,8 +44,8 @@ def unpacked(name: str) -> BinaryIO:
 def check_text(name: str) -> None:
     """Refuse a text file that Polars would have to take into memory as a whole, or unpack without end.
 
-    Raises FrameError for a line that is too long, for one that is too large once it is unpacked, and for what Polars
-    would unpack though it is not packed by gzip. Raises RecordsError for a row that quotation marks make too long.
+    Raises FrameError for one that is too large once it is unpacked, and for what Polars would unpack though it is not
+    packed by gzip. Raises RecordsError for a line that is too long, and for a row that quotation marks make too long.
     """
     _check_beginning(name)
     packed, size, row = is_packed(name), 0, _Row(LINE_BYTES.value)
@@ -59,7 +59,7 @@ def check_text(name: str) -> None:
                 )
             row.go_on(chunk)
             if row.line > row.most:
-                raise FrameError(
+                raise RecordsError(
                     f"cannot read {name}: it has a line of more than {row.most} bytes; {LINE_BYTES.advice}"
                 )
             if row.length > row.most:
