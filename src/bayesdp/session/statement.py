@@ -121,7 +121,7 @@ def _assumptions(answer: Answer) -> list[Block]:
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
         "The number of records is public, and every release of the data set is in this ledger; of those that were made "
         "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
-        f"The noise was drawn by OpenDP's {answer.query.sampler} from the operating system's randomness.",
+        f"The noise was drawn by OpenDP's {answer.query.sampler}; the operating system seeds its generator.",
         *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
     ]

@@ -109,7 +109,10 @@ def _of_network(model: Model, taus: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _tau_of_regular_tree(model: Network, epsilon: float) -> float | None:
-    """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F; None if that cancels."""
+    """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F.
+
+    None where the difference has lost its digits.
+    """
     degree, log_odds = _regular(model)
     if degree == _CHAIN:
         return tau_of_any_length(epsilon, log_odds)
