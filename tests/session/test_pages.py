@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reader import Reader  # type: ignore[import-not-found]
 
 from bayesdp._support.validation import escaped
-from bayesdp.session.pages import Code, Listed, Page, Verbatim
+from bayesdp.session.pages import Block, Code, Listed, Page, Verbatim
 
 MARKUP = [
     "<script>x</script>",
@@ -79,7 +79,13 @@ def test_code_is_shown_as_it_is(text: str) -> None:
 def test_words_bring_no_element(text: str) -> None:
     def page(inside: str) -> Page:
         listed = Listed([inside, f"a {inside}"]), Listed([inside], ordered=True)
-        blocks = [inside, *listed, ("Code: ", Code("x"), inside, Code(inside or "x")), Verbatim(f"{inside}x"), inside]
+        blocks: list[Block] = [
+            inside,
+            *listed,
+            ("Code: ", Code("x"), inside, Code(inside or "x")),
+            Verbatim(f"{inside}x"),
+            inside,
+        ]
         return Page("t", [inside], [(inside, inside), ("a", f"{inside}b")], [("s", blocks)])
 
     given, plain = page(text), page("plain")

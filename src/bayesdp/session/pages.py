@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from bayesdp._support.markdown import beginning, plain
 from bayesdp._support.validation import escaped
 
 __all__ = ["Block", "Code", "Listed", "Page", "Text", "Verbatim"]
@@ -33,21 +34,6 @@ pre { padding: .6rem .8rem; background: #f5f5f5; white-space: pre-wrap; }
 .warning { border-left: 4px solid #b00020; padding: .3rem .8rem; color: #b00020; }
 @media print { body { max-width: none; margin: 0; padding: 0; } pre { background: none; border: 1px solid #ccc; } }
 """
-
-_MARKUP = re.compile(
-    r"""
-    [\\`*\[<|~$]                                             # escapes, code, emphasis, links, tags, cells, addresses
-    | (?<![^\W_])_ | _(?![^\W_])                             # emphasis, unless inside a word
-    | &(?=\#?[0-9A-Za-z]+;)                                  # the name of a character
-    | (?<=[\w.+-])@(?=[\w-]+\.)                             # an address of mail
-    | (?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//) | (?i:(?<=www))\.  # addresses that some readers make links of
-    """,
-    re.VERBOSE,
-)
-"""What may be markup in Markdown wherever it stands, also in its common extensions."""
-
-_BEGINNING = re.compile(r"^(?:[#>+:%=-]|\d{1,9}(?=[.)]))")
-"""What may be markup at the beginning of a block: a heading, a quotation, an item of a list."""
 
 
 @dataclass(frozen=True)
@@ -154,18 +140,13 @@ def _markdown(text: Text) -> str:
     >>> print(_markdown(("1. a <b> is `c`: ", Code("d | `e`"))))
     1\\. a \\<b> is \\`c\\`: `` d | `e` ``
     """
-    stretches = [_fenced(each.text) if isinstance(each, Code) else _plain(each) for each in _stretches(text)]
-    line = "".join(stretches).strip()
-    return _BEGINNING.sub(lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", line)
+    stretches = [_fenced(each.text) if isinstance(each, Code) else plain(each) for each in _stretches(text)]
+    return beginning("".join(stretches).strip())
 
 
 def _cell(text: Text) -> str:
     """Return the text in Markdown for a cell of a table. Code is plain there: readers disagree about | in code."""
-    return "".join(_plain(each.text if isinstance(each, Code) else each) for each in _stretches(text)).strip()
-
-
-def _plain(text: str) -> str:
-    return _MARKUP.sub(r"\\\g<0>", text)
+    return "".join(plain(each.text if isinstance(each, Code) else each) for each in _stretches(text)).strip()
 
 
 def _fenced(text: str) -> str:
