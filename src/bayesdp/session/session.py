@@ -7,12 +7,12 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from bayesdp import __version__
 from bayesdp._support import validation
@@ -21,7 +21,7 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
-from bayesdp.errors import InvalidInputError, LedgerError, ModelError, NoColumnError, RecordsError, RefusedError
+from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Charge, Ledger, Receipt, State, default_ledger
@@ -33,6 +33,7 @@ from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.answers import Answers
 from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.discretion import discreetly
 from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
 from bayesdp.session.plan import Plan, Target, plan
@@ -44,6 +45,8 @@ from bayesdp.session.releases import Release, Releases, release_stored
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
+
+T = TypeVar("T")
 
 OUTSIDE = "the records are not what the model or the question needs"
 """What the ledger keeps of a refusal: the same for all, since more would tell about records."""
@@ -108,8 +111,7 @@ class Session(Displayed):
             _check_alone(model)
             self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
-            with self._discreet():
-                self._inquiry = Inquiry.into(frame, model, missing, growing=growing)
+            self._inquiry = self._discreetly(lambda: Inquiry.into(frame, model, missing, growing=growing))
             self._model = self._inquiry.model
             self._account = self._ledger.account(
                 self._dataset,
@@ -176,22 +178,11 @@ class Session(Displayed):
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
         known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
         earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
-        with self._discreet():
-            return self._inquiry.check_grown(tuple(earlier))
+        return self._discreetly(lambda: self._inquiry.check_grown(tuple(earlier)))
 
-    @contextmanager
-    def _discreet(self) -> Iterator[None]:
-        """Refuse whatever is wrong with the records without saying what, and enter the refusal in the ledger."""
-        refused = False
-        try:
-            yield
-        except RecordsError:
-            refused = True
-        except NoColumnError as error:
-            raise NoColumnError(error.discreet) from None
-        if refused:
-            self._ledger.refused(self._dataset, OUTSIDE)
-            raise RefusedError
+    def _discreetly(self, work: Callable[[], T]) -> T:
+        """Do what reads records: a refusal does not say what is wrong with them, and is entered in the ledger."""
+        return discreetly(work, lambda: self._ledger.refused(self._dataset, OUTSIDE))
 
     def _accepted(self, accept: str | None) -> str | None:
         """Return the reason for a release under a model that its diagnosis denies; refuses one without a reason."""
@@ -337,8 +328,8 @@ class Session(Displayed):
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
-        with self._discreet():
-            return Releases(persistently(lambda attempt: self._release(wanted, target, terms, attempt)))
+        release = partial(self._release, wanted, target, terms)
+        return Releases(self._discreetly(lambda: persistently(release)))
 
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
@@ -414,8 +405,7 @@ class Session(Displayed):
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
-        with self._discreet():
-            return persistently(previewed)
+        return self._discreetly(lambda: persistently(previewed))
 
     def randomize(self, *, epsilon: float, accept: str | None = None) -> Randomized:
         """Release every record's state of a binary chain by randomized response, as a column of the caller's engine.
@@ -425,10 +415,10 @@ class Session(Displayed):
 
         Needs a chain of two states and a table in memory (pandas, Polars, PyArrow) that lacks none of them.
         """
-        target, terms = Target.of(epsilon, None, BETA), self._terms(accept)
-        with self._discreet():
-            terms = {**terms, **self._reached}
-            return randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms)
+        target, terms = Target.of(epsilon, None, BETA), {**self._terms(accept), **self._reached}
+        return self._discreetly(
+            lambda: randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms)
+        )
 
     @property
     def _reached(self) -> dict[str, Any]:
@@ -477,8 +467,8 @@ class Session(Displayed):
             ):
                 raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
-        with self._discreet():
-            learnt = persistently(lambda attempt: learn(self._inquiry, self._account, lesson, terms, attempt))
+        learning = partial(learn, self._inquiry, self._account, lesson, terms)
+        learnt = self._discreetly(lambda: persistently(learning))
         self._take_over(learnt)
         return learnt
 
