@@ -22,10 +22,7 @@ from bayesdp.ledger.records import Entry
 
 __all__ = ["EDITS", "REWRITTEN", "attack"]
 
-_FIRST, _LAST = (
-    f"(SELECT {end}(number) FROM bayesdp_entries WHERE kind = '{{}}')"  # noqa: S608
-    for end in ("min", "max")
-)
+_FIRST, _LAST = (f"(SELECT {end}(number) FROM bayesdp_entries WHERE kind = '{{}}')" for end in ("min", "max"))
 FIRST_CHARGE, LAST_CHARGE, LAST_ANSWER = _FIRST.format("charge"), _LAST.format("charge"), _LAST.format("answer")
 OPENING, RAISED = _FIRST.format("open"), _LAST.format("raise")
 ENTRIES, TOTALS, ACCOUNTS, HEAD = (f"bayesdp_{name}" for name in ("entries", "totals", "accounts", "ledger"))
@@ -125,14 +122,14 @@ def _cut(path: Path, older: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("ATTACH ? AS older", [str(older)])
         for name in (ENTRIES, TOTALS, ACCOUNTS, HEAD):
-            database.execute(f"DELETE FROM main.{name}")  # noqa: S608
-            database.execute(f"INSERT INTO main.{name} SELECT * FROM older.{name}")  # noqa: S608
+            database.execute(f"DELETE FROM main.{name}")
+            database.execute(f"INSERT INTO main.{name} SELECT * FROM older.{name}")
 
 
 def _resealed(path: Path, older: Path) -> None:
     """Change the first answer, and compute the hashes of all entries from there on anew."""
     with closing(sqlite3.connect(path)) as database, database:
-        rows = [Entry(*row) for row in database.execute(f"SELECT * FROM {ENTRIES} ORDER BY number")]  # noqa: S608
+        rows = [Entry(*row) for row in database.execute(f"SELECT * FROM {ENTRIES} ORDER BY number")]
         changed = next(row.number for row in rows if row.kind == "answer")
         previous = rows[0].previous
         for row in rows:
@@ -140,10 +137,10 @@ def _resealed(path: Path, older: Path) -> None:
             sealed = replace(row, body=body, previous=previous).sealed()
             previous = sealed.hash
             database.execute(
-                f"UPDATE {ENTRIES} SET body = ?, previous = ?, hash = ? WHERE number = ?",  # noqa: S608
+                f"UPDATE {ENTRIES} SET body = ?, previous = ?, hash = ? WHERE number = ?",
                 [sealed.body, sealed.previous, sealed.hash, sealed.number],
             )
-        database.execute(f"UPDATE {HEAD} SET head = ?", [previous])  # noqa: S608
+        database.execute(f"UPDATE {HEAD} SET head = ?", [previous])
 
 
 REWRITTEN: dict[str, Callable[[Path, Path], None]] = {

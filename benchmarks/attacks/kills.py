@@ -43,7 +43,7 @@ def attack(short: bool) -> Iterator[Finding]:
 def killed(url: str, folder: Path, times: int, name: str) -> Finding:
     """Start a process that releases, kill it, and look at what it left; again and again on one account."""
     folder.mkdir(exist_ok=True)
-    draw = random.Random(times)  # noqa: S311
+    draw = random.Random(times)
     broken: list[str] = []
     answered = 0
     for number in range(times):
