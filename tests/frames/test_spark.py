@@ -206,7 +206,7 @@ def test_a_lost_executor_changes_neither_answer_nor_charge(cluster: Any, path: P
         assert session.release(question, epsilon=SURELY).reused
     with Ledger(ledger, create=False) as entries:
         kinds = [entry.kind for entry in entries.entries()]
-        assert kinds == ["open", "charge", "answer"]
+        assert (kinds.count("charge"), kinds.count("answer"), kinds[-1]) == (1, 1, "answer")
 
 
 def test_a_long_chain_survives_a_lost_executor(
