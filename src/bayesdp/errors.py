@@ -23,6 +23,7 @@ __all__ = [
     "ModelError",
     "NoColumnError",
     "NoTheoremAppliesError",
+    "NoiseError",
     "PromiseBrokenError",
     "QueryError",
     "RecordsError",
@@ -189,6 +190,10 @@ class BudgetError(BayesDPError):
 
 class LedgerError(BayesDPError):
     """A ledger cannot be opened, does not match, was tampered with, or could not be written; nothing was released."""
+
+
+class NoiseError(BayesDPError):
+    """Noise cannot be drawn: OpenDP failed, or the environment redirects its random generator. Nothing was released."""
 
 
 class MissingDependencyError(BayesDPError, ImportError):

@@ -1,5 +1,8 @@
 import json
 import math
+import sys
+from collections.abc import Callable
+from decimal import Decimal, localcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,15 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesdp import (
+    AnyMechanism,
     AnyOf,
     ArbitraryGroups,
     Count,
     GaussianGroups,
+    HiddenMarkov,
     Histogram,
     Independent,
     MarkovChain,
     Mean,
     Model,
+    Network,
+    OddsChain,
     Query,
     Sum,
     Theorem,
@@ -251,3 +258,71 @@ def test_of_several_theorems_the_one_that_allows_most_counts_in_any_order(epsilo
     assert len(largest) > 3
     turned = Panel(panel.queries, panel.members, (row[::order],))
     assert largest_tau(turned, (COUNT,), epsilon, spent) == max(largest)
+
+
+LARGE_ODDS = [math.exp(10), math.exp(80), math.exp(90), math.exp(300), math.exp(700), 1e308, sys.float_info.max]
+
+
+def exact_contraction(c: Decimal, d: Decimal) -> Decimal:
+    return 2 * (((c + d) / 4).exp() + (-(c + d) / 4).exp()).ln() - 2 * (((c - d) / 4).exp() + (-(c - d) / 4).exp()).ln()
+
+
+def exact_chain(tau: Decimal, odds: float) -> Decimal:
+    """Return 4·arsinh(√θ·sinh(τ/4))."""
+    y = Decimal(odds).sqrt() * ((tau / 4).exp() - (-tau / 4).exp()) / 2
+    return 4 * (y + (y * y + 1).sqrt()).ln()
+
+
+def exact_hidden(tau: Decimal, odds: float, emission: float) -> Decimal:
+    held = exact_contraction(tau, Decimal(emission).ln())
+    return tau + exact_contraction(exact_chain(held, odds) - held, Decimal(emission).ln())
+
+
+FAR_ENDS: dict[str, tuple[Callable[[float], Model], Callable[[Decimal, float], Decimal]]] = {
+    "chain": (OddsChain, exact_chain),
+    "unit": (lambda odds: OddsChain(odds, unit=2), lambda tau, odds: tau + exact_chain(tau, odds)),
+    "memory": (lambda odds: OddsChain(odds, memory=3), lambda tau, odds: exact_chain(3 * tau, odds)),
+    "length": (
+        lambda odds: OddsChain(odds, length=2),
+        lambda tau, odds: tau + exact_contraction(tau, Decimal(odds).ln()),
+    ),
+    "pair": (
+        lambda odds: Network(odds=odds, degree=1, forest=True),
+        lambda tau, odds: tau + exact_contraction(tau, Decimal(odds).ln()),
+    ),
+    "path": (lambda odds: Network(odds=odds, degree=2, forest=True), exact_chain),
+    "hidden": (
+        lambda odds: HiddenMarkov(transition_odds=odds, emission_odds=odds),
+        lambda tau, odds: exact_hidden(tau, odds, odds),
+    ),
+    "hidden chain": (
+        lambda odds: HiddenMarkov(transition_odds=odds, emission_odds=9.0),
+        lambda tau, odds: exact_hidden(tau, odds, 9.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR_ENDS)
+@pytest.mark.parametrize("odds", LARGE_ODDS)
+def test_every_promise_is_reached_at_any_odds(name: str, odds: float) -> None:
+    """Four hundred digits decide: what is returned keeps the promise, and hardly more would not."""
+    make, exact = FAR_ENDS[name]
+    for query in (AnyMechanism(), Count(equals=1)):
+        for promise in (1e-6, 1.0, 40.0):
+            tau = calibrate(make(odds), query, epsilon=promise).tau
+            with localcontext() as context:
+                context.prec = 400
+                assert exact(Decimal(tau), odds) <= Decimal(promise)
+                assert exact(Decimal(tau) * (1 + Decimal("1e-9")), odds) > Decimal(promise)
+
+
+def test_what_is_left_at_large_odds_can_still_be_spent() -> None:
+    chain = OddsChain(math.exp(300))
+    half = calibrate(chain, AnyMechanism(), epsilon=1.0).tau / 2
+    rest = calibrate(chain, AnyMechanism(), epsilon=1.0, spent=[(AnyMechanism(), half)]).tau
+    assert rest == pytest.approx(half, rel=1e-9)
+
+
+def test_a_tree_whose_leakage_never_vanishes_is_still_refused() -> None:
+    with pytest.raises(CalibrationError, match="odds-tree: it does not reach ε = 1: it proves no ε below 270"):
+        calibrate(Network(odds=math.exp(90), degree=3, forest=True), AnyMechanism(), epsilon=1.0)

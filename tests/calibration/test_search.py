@@ -19,6 +19,7 @@ CURVES: dict[str, Callable[[float], float]] = {
     "steps": lambda tau: math.ceil(10 * tau) / 10,
     "kink": lambda tau: tau if tau < 0.3 else 0.3 + 40 * (tau - 0.3),
     "offset": lambda tau: 2 + tau,
+    "steep": lambda tau: 1e200 * tau,
 }
 
 
@@ -44,7 +45,7 @@ def test_the_largest_argument_that_keeps_each_target(name: str, at_once: bool, t
     for target, tau in zip(targets, searched(function, targets, [], 1e-12, at_once), strict=True):
         if tau is None:
             assert all(value > target for value in function.known.values())
-            assert CURVES[name](2.0**-60 * target) > target
+            assert CURVES[name](2.0**-960 * target) > target
             continue
         assert function.known[tau] <= target, "an answer was evaluated, and keeps its promise"
         beyond = tau * (1 + 1e-11) + 1e-300
@@ -56,6 +57,15 @@ def test_starts_near_the_answers_save_evaluations() -> None:
     searched(far, [2.0], [], 1e-12, False)
     searched(near, [2.0], [math.sqrt(2) * (1 - 1e-9), math.sqrt(2) * (1 + 1e-9)], 1e-12, False)
     assert near.batches < far.batches
+
+
+@pytest.mark.parametrize("slope", [1e20, 1e150, 1e280])
+@pytest.mark.parametrize("off", [1e-13, 1e-3, 1.0])
+def test_a_start_just_above_a_tiny_answer_does_not_hide_it(slope: float, off: float) -> None:
+    function = Evaluated(lambda tau: slope * tau)
+    (tau,) = searched(function, [1.0], [(1 + off) / slope], 1e-12, True)
+    assert tau == pytest.approx(1 / slope, rel=1e-11)
+    assert function.batches < 80
 
 
 def test_several_targets_share_what_was_evaluated() -> None:

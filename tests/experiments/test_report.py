@@ -127,3 +127,11 @@ def test_rows_of_one_data_set_stand_under_its_name() -> None:
     text = html([], [], {}, [grouped], {})
     assert text.count('<th colspan="2">') == 2
     assert _Page(text).labels == 6
+
+
+def test_names_of_files_and_refusals_are_no_markup() -> None:
+    hostile = "<script>x</script> `a` **b** [c](http://d) | \n# e"
+    reader = pytest.importorskip("markdown_it").MarkdownIt("commonmark").enable("table")
+    page = reader.render(markdown([hostile], [], [], {hostile: hostile}, "figures"))
+    assert not re.search("<(script|code|strong|a)[ >]", page)
+    assert page.count("<h1>") == 1

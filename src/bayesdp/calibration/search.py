@@ -16,9 +16,15 @@ __all__ = ["LARGEST_TAU", "SMALLEST_SHARE", "searched", "stepped_down"]
 LARGEST_TAU = 1000.0
 """Noise at this τ is already nothing (a thousandth of the sensitivity); a search goes no further unless ε does."""
 
-_SHARES = (1.0, 2.0**-1, 2.0**-3, 2.0**-7, 2.0**-15, 2.0**-31, 2.0**-60)
+_SHARES = (1.0, 2.0**-1, 2.0**-3, 2.0**-7, 2.0**-15, 2.0**-31, 2.0**-60, 2.0**-960)
 SMALLEST_SHARE = _SHARES[-1]
-"""A theorem that still exceeds ε at this share of it does not reach ε at all."""
+"""A theorem that still exceeds ε at this share of it does not reach ε at all.
+
+It is this small because odds ratios go up to the largest float, and the τ that keeps ε may be a share of 1/√odds.
+"""
+
+_WIDE = 2.0**32
+"""If the ends of a bracket are this many times apart, their geometric mean halves the digits between them."""
 
 _CLOSED_FORM_ULPS = 64
 """A formula computed in floating point is off by a few of these steps at most."""
@@ -96,7 +102,8 @@ _Narrowing = Generator[float, float | None, float]
 def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
     """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
 
-    Yields the τ to evaluate next and is sent its excess. The end returned was evaluated; its excess is not positive.
+    Geometric means narrow a wide bracket first. Yields the τ to evaluate next and is sent its excess. The end returned
+    was evaluated; its excess is not positive.
     """
     newest, f_newest, other, f_other = above, excess_above, below, excess_below
     share = excess_above / (excess_above - excess_below)
@@ -105,7 +112,10 @@ def _narrow(below: float, excess_below: float, above: float, excess_above: float
         least = tolerance * low / (high - low)
         if least >= 0.5 or math.nextafter(low, math.inf) >= high:
             return low
-        point = newest + min(max(share, least), 1 - least) * (other - newest)
+        if high > _WIDE * low:
+            point = math.sqrt(low) * math.sqrt(high)
+        else:
+            point = newest + min(max(share, least), 1 - least) * (other - newest)
         if not low < point < high:
             point = math.nextafter(low, math.inf)
         excess = yield point

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
 
+from bayesdp._support.markdown import plain
 from bayesdp.experiments.paper import FIGURES, TITLE
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
@@ -166,17 +167,22 @@ def markdown(
     intro: Sequence[str], charts: Sequence[Chart], tables: Sequence[Table], failures: Mapping[str, str], folder: str
 ) -> str:
     """Return the report as Markdown that shows the figures in `folder`."""
-    parts = [OPENING, *intro]
+    parts = [OPENING, *map(_line, intro)]
     if failures:
-        parts += ["## Failed", "\n".join(f"- {name}: {why}" for name, why in failures.items())]
+        parts += ["## Failed", "\n".join(f"- {_line(name)}: {_line(why)}" for name, why in failures.items())]
     for chart in charts:
         parts += [
             f"## {_titled(chart)}",
-            f"![{chart.says}]({folder}/{chart.name}.png)",
+            f"![{_line(chart.says)}]({folder}/{chart.name}.png)",
             *([chart.note] if chart.note else []),
         ]
     for table in tables:
         lines = [table.header, tuple("---" for _ in table.header), *table.rows]
-        body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+        body = "\n".join("| " + " | ".join(map(_line, row)) + " |" for row in lines)
         parts += [f"## {table.title}", body, *([" ".join(table.notes)] if table.notes else [])]
     return "\n\n".join(parts) + "\n"
+
+
+def _line(text: str) -> str:
+    """Return a text as one line of Markdown: names of files and refusals are other people's words."""
+    return plain(" ".join(text.split()))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
+from bayesdp.mechanisms.drawing import require_untouched_generator
 
 __all__ = ["Mechanism", "Noise", "require_private"]
 
@@ -57,7 +58,8 @@ class Noise(Mechanism, ABC, Generic[Number]):
 def require_private(mechanism: object) -> None:
     """Refuse with `InvalidInputError` whatever is not one of this package's private mechanisms.
 
-    The class is asked, not the object, so that an attribute set by accident does not count.
+    The class is asked, not the object, so that an attribute set by accident does not count. NoiseError if the
+    environment redirects the random generator: call this before anything is charged.
 
     >>> from bayesdp.mechanisms import DiscreteLaplaceMechanism
     >>> require_private(DiscreteLaplaceMechanism(sensitivity=1, tau=0.5))
@@ -68,3 +70,4 @@ def require_private(mechanism: object) -> None:
             f"a release cannot be made with {kind.__name__}: its randomness does not protect anyone; use "
             "DiscreteLaplaceMechanism or RandomizedResponseMechanism, and keep NumPy noise for simulations"
         )
+    require_untouched_generator()

@@ -12,6 +12,7 @@ from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Noise
+from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
 from bayesdp.rounding import float_above, up
 
 __all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "DiscreteLaplaceMechanism"]
@@ -74,12 +75,14 @@ class DiscreteLaplaceMechanism(Noise[int]):
         return self.law.alpha(beta, cells=self.dimension)
 
     def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise from the operating system's randomness; no seed can be set.
+        """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
 
         Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
+        Raises `NoiseError` if the noise cannot be drawn.
         """
         checked = self._checked(values)
-        return tuple(_measurement(self.scale, self.dimension)(checked))
+        require_untouched_generator()
+        return tuple(by_opendp(lambda: _measurement(self.scale, self.dimension)(checked)))
 
     def _least_scale(self) -> float:
         """Return the smallest scale at which OpenDP's own map is at most τ.
@@ -97,10 +100,13 @@ class DiscreteLaplaceMechanism(Noise[int]):
             )
         scale = float_above(exact)
         for _ in range(_NUDGES):
-            if _measurement(scale, self.dimension).map(self.sensitivity) <= self.tau:
+            if self._confirmed(scale) <= self.tau:
                 return scale
             scale = up(scale)
         raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+
+    def _confirmed(self, scale: float) -> float:
+        return float(by_opendp(lambda: _measurement(scale, self.dimension).map(self.sensitivity)))
 
     def _checked(self, values: Sequence[int]) -> list[int]:
         try:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, final
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism
+from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
 from bayesdp.rounding import float_above, float_below, up
 
 __all__ = ["NoisyMaxMechanism"]
@@ -61,11 +62,14 @@ class NoisyMaxMechanism(Mechanism):
         return max(0, math.ceil(up(self.scale * math.log(max(wrong, 1.0)), 8)) - 1)
 
     def release(self, distances: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """Return one place for each list of distances, with fresh noise of the operating system; no seed can be set."""
+        """Return one place for each list of distances, with fresh noise; no seed can be set.
+
+        Raises `NoiseError` if the noise cannot be drawn.
+        """
         if len(distances) != self.selections or any(len(row) != self.places for row in distances):
             raise InvalidInputError(f"expected {self.selections} lists of {self.places} distances each")
-        select = _measurement(self.scale)
-        return tuple(int(select([int(distance) for distance in row])) for row in distances)
+        require_untouched_generator()
+        return by_opendp(lambda: _selected(self.scale, distances))
 
     def _least_scale(self) -> float:
         """Return the smallest scale at which OpenDP's own map of one selection is at most its part of τ."""
@@ -74,10 +78,19 @@ class NoisyMaxMechanism(Mechanism):
             raise InvalidInputError(f"tau = {self.tau:g} is too small to select anything; choose a larger tau")
         scale = float_above(Fraction(2) / Fraction(part))
         for _ in range(_NUDGES):
-            if _measurement(scale).map(1) <= part:
+            if _confirmed(scale) <= part:
                 return scale
             scale = up(scale)
         raise InvalidInputError(f"OpenDP does not confirm tau = {self.tau!r} at scale {scale!r}; choose another tau")
+
+
+def _confirmed(scale: float) -> float:
+    return float(by_opendp(lambda: _measurement(scale).map(1)))
+
+
+def _selected(scale: float, distances: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    select = _measurement(scale)
+    return tuple(int(select([int(distance) for distance in row])) for row in distances)
 
 
 def _measurement(scale: float) -> Any:

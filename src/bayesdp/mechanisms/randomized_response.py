@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism
+from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
 from bayesdp.rounding import float_above
 
 if TYPE_CHECKING:
@@ -63,27 +64,34 @@ class RandomizedResponseMechanism(Mechanism):
         object.__setattr__(self, "flip_probability", flip)
 
     def release(self, bits: ArrayLike) -> NDArray[np.bool_]:
-        """Return the bits with fresh flips from the operating system's randomness; no seed can be set.
+        """Return the bits with fresh flips; the operating system seeds the generator, and nobody else can.
 
         Needs a one-dimensional array of truth values, else raises `InvalidInputError`. A million take half a second.
+        Raises `NoiseError` if the flips cannot be drawn.
         """
         import numpy as np
-        from opendp.domains import bitvector_domain
-        from opendp.measurements import make_randomized_response_bitvec
-        from opendp.metrics import discrete_distance
-        from opendp.mod import enable_features
 
         given = np.asarray(bits)
         if given.dtype != np.bool_ or given.ndim != 1:
             raise InvalidInputError(f"bits must be a list of True and False, not of type {given.dtype}, {given.ndim}-d")
         if not given.size:
             return given.copy()
-        enable_features("contrib")
-        flips = make_randomized_response_bitvec(
-            bitvector_domain(max_weight=given.size), discrete_distance(), f=2 * float(self.flip_probability)
-        )
-        packed = np.frombuffer(flips(np.packbits(given).tobytes()), dtype=np.uint8)
+        require_untouched_generator()
+        flipped = by_opendp(lambda: self._measurement(given.size)(np.packbits(given).tobytes()))
+        packed = np.frombuffer(flipped, dtype=np.uint8)
         return np.unpackbits(packed, count=given.size).astype(np.bool_)
+
+    def _measurement(self, bits: int) -> Any:
+        """Return OpenDP's mechanism on so many bits."""
+        from opendp.domains import bitvector_domain
+        from opendp.measurements import make_randomized_response_bitvec
+        from opendp.metrics import discrete_distance
+        from opendp.mod import enable_features
+
+        enable_features("contrib")
+        return make_randomized_response_bitvec(
+            bitvector_domain(max_weight=bits), discrete_distance(), f=2 * float(self.flip_probability)
+        )
 
     def release_column(self, frame: Any, name: str) -> Any:
         """Return the randomized bits of a column as a column (series) of the same engine.

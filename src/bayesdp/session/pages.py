@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from bayesdp._support.markdown import beginning, plain
 from bayesdp._support.validation import escaped
 
-__all__ = ["Block", "Listed", "Page", "Verbatim", "code"]
+__all__ = ["Block", "Code", "Listed", "Page", "Text", "Verbatim"]
 
 _CSS = """
 @page { size: A4; margin: 18mm 20mm; }
@@ -34,18 +35,23 @@ pre { padding: .6rem .8rem; background: #f5f5f5; white-space: pre-wrap; }
 @media print { body { max-width: none; margin: 0; padding: 0; } pre { background: none; border: 1px solid #ccc; } }
 """
 
-_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-"""Code, between as many backticks before as after it."""
 
-_MARKUP = re.compile(r"[<|]|(?<=\])\(|\\(?=[!-/:-@\[-`{-~])")
-"""What begins a tag, a cell or the address of a link in Markdown, and a backslash that would escape what follows."""
+@dataclass(frozen=True)
+class Code:
+    """A stretch of text that is code: a command, a filter, a fingerprint."""
+
+    text: str
+
+
+Text = str | tuple[str | Code, ...]
+"""One or several stretches of text. Nothing in them is markup."""
 
 
 @dataclass(frozen=True)
 class Listed:
     """A list."""
 
-    items: Sequence[str]
+    items: Sequence[Text]
     ordered: bool = False
 
 
@@ -56,13 +62,13 @@ class Verbatim:
     text: str
 
 
-Block = str | Listed | Verbatim
+Block = Text | Listed | Verbatim
 """A paragraph, a list, or lines that stay as they are."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says. Its texts may hold code (`code`); nothing else in them is markup.
+    """What a page says. Its texts may hold `Code`; nothing else in them is markup.
 
     warnings: sentences that stand out, before everything else.
     facts:    a table of names and texts.
@@ -70,13 +76,13 @@ class Page:
     """
 
     title: str
-    warnings: Sequence[str]
-    facts: Sequence[tuple[str, str]]
+    warnings: Sequence[Text]
+    facts: Sequence[tuple[Text, Text]]
     sections: Sequence[tuple[str, Sequence[Block]]]
 
     def markdown(self) -> str:
         """Return the page in Markdown."""
-        facts = "\n".join(f"| {_markdown(name)} | {_markdown(text)} |" for name, text in self.facts)
+        facts = "\n".join(f"| {_cell(name)} | {_cell(text)} |" for name, text in self.facts)
         warnings = "".join(f"**Warning: {_markdown(text)}**\n\n" for text in self.warnings)
         sections = "".join(
             f"\n## {title}\n\n{chr(10).join(map(_markdown_block, blocks))}" for title, blocks in self.sections
@@ -119,44 +125,60 @@ def html_opening(title: str) -> str:
     return f"<!DOCTYPE html>\n<!-- {escape(title)} -->\n"
 
 
-def code(text: str) -> str:
-    """Mark a text as code, whatever backticks it holds itself.
-
-    >>> code("district = 3"), code("`a b` > 0")
-    ('`district = 3`', '`` `a b` > 0 ``')
-    """
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    return f"{'`' * (longest + 1)} {text} {'`' * (longest + 1)}" if longest else f"`{text}`"
-
-
 def _markdown_block(block: Block) -> str:
-    if isinstance(block, str):
-        return f"{_markdown(block)}\n"
     if isinstance(block, Verbatim):
-        return "".join(f"    {line}\n" for line in block.text.splitlines())
-    marks = (f"{number}." if block.ordered else "-" for number in range(1, len(block.items) + 1))
-    return "".join(f"{mark} {_markdown(item)}\n" for mark, item in zip(marks, block.items, strict=True))
+        return "".join(f"    {line}\n" for line in escaped(block.text).splitlines())
+    if isinstance(block, Listed):
+        marks = (f"{number}." if block.ordered else "-" for number in range(1, len(block.items) + 1))
+        return "".join(f"{mark} {_markdown(item)}\n" for mark, item in zip(marks, block.items, strict=True))
+    return f"{_markdown(block)}\n"
 
 
-def _markdown(text: str) -> str:
-    """Return one line; what would begin a cell, a tag or a link is escaped."""
-    spans = _CODE.split(" ".join(text.split()))
-    plain = [_MARKUP.sub(r"\\\g<0>", span) for span in spans[::3]]
-    codes = [
-        f"{fence}{inner}{fence}".replace("|", "\\|") for fence, inner in zip(spans[1::3], spans[2::3], strict=True)
-    ]
-    return "".join(part for pair in zip(plain, [*codes, ""], strict=True) for part in pair)
+def _markdown(text: Text) -> str:
+    """Return one line of Markdown that reads as the text; code stands between backticks.
+
+    >>> print(_markdown(("1. a <b> is `c`: ", Code("d | `e`"))))
+    1\\. a \\<b> is \\`c\\`: `` d | `e` ``
+    """
+    stretches = [_fenced(each.text) if isinstance(each, Code) else plain(each) for each in _stretches(text)]
+    return beginning("".join(stretches).strip())
+
+
+def _cell(text: Text) -> str:
+    """Return the text in Markdown for a cell of a table. Code is plain there: readers disagree about | in code."""
+    return "".join(plain(each.text if isinstance(each, Code) else each) for each in _stretches(text)).strip()
+
+
+def _fenced(text: str) -> str:
+    """Return code between more backticks than it holds itself."""
+    if not text.strip():
+        return ""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    space = " " if {text[0], text[-1]} & {"`", " "} else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _stretches(text: Text) -> Sequence[str | Code]:
+    """Return the stretches of a text without line breaks and control characters."""
+    given = (text,) if isinstance(text, str) else text
+    return [Code(_line(each.text)) if isinstance(each, Code) else _line(each) for each in given]
+
+
+def _line(text: str) -> str:
+    return escaped(re.sub(r"\s+", " ", text))
 
 
 def _html_block(block: Block) -> str:
-    if isinstance(block, str):
-        return f"<p>{_html(block)}</p>\n"
     if isinstance(block, Verbatim):
-        return f"<pre>{escape(block.text)}</pre>\n"
-    tag = "ol" if block.ordered else "ul"
-    items = "".join(f"<li>{_html(item)}</li>\n" for item in block.items)
-    return f"<{tag}>\n{items}</{tag}>\n"
+        return f"<pre>{escape(escaped(block.text))}</pre>\n"
+    if isinstance(block, Listed):
+        tag = "ol" if block.ordered else "ul"
+        items = "".join(f"<li>{_html(item)}</li>\n" for item in block.items)
+        return f"<{tag}>\n{items}</{tag}>\n"
+    return f"<p>{_html(block)}</p>\n"
 
 
-def _html(text: str) -> str:
-    return _CODE.sub(lambda match: f"<code>{match[2].strip()}</code>", escape(" ".join(text.split())))
+def _html(text: Text) -> str:
+    return "".join(
+        f"<code>{escape(each.text)}</code>" if isinstance(each, Code) else escape(each) for each in _stretches(text)
+    ).strip()

@@ -11,7 +11,7 @@ from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
 from bayesdp.rounding import shown_above, shown_below, shown_odds
-from bayesdp.session.pages import Block, Listed, Page, Verbatim, code, html_opening, markdown_opening
+from bayesdp.session.pages import Block, Code, Listed, Page, Text, Verbatim, html_opening, markdown_opening
 from bayesdp.session.proofs import proof_names
 
 if TYPE_CHECKING:
@@ -117,11 +117,11 @@ def _learned(answer: Answer) -> list[Block]:
 
 
 def _assumptions(answer: Answer) -> list[Block]:
-    listed = [
+    listed: list[Text] = [
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
         "The number of records is public, and every release of the data set is in this ledger; of those that were made "
         "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
-        f"The noise was drawn by OpenDP's {answer.query.sampler} from the operating system's randomness.",
+        f"The noise was drawn by OpenDP's {answer.query.sampler}; the operating system seeds its generator.",
         *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
     ]
@@ -129,8 +129,12 @@ def _assumptions(answer: Answer) -> list[Block]:
     if query.public_filter and query.where is not None:
         listed.insert(
             2,
-            f"The filter {code(query.where)} was asserted to be public by {answer.by or 'whoever asked'}: that it uses "
-            "public attributes only cannot be seen from the data.",
+            (
+                "The filter ",
+                Code(query.where),
+                f" was asserted to be public by {answer.by or 'whoever asked'}: that it uses public attributes only "
+                "cannot be seen from the data.",
+            ),
         )
     if answer.parameters is None:
         return [Listed(listed, ordered=True)]
@@ -140,8 +144,12 @@ def _assumptions(answer: Answer) -> list[Block]:
 def _tested(answer: Answer) -> list[Block]:
     if answer.diagnosis is None:
         return [
-            f"{answer.tested}. `bayesdp diagnose` shows what a table says about it, or that there is no test for such "
-            "a model: then it rests on the word of the data holder."
+            (
+                f"{answer.tested}. ",
+                Code("bayesdp diagnose"),
+                " shows what a table says about it, or that there is no test for such a model: then it rests on the "
+                "word of the data holder.",
+            )
         ]
     return [
         f"{answer.tested}.",
@@ -159,23 +167,37 @@ def _what_if(answer: Answer) -> list[Block]:
     ]
 
 
-def _proof(answer: Answer) -> str:
-    theorem = f"Theorem {code(answer.theorem)}, proven in {code(answer.proof)}"
+def _proof(answer: Answer) -> Text:
+    theorem = ("Theorem ", Code(answer.theorem), ", proven in ", Code(answer.proof))
     ours = [name for name in proof_names() if answer.proof == f"docs/theory/{name}.md"]
-    return f"{theorem}; `bayesdp proof {ours[0]}` prints that page." if ours else f"{theorem}."
+    return (*theorem, "; ", Code(f"bayesdp proof {ours[0]}"), " prints that page.") if ours else (*theorem, ".")
 
 
 def _checks(answer: Answer) -> list[Block]:
     return [
         Listed(
             [
-                "The data holder: does the assumption hold? `bayesdp diagnose` shows what the data say about it, where "
-                "there is a test for it.",
+                (
+                    "The data holder: does the assumption hold? ",
+                    Code("bayesdp diagnose"),
+                    " shows what the data say about it, where there is a test for it.",
+                ),
                 f"The data-protection officer: is ε = {shown_above(answer.epsilon_total)} acceptable? What it protects "
                 f"is {answer.protects}: a person with more records than that is protected less.",
-                "The auditor: `bayesdp budget verify` recomputes the ledger; this answer was charged as entry "
-                f"{answer.entry} with head hash {code(answer.head)}.",
+                (
+                    "The auditor: ",
+                    Code("bayesdp budget verify"),
+                    f" recomputes the ledger; this answer was charged as entry {answer.entry} with head hash ",
+                    Code(answer.head),
+                    ".",
+                ),
             ]
         ),
-        f"Fingerprints: query {code(answer.query_fingerprint)}, model {code(answer.model_fingerprint)}.",
+        (
+            "Fingerprints: query ",
+            Code(answer.query_fingerprint),
+            ", model ",
+            Code(answer.model_fingerprint),
+            ".",
+        ),
     ]

@@ -15,7 +15,7 @@ from bayesdp.rounding import finite, float_above
 from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.messages import branching, largest_in_forest
-from bayesdp.theorems.odds.sides import side
+from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["OddsTree"]
+
+_CHAIN = 2
+"""A tree of this degree is a chain, which has a formula that loses no digits at any odds."""
+
+_CANCELLED = 2.0**-20
+"""A formula that subtracts from ε what leaves a smaller share of it has lost digits: a search is surer."""
 
 
 class OddsTree(Theorem):
@@ -69,7 +75,8 @@ class OddsTree(Theorem):
             return epsilon * (1 - 2.0**-40) - before
         if not isinstance(model, Network) or model.edges is not None or model.records is not None:
             return None
-        return _tau_of_regular_tree(model, epsilon) - before
+        tau = _tau_of_regular_tree(model, epsilon)
+        return None if tau is None else tau - before
 
 
 def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,17 +102,25 @@ def _of_network(model: Model, taus: NDArray[np.float64]) -> NDArray[np.float64]:
     degree, log_odds = _regular(model)
     if degree == 0 or log_odds == 0:
         return taus
+    if degree == _CHAIN:
+        return leakage_of_any_length(taus, log_odds)
     passed = contraction(branching(taus, degree - 1, log_odds), log_odds)
     return np.nextafter(taus + np.nextafter(degree * passed, np.inf), np.inf)
 
 
-def _tau_of_regular_tree(model: Network, epsilon: float) -> float:
-    """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F."""
+def _tau_of_regular_tree(model: Network, epsilon: float) -> float | None:
+    """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F.
+
+    None where the difference has lost its digits.
+    """
     degree, log_odds = _regular(model)
+    if degree == _CHAIN:
+        return tau_of_any_length(epsilon, log_odds)
     share, reach = math.tanh(log_odds / 4), math.tanh(epsilon / 4)
     near = math.sqrt((1 - share) ** 2 + 4 * share / math.cosh(min(epsilon / 4, 300.0)) ** 2)
     passed = 2 * share * reach / (1 + share + near)
-    return epsilon - degree * 4 * math.atanh(min(passed, 1 - 2.0**-53))
+    tau = epsilon - degree * 4 * math.atanh(min(passed, 1 - 2.0**-53))
+    return tau if tau > _CANCELLED * epsilon else None
 
 
 def _regular(model: Network) -> tuple[int, float]:
