@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bayesdp._support import progress
 from bayesdp._support.progress import tracked
 
 
@@ -56,6 +57,20 @@ def test_a_terminal_shows_progress_after_two_seconds(
     assert list(tracked(range(20), 20, "looking for it")) == list(range(20))
     assert ("looking for it" in terminal.getvalue()) == shown
     assert capsys.readouterr().out == ""
+
+
+def test_a_first_step_that_takes_long_is_shown_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.001)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.counted(1, "one long step"):
+        for _ in range(1000):
+            if "one long step" in terminal.getvalue():
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("no progress bar appeared")
 
 
 def test_what_is_raised_on_the_way_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:

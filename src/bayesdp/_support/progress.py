@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from typing import TypeVar
 
 __all__ = ["counted", "tracked"]
@@ -32,7 +33,13 @@ def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
     begun = time.monotonic()
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(label, total=total, visible=False)
-        yield lambda steps: progress.update(task, advance=steps, visible=time.monotonic() - begun > _PATIENCE)
+        appear = Timer(_PATIENCE, progress.update, [task], {"visible": True})  # also if the first step takes longer
+        appear.daemon = True
+        appear.start()
+        try:
+            yield lambda steps: progress.update(task, advance=steps, visible=time.monotonic() - begun > _PATIENCE)
+        finally:
+            appear.cancel()
 
 
 def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
