@@ -44,7 +44,7 @@ def test_fit_writes_the_model_and_prints_it_with_its_diagnosis(
     assert model["counts"] == [[9713, 1295], [1295, 2955]]
     assert model["states"] == [False, True]
     assert (model["length"], model["gaps"], model["state"]) == (15264, True, "steps > 0")
-    assert model["layout"] == {"order_by": ["date", "interval"], "dropped": True}
+    assert model["layout"] == {"order_by": ["date", "interval"], "step": "5m", "dropped": True}
 
 
 def test_fit_json_is_the_model_alone(activity: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_a_fitted_model_keeps_the_columns_that_are_not_named(
     frame.write_csv(table)
     fit = ["fit", table, "--model", "markov", "--state", "s", "--order-by", "t", "--entity", "who"]
     assert run([*fit, "-o", model]) == 0
-    for options, entities in (("--step 1", 3), ("--entity who", 3), ("--entity v", 21), ("--order-by t", 3)):
+    for options, entities in (("--step 1", 3), ("--entity who", 3), ("--entity v --step 7", 21), ("--order-by t", 3)):
         capsys.readouterr()
         assert run(["diagnose", model, table, *options.split()]) == 0
         assert f"120 records of {entities} entities" in capsys.readouterr().out

@@ -37,8 +37,9 @@ CHAIN_OPTIONS = (
         example="time",
         locates=True,
     ),
+    FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True),
     FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
-    FitOption("step", "the spacing of the order column: 5, 5m, 1d.", "STEP", locates=True),
+    FitOption("step", "the spacing of the order: 5, 5m, 1d; by default what the table shows.", "STEP", locates=True),
     MISSING,
     RECORD,
 )
@@ -170,6 +171,7 @@ class Chain(Model):
         entity: str | Sequence[str] | None = None,
         step: float | str | datetime.timedelta | None = None,
         missing: Literal["error", "drop"] | None = None,
+        order_by_text: bool | None = None,
     ) -> Self:
         """Return the chain with the columns it is in: those it was fitted on, but what is given replaces them.
 
@@ -179,14 +181,14 @@ class Chain(Model):
         if self.subject not in (None, subject):
             raise ModelError(f"the model describes {self.subject!r}, not {subject!r}")
         if self.layout is not None:
-            layout = self.layout.renamed(order_by, entity, step)
+            layout = self.layout.renamed(order_by, entity, step, order_by_text=order_by_text)
         else:
             if subject is None or not order_by:
                 raise ModelError(
                     "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
                     "order_by= (--order-by)"
                 )
-            layout = ChainLayout(order_by, entity or (), step)
+            layout = ChainLayout(order_by, entity or (), step, order_by_text=bool(order_by_text))
         if missing is not None:
             layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
         return replace(self, column=subject, state=None, layout=layout)
