@@ -107,7 +107,7 @@ def series_moments(
     ]
     if autocovariances[0] <= 0:
         raise RecordsError(f"the values of {value!r} do not vary, so nothing can be said about how they vary together")
-    gaps = layout.step is None or sizes.lacking > 0 or pairs[1] < rows - sizes.chains
+    gaps = layout.step is None or pairs[1] < rows - sizes.chains
     return Series(SeriesMoments(autocovariances, pairs), len(means), sizes.longest, gaps)
 
 

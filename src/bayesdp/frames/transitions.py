@@ -412,7 +412,7 @@ def transitions(
         lacking,
         sizes.chains,
         sizes.longest,
-        layout.step is None or lacking > 0 or followed < rows - sizes.chains,
+        layout.step is None or followed < rows - sizes.chains,
         chains.truth,
         strata if within else (),
     )
