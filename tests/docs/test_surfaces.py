@@ -80,7 +80,7 @@ def sql_database() -> Iterator[Case]:
 
 def step_counter() -> Iterator[Case]:
     made = _page("step-counter", "question")
-    place = {"order_by": ["date", "interval"], "missing": "drop"}
+    place: dict[str, Any] = {"order_by": ["date", "interval"], "missing": "drop"}
     fitted = bdp.MarkovChain.fit("steps.csv", state="steps > 0", **place)
     yield Case("steps.csv", fitted, made["question"], "drop", advised=place)
 
@@ -115,6 +115,9 @@ def eight_years_advised() -> Iterator[Case]:
             yield replace(case, advised=PANEL)
 
 
+CREDIBILITY = 0.95
+"""What `advise` asks of models that were estimated."""
+
 JOURNEYS = [families, sensor_series, smart_meters, sql_database, step_counter]
 
 
@@ -135,7 +138,7 @@ def test_five_surfaces_tell_one_figure(
         told = _told(case, tmp_path / f"{number}.db")
         assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, case.model.assumption
         for rung in _rungs(case):
-            credibility = bdp.advise.__kwdefaults__["credibility"] if rung.credible else None
+            credibility = CREDIBILITY if rung.credible else None
             own = replace(case, model=rung.model, query=rung.calibration.query)
             told = _told(own, tmp_path / f"{number} {rung.name}.db", credibility)
             told["advise"] = (rung.calibration.tau, rung.calibration.scale)
@@ -145,7 +148,11 @@ def test_five_surfaces_tell_one_figure(
 def _rungs(case: Case) -> list[Any]:
     if case.advised is None:
         return []
-    return [rung for rung in bdp.advise(case.table, case.query, **case.advised).ladder if rung.calibration is not None]
+    return [
+        rung
+        for rung in bdp.advise(case.table, case.query, credibility=CREDIBILITY, **case.advised).ladder
+        if rung.calibration is not None
+    ]
 
 
 def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[str, tuple[float, float]]:

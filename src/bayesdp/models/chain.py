@@ -224,8 +224,8 @@ class Chain(Model):
         if self.layout is not None:
             return None
         return (
-            "In which order records follow one another was not checked on the table, and all of it was taken for one "
-            "chain: the model does not name the columns."
+            "No order was named: not checked in which order the records follow one another. The whole table was taken "
+            "for one chain."
         )
 
     @property
