@@ -146,7 +146,7 @@ def test_activity_from_its_file() -> None:
         ({"order_by": "t", "entity": "whom"}, "has no column 'whom'"),
         (
             {"order_by": ["who", "t"], "step": 1},
-            "two columns, a date and a time of day, so step must be a period .* not 1",
+            "two columns, a date and a time of day, so step= must be a period .* not 1",
         ),
         (
             {"order_by": ["who", "t"], "step": "5m"},

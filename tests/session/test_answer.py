@@ -243,6 +243,6 @@ def test_an_answer_says_that_its_guarantee_does_not_cover_the_fit(fitted: bool, 
     model = model if fitted else replace(model, strata=None, credibility=None)
     with bdp.Session(frame, model, epsilon=9.0, dataset="steps", ledger=tmp_path / "ledger.db") as session:
         answer = session.release(bdp.Count("s", equals=1), epsilon=4.0)
-    said = "if these are the private data, this guarantee does not cover that fit."
+    said = "if those are the private data, this guarantee does not cover that fit."
     assert (said in str(answer)) == fitted
     assert (answer.fitted is not None) == fitted

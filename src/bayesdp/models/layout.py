@@ -73,7 +73,7 @@ class ChainLayout(_Layout):
             )
         if len(self.order_by) == 2 and isinstance(self.step, float):
             raise ModelError(
-                "order_by names two columns, a date and a time of day, so step must be a period such as 5m or 1h, not "
+                "order_by names two columns, a date and a time of day, so step= must be a period such as 5m or 1h, not "
                 f"{self.step:g}"
             )
         _check_flag("dropped", self.dropped)

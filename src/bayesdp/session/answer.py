@@ -24,7 +24,7 @@ __all__ = ["Answer", "Posting", "Promise", "Value"]
 KIND, SCHEMA = "answer", 1
 
 _DIAGNOSIS = ("verdict", "date", "table")
-_FITTED = "The model was fitted to data: if these are the private data, this guarantee does not cover that fit."
+_FITTED = "The model was fitted to data: if those are the private data, this guarantee does not cover that fit."
 _ASSUMED_THEN = ", by what was assumed before the model was learnt"
 
 T = TypeVar("T")
@@ -374,7 +374,8 @@ class Answer(Displayed, Document):
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
             f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
             f"{self.proven}. Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}"
-            f"{self.fitted + ' ' if self.fitted else ''}The statement says more.",
+            "The statement says more.",
+            *([] if self.fitted is None else [self.fitted]),
         ]
         sentences += [self.what_if] if self.consequences else []
         return [[*lines(*sentences), *warned(self.beside)]]

@@ -96,8 +96,8 @@ class Answers(Displayed, Document):
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}.",
-            f"{first.proven}. Model: {first.verdict}. {first.fitted + ' ' if first.fitted else ''}"
-            "The statement says more.",
+            f"{first.proven}. Model: {first.verdict}. The statement says more.",
+            *([] if first.fitted is None else [first.fitted]),
         ]
         title = f"{about[:1].upper()}{about[1:]}, by {self.by}:"
         unchecked = [] if first.unchecked is None else [first.unchecked]
