@@ -93,6 +93,5 @@ def test_its_entries_go_to_json_and_back() -> None:
 
 def test_what_every_fit_of_a_chain_takes() -> None:
     assert [option.name for option in CHAIN_OPTIONS if option.required] == ["state", "order_by"]
-    locating = ["state", "order_by", "order_by_text", "entity", "step"]
-    assert [option.name for option in CHAIN_OPTIONS if option.locates] == locating
+    assert [option.name for option in CHAIN_OPTIONS if option.locates] == ["state", "order_by", "entity", "step"]
     assert MEMORY not in CHAIN_OPTIONS

@@ -17,7 +17,7 @@ from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
-__all__ = ["CHAIN_OPTIONS", "MEMORY", "Chain"]
+__all__ = ["CHAIN_OPTIONS", "MEMORY", "ORDER_BY_TEXT", "Chain"]
 
 CHAIN_OPTIONS = (
     FitOption(
@@ -37,13 +37,15 @@ CHAIN_OPTIONS = (
         example="time",
         locates=True,
     ),
-    FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True),
     FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
     FitOption("step", "the spacing of the order: 5, 5m, 1d; by default what the table shows.", "STEP", locates=True),
     MISSING,
     RECORD,
 )
 """What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+
+ORDER_BY_TEXT = FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True)
+"""That order columns of text are sorted as text, for chains of which `fit` can be told so."""
 
 MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
 """How many records a chain remembers, for those that may remember several."""

@@ -17,7 +17,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Alternative, readonly
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
@@ -78,6 +78,7 @@ class MarkovChain(Chain):
     kind: ClassVar[str] = "markov"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
+        ORDER_BY_TEXT,
         MEMORY,
         FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
         FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
@@ -274,7 +275,7 @@ class MarkovChain(Chain):
         """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
 
         A model that was fitted knows its columns (state, order_by, entity), the step between records and what to do
-        with missing values, and only what is given replaces them; else name them as in fit.
+        with missing values, and only what is given replaces them; else name them as in fit (order_by_text, too).
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """

@@ -19,7 +19,7 @@ from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
 from bayesdp.models.base import HALF_AGAIN, Alternative
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.learnt import Learnt
@@ -82,6 +82,7 @@ class OddsChain(Chain):
     about_values: ClassVar[bool] = True
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
+        ORDER_BY_TEXT,
         MEMORY,
         FitOption(
             "within",

@@ -14,7 +14,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import HALF_AGAIN, Alternative
-from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_names
 from bayesdp.models.series_moments import CLEARLY, SeriesMoments, partial_autocorrelations
@@ -60,6 +60,7 @@ class GaussianSeries(Chain):
             "value", "the column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
         ),
         *(option for option in CHAIN_OPTIONS if option.name != "state"),
+        ORDER_BY_TEXT,
         FitOption("order", "how many of the last records each is a weighted sum of.", "P", reads="whole", default="1"),
         FitOption(
             "within",
