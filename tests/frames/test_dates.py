@@ -163,3 +163,21 @@ def test_the_layout_says_that_text_is_sorted_as_text() -> None:
     assert not layout.renamed(None, None, None, order_by_text=False).order_by_text
     with pytest.raises(ModelError, match="order_by_text must be true or false"):
         ChainLayout("day", order_by_text="yes")  # type: ignore[arg-type]
+
+
+def test_what_is_refused_because_of_how_text_was_read_is_not_said_by_a_session(tmp_path: Any) -> None:
+    place: dict[str, Any] = {"epsilon": 9.0, "dataset": "visits", "ledger": tmp_path / "ledger.db"}
+    numbered = bdp.OddsChain(9, column="s", layout=ChainLayout("day", step=1))
+    with pytest.raises(RefusedError):
+        bdp.Session(_visits(DAYS), numbered, **place)
+    with pytest.raises(RecordsError, match="step must be a period"):
+        bdp.check_table(_visits(DAYS), numbered)
+    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS])
+    chain = bdp.OddsChain(9, column="s", states=(0, 1), layout=ChainLayout("day"))
+    with bdp.Session(zoned, chain, **place) as session, pytest.raises(RefusedError):
+        session.fit(tau=0.1, within={"weekday": range(1, 8)})
+
+
+def test_advice_on_times_with_offsets_does_without_clocks() -> None:
+    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS])
+    assert bdp.advise(zoned, state="s", order_by="day").ladder

@@ -6,17 +6,19 @@ Other dates do not sort as text: 02.01.2013 comes before 03.12.2012.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
 
 import narwhals as nw
 
-from bayesdp.errors import RecordsError
+from bayesdp.errors import FrameError, NoColumnError, RecordsError
 from bayesdp.frames.source import Table, plain, reading, whole
+from bayesdp.models.layout import ChainLayout
 
-__all__ = ["Place", "dated", "minutes_of", "place_in_order", "selected"]
+__all__ = ["Place", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?"
@@ -51,6 +53,22 @@ def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
             f"{column!r} is text; convert it to dates, or say order_by_text=True (--order-by-text) to sort it as text"
         )
     return place
+
+
+@contextmanager
+def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
+    """Make a refusal that depends on how text was read a refusal about the records, which a session keeps to itself.
+
+    Whether a column of text holds dates, and whether these have an offset, is read off its values.
+    """
+    try:
+        yield
+    except (RecordsError, NoColumnError):
+        raise
+    except FrameError as error:
+        if layout.order_by_text or not any(table.kind(column) == "text" for column in layout.order_by):
+            raise
+        raise RecordsError(str(error)) from None
 
 
 def dated(table: Table, column: str) -> Table:
