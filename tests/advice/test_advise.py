@@ -77,7 +77,7 @@ def test_the_cost_of_a_rung_is_what_calibrate_says(simulated: Callable[..., pola
     assert rungs(advice)["bounded odds"].alpha == bdp.calibrate(odds, ON, epsilon=2.0, beta=0.1).accuracy(0.1)
     chain = bdp.MarkovChain.fit(frame, state="on", order_by="t")
     assert rungs(advice)["chain"].model == chain
-    credible = bdp.calibrate(chain, ON, epsilon=2.0, beta=0.1, credibility=0.9, draws=90)
+    credible = bdp.calibrate(chain, ON, epsilon=2.0, beta=0.1, credibility=0.9)
     assert rungs(advice)["chain"].alpha == credible.accuracy(0.1)
 
 
@@ -169,7 +169,7 @@ def test_on_the_real_step_counter_no_chain_of_one_record_is_recommended() -> Non
     assert named["chain"].denied
     assert named["bounded odds within each hour"].denied
     assert "a memory of 3 records" in advice.shows
-    assert "24.1 (chain with a memory of two)" in advice.shows
+    assert "23.3 (chain with a memory of two)" in advice.shows
     within = named["bounded odds within each hour"].model
     assert isinstance(within, bdp.OddsChain)
     assert within.odds == pytest.approx(32.9, abs=0.5)

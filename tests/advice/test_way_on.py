@@ -73,3 +73,13 @@ def test_a_series_names_its_order_and_only_what_its_fit_takes() -> None:
     options = way.options(bdp.GaussianSeries([0.3, 0.2], column="load"))
     assert options == {"value": "load", "order_by": ["t"], "within": ["hour"], "record": "day", "order": 2}
     assert way.options(bdp.Independent()) == {}
+
+
+def test_the_way_on_says_how_text_is_sorted_and_with_which_credibility() -> None:
+    way = WayOn("t.csv", {"state": "on", "order_by": ["t"], "order_by_text": True}, 0.9)
+    python = way.python(bdp.MarkovChain.from_counts([[8, 2], [3, 1]]), ON, 1.0, credible=True)
+    assert "order_by_text=True)" in python
+    assert 'dataset="NAME", credibility=0.9) as session' in python
+    fit, release = way.shell(bdp.MarkovChain.from_counts([[8, 2], [3, 1]]), ON, 1.0, credible=True).splitlines()
+    assert "--order-by-text -o MODEL.json" in fit
+    assert release.endswith("--budget 1 --credibility 0.9")

@@ -44,7 +44,7 @@ def test_fit_writes_the_model_and_prints_it_with_its_diagnosis(
     assert model["counts"] == [[9713, 1295], [1295, 2955]]
     assert model["states"] == [False, True]
     assert (model["length"], model["gaps"], model["state"]) == (15264, True, "steps > 0")
-    assert model["layout"] == {"order_by": ["date", "interval"], "dropped": True}
+    assert model["layout"] == {"order_by": ["date", "interval"], "step": "5m", "dropped": True}
 
 
 def test_fit_json_is_the_model_alone(activity: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_a_fitted_model_keeps_the_columns_that_are_not_named(
     frame.write_csv(table)
     fit = ["fit", table, "--model", "markov", "--state", "s", "--order-by", "t", "--entity", "who"]
     assert run([*fit, "-o", model]) == 0
-    for options, entities in (("--step 1", 3), ("--entity who", 3), ("--entity v", 21), ("--order-by t", 3)):
+    for options, entities in (("--step 1", 3), ("--entity who", 3), ("--entity v --step 7", 21), ("--order-by t", 3)):
         capsys.readouterr()
         assert run(["diagnose", model, table, *options.split()]) == 0
         assert f"120 records of {entities} entities" in capsys.readouterr().out
@@ -327,3 +327,20 @@ def test_a_file_that_is_no_model_is_replaced_only_by_force(
 def test_a_device_is_written_to_and_stays_a_device(parts: Path) -> None:
     assert run(["fit", "part0.csv", *CHAIN, "-o", os.devnull]) == 0
     assert Path(os.devnull).is_char_device()
+
+
+def test_text_dates_are_refused_or_sorted_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, model = str(tmp_path / "t.csv"), str(tmp_path / "m.json")
+    days = [f"2012/{1 + i // 28}, day {1 + i % 28}" for i in range(80)]
+    polars.DataFrame({"datum": days, "s": [i // 2 % 2 for i in range(80)]}).write_csv(table)
+    fit = ["fit", table, "--model", "markov", "--state", "s", "--order-by", "datum", "-o", model]
+    assert run(fit) == 2
+    said = "'datum' is text; convert it to dates, or say --order-by-text to sort it as text"
+    assert said in capsys.readouterr().err
+    assert run([*fit, "--order-by-text"]) == 0
+    assert json.loads(Path(model).read_text())["layout"] == {"order_by": ["datum"], "order_by_text": True}
+    assert run(["diagnose", model, table]) == 0
+    advise = ["advise", table, "--state", "s", "--order-by", "datum"]
+    assert run(advise) == 2
+    assert said in capsys.readouterr().err
+    assert run([*advise, "--order-by-text"]) == 0

@@ -369,7 +369,12 @@ CHAINS: dict[str, Chain] = {
     ),
     "floats as states": ("level", lambda r: value(r, "level"), {"order_by": "day", "entity": "number"}, None),
     "huge integers as states": ("i", lambda r: r["i"], {"order_by": ["k"], "entity": ["person", "number"]}, None),
-    "one chain, two orders": ("not flag", lambda r: _inverse(r["flag"]), {"order_by": ["person", "when"]}, None),
+    "one chain, two orders": (
+        "not flag",
+        lambda r: _inverse(r["flag"]),
+        {"order_by": ["person", "when"], "order_by_text": True},
+        None,
+    ),
     "one chain, order of texts": ("small > 0", lambda r: _positive(r["small"]), {"order_by": ["number", "tick"]}, None),
     "two columns": (
         "flag and f > 0",
@@ -429,7 +434,7 @@ def expected_transitions(chain: Chain, memory: int = 1, within: Within = NONE) -
         len(ROWS) - sum(sizes),
         occupied,
         max(sizes),
-        pairs < sum(sizes) - occupied,
+        step is None or pairs < len(ROWS) - occupied,
         is_condition,
         tuple(Stratum((key,), _table(runs[key], states, memory + 1)) for key in sorted(runs)) if within else (),
     )
@@ -701,7 +706,13 @@ SERIES: dict[str, Line] = {
         3,
         {"hour": lambda r: r["when"].hour},
     ),
-    "whole numbers, no step": ("n", {"order_by": ["person", "when"]}, None, 2, {"sure": lambda r: r["sure"]}),
+    "whole numbers, no step": (
+        "n",
+        {"order_by": ["person", "when"], "order_by_text": True},
+        None,
+        2,
+        {"sure": lambda r: r["sure"]},
+    ),
     "small numbers by weekday and person": (
         "small",
         {"order_by": "day", "entity": "person", "step": "1d"},

@@ -43,7 +43,7 @@ def test_sizes_that_nobody_can_check_are_said_to_be_unchecked() -> None:
     table = View(scan(polars.DataFrame({"g": ["a", "a", "a", "b"]})), "error")
     blind = ArbitraryGroups(2)
     assert blind.check_table(table) is blind
-    assert "was not checked on the table" in str(blind.unchecked)
+    assert "belong together was not checked" in str(blind.unchecked)
     assert ArbitraryGroups(2, group="g").unchecked is None
 
 

@@ -110,7 +110,7 @@ def test_activity() -> None:
     assert (chain.length, chain.gaps, chain.states) == (15_264, True, (False, True))
     assert chain.gamma == pytest.approx(7.500, abs=5e-4)
     assert (chain.state, chain.column, chain.record) == ("steps > 0", None, "5-minute interval")
-    assert chain.layout == ChainLayout(["date", "interval"], dropped=True)
+    assert chain.layout == ChainLayout(["date", "interval"], step="5m", dropped=True)
     assert chain.dropped
     assert chain.estimated
     found = load("activity", FOLDER).frame.sort("date", "interval")["steps"].to_list()
@@ -144,7 +144,15 @@ def test_activity_from_its_file() -> None:
         ({"order_by": "t", "entity": 4}, "entity must be a non-empty text .*of type int; columns .* must be renamed"),
         ({"order_by": "time"}, "has no column 'time'"),
         ({"order_by": "t", "entity": "whom"}, "has no column 'whom'"),
-        ({"order_by": ["who", "t"], "step": 1}, "step= is the spacing of one order column, but order_by names 2"),
+        (
+            {"order_by": ["who", "t"], "step": 1},
+            "two columns, a date and a time of day, so step= must be a period .* not 1",
+        ),
+        (
+            {"order_by": ["who", "t"], "step": "5m"},
+            "who and t have no spacing: step= needs one order column, or a date",
+        ),
+        ({"order_by": ["who", "t", "role"], "step": "5m"}, "step= is the spacing of one order column, .* names 3"),
         ({"order_by": "t", "step": 0}, "step must be greater than 0"),
         ({"order_by": "t", "step": True}, "step must be a number"),
         ({"order_by": "t", "step": math.inf}, "step must be a finite number"),

@@ -129,7 +129,7 @@ def test_fit_finds_the_coefficients_around_any_mean() -> None:
     series = bdp.GaussianSeries.fit(frame, value="x", order_by="t", entity="home", order=2, within="clock", distance=4)
     assert series.coefficients == pytest.approx((0.5, 0.2), abs=0.03)
     assert (series.length, series.gaps, series.column, series.distance) == (3000, False, "x", 4)
-    assert series.layout == ChainLayout("t", "home")
+    assert series.layout == ChainLayout("t", "home", step=1)
     assert series.estimated
     assert series.moments is not None
     assert series.moments.pairs == (9000, 8997, 8994)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ import bayesdp as bdp
 from bayesdp.cli.overview import overview
 from bayesdp.errors import InvalidInputError
 from bayesdp.session.answer import Answer
+from bayesdp.session.answers import Answers
 from bayesdp.session.session import Session
+from bayesdp.session.statement import statement
 
 
 def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
@@ -110,9 +112,8 @@ def test_new_entries_survive_json_and_are_part_of_the_answer() -> None:
 
 
 def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
-    answer = answered(
-        by="Ada", reused=True, credibility=0.9, consequences=["If groups are half as large again, 2 instead of 1."]
-    )
+    said = {"consequences": ["If groups are half as large again, 2 instead of 1."], "unchecked": "No group was named."}
+    answer = answered(by="Ada", reused=True, credibility=0.9, **said)
     parts = (answer.measurement, answer.promise, answer.posting)
     names = [item.name for part in parts for item in fields(part)]
     assert len(set(names)) == len(names), "an entry belongs to one part"
@@ -187,3 +188,62 @@ def test_words_of_others_are_no_markup() -> None:
     assert "[/b] <b>" in captured.get()
     assert "<b>" not in answer._repr_html_()
     assert "<script>" not in answer._repr_html_()
+
+
+SHUFFLED = polars.DataFrame({"t": [3, 0, 2, 1] * 10, "s": [1, 0, 1, 0] * 10, "x": [1.0, 2.0, 3.0, 4.0] * 10})
+
+UNCHECKED = [
+    (bdp.OddsChain(20, column="s"), bdp.Count("s", equals=1), "No order was named: not checked in which order"),
+    (bdp.ArbitraryGroups(1), bdp.Count("s", equals=1), "No group was named: which records belong together was not"),
+    (
+        bdp.GaussianGroups(correlation=0.5, size=2, column="x"),
+        bdp.Sum("x", bounds=(0, 5)),
+        "No group was named: which records belong together was not checked",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "query", "says"), UNCHECKED, ids=lambda given: getattr(given, "kind", ""))
+def test_what_was_not_checked_is_said_first(model: bdp.Model, query: bdp.Query, says: str, tmp_path: Path) -> None:
+    with bdp.Session(SHUFFLED, model, epsilon=9.0, dataset="panel", ledger=tmp_path / "ledger.db") as session:
+        answer = session.release(query, epsilon=4.0)
+        again = session.release(query, epsilon=4.0)
+    for given in (answer, again):
+        _, second, *rest = str(given).splitlines()
+        assert second.startswith(says)
+        assert any("Proven" in line and ", and if what was not checked is so." in line for line in rest)
+        assert str(given).count(says) == 1
+        assert given.unchecked == second == given.warnings[0] == model.unchecked
+        assert given.to_dict()["unchecked"] == given.unchecked
+        assert Answer.from_dict(json.loads(given.to_json())).unchecked == second
+        assert given.statement().splitlines()[2] == f"**Warning: {second}**"
+        page = statement(given).html()
+        assert page.index(says) < page.index("<table>")
+        assert says in given.guarantee
+
+
+def test_what_was_checked_is_not_said_to_be_unchecked() -> None:
+    answer = answered()
+    assert answer.unchecked is None
+    assert "unchecked" not in answer.to_dict()
+    assert "checked" not in str(answer)
+
+
+def test_parts_say_first_what_was_not_checked() -> None:
+    query = bdp.Count("s", equals=1, by="district", by_cells=("north",))
+    one = answered(query=query, unchecked="No order was named: not checked.")
+    printed = str(Answers("district", (one,))).splitlines()
+    assert printed[1] == "No order was named: not checked."
+    assert "\n".join(printed).count("No order was named") == 1
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_an_answer_says_that_its_guarantee_does_not_cover_the_fit(fitted: bool, tmp_path: Path) -> None:
+    frame = polars.DataFrame({"t": range(60), "s": [i // 2 % 2 for i in range(60)]})
+    model = bdp.OddsChain.fit(frame, state="s", order_by="t")
+    model = model if fitted else replace(model, strata=None, credibility=None)
+    with bdp.Session(frame, model, epsilon=9.0, dataset="steps", ledger=tmp_path / "ledger.db") as session:
+        answer = session.release(bdp.Count("s", equals=1), epsilon=4.0)
+    said = "if those are the private data, this guarantee does not cover that fit."
+    assert (said in str(answer)) == fitted
+    assert (answer.fitted is not None) == fitted

@@ -209,8 +209,8 @@ def test_groups_of_any_kind_are_counted_if_their_columns_are_named() -> None:
 def test_what_was_not_checked_is_said(model: bdp.Model) -> None:
     with bdp.Session(FAMILIES, model, epsilon=1.0, dataset="d") as session:
         answer = session.release(bdp.Sum("height", bounds=(50, 80)), epsilon=0.5)
-    assert "was not checked on the table" in answer.guarantee
-    assert "was not checked on the table" in answer.statement()
+    assert "belong together was not checked" in answer.guarantee
+    assert "belong together was not checked" in answer.statement()
 
 
 def test_a_model_that_cannot_say_whether_a_table_is_within_it_is_refused() -> None:

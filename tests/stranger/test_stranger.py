@@ -176,6 +176,7 @@ def test_models_declare_what_their_fit_takes() -> None:
             assert option.required == (given is Parameter.empty)
             if option.default is not None:
                 assert given == (float(option.default) if option.reads in ("number", "whole") else option.default)
+            assert (given is False) == (option.reads == "flag")
 
 
 def test_the_ways_on_lead_to_the_models() -> None:

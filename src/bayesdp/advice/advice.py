@@ -71,12 +71,18 @@ class Advice(Displayed, Document):
     @property
     def python(self) -> str:
         """The code to go on with, in Python; empty if nothing is recommended."""
-        return "" if self.recommended is None else self.way_on.python(self.recommended.model, self.query, self.epsilon)
+        chosen = self.recommended
+        if chosen is None:
+            return ""
+        return self.way_on.python(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
     @property
     def shell(self) -> str:
         """The commands to go on with; empty if nothing is recommended."""
-        return "" if self.recommended is None else self.way_on.shell(self.recommended.model, self.query, self.epsilon)
+        chosen = self.recommended
+        if chosen is None:
+            return ""
+        return self.way_on.shell(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
     def _printed(self) -> Sequence[Section]:
         sections: list[Section] = [

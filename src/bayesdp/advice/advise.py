@@ -45,6 +45,7 @@ def advise(
     record: str = "record",
     beta: float = BETA,
     credibility: float = 0.95,
+    order_by_text: bool = False,
 ) -> Advice:
     """Say which models of correlation a table does not deny, what each costs, and what if one is wrong.
 
@@ -52,7 +53,7 @@ def advise(
     epsilon:     the promise that costs are stated for; beta: how often the error may reach α.
     state:       a column of states or a condition such as "steps > 0", in an order (`order_by`); by default the column
                  of the question, if that counts values. Sums and means are about a column of numbers.
-    order_by, entity, step, missing, record: as in MarkovChain.fit.
+    order_by, order_by_text, entity, step, missing, record: as in MarkovChain.fit.
     within:      public columns, or hour, weekday, month of the order, between which odds may differ; by default the
                  first of these clocks that the order tells.
     group, role: for numbers, the columns that tell which records belong together, as in GaussianGroups.fit.
@@ -75,7 +76,7 @@ def advise(
     order, entities = column_names("order_by", order_by), column_names("entity", entity)
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
-    place = _Place(table, order, entities, step, missing, record)
+    place = _Place(table, order, entities, step, missing, record, order_by_text)
     with counted(STEPS + _MOST_RUNGS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
@@ -90,7 +91,7 @@ def advise(
             done(1)
     rungs = climbed(ladder)
     given = {"state": subject, "order_by": list(order), "entity": list(entities), "step": step, "group": list(groups)}
-    given |= {"role": role, "within": list(seen.means_within)}
+    given |= {"order_by_text": order_by_text, "role": role, "within": list(seen.means_within)}
     given |= {"missing": None if missing == "error" else missing, "record": None if record == "record" else record}
     return Advice(
         seen.question,
@@ -118,10 +119,13 @@ class _Place:
     step: float | str | datetime.timedelta | None
     missing: Missing
     record: str
+    order_by_text: bool
 
     @property
     def layout(self) -> ChainLayout:
-        return ChainLayout(self.order, self.entities, self.step, dropped=self.missing == "drop")
+        return ChainLayout(
+            self.order, self.entities, self.step, dropped=self.missing == "drop", order_by_text=self.order_by_text
+        )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_mor
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
 from bayesdp.frames.source import Missing, Table
+from bayesdp.frames.spacing import spaced
 from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.models import ArbitraryGroups, ChainLayout, Independent, MarkovChain, OddsChain
 from bayesdp.models.diagnosis import Diagnosis, Verdict, worst
@@ -76,7 +77,8 @@ class ChainEvidence:
         credibility: float,
         done: Callable[[int], None],
     ) -> ChainEvidence:
-        """Count what is needed, in a few scans of the table."""
+        """Count what is needed, in a few scans of the table; the step is the one that the table shows."""
+        layout = spaced(table, subject, layout)
         strata, first = _stratified(table, subject, layout, missing, within)
         done(1)
         states = len(first.states)

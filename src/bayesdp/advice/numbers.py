@@ -13,6 +13,7 @@ from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import Missing, Table
+from bayesdp.frames.spacing import spaced
 from bayesdp.frames.view import View
 from bayesdp.models import ArbitraryGroups, ChainLayout, GaussianGroups, GaussianSeries, Independent
 from bayesdp.models.diagnosis import Verdict, worst
@@ -67,7 +68,8 @@ class NumberEvidence:
             raise InvalidInputError(
                 "say which records may belong together: group= (--group), or order_by= (--order-by) for a series"
             )
-        return cls(table, column, group, role, layout, missing, record)
+        shown = None if layout is None else spaced(table, column, layout, numeric=True)
+        return cls(table, column, group, role, shown, missing, record)
 
     @property
     def groups(self) -> GaussianGroups | None:

@@ -29,9 +29,6 @@ _MOST_DRAWN = 4
 """Of chains that remember one of so many values models are drawn from the posterior; of larger ones the estimate is
 taken, which is a matter of seconds instead of minutes."""
 
-_DRAWS, _ENOUGH_FOR = 90, 0.95
-"""The fewest draws that tell 95 % of a posterior."""
-
 
 @dataclass(frozen=True)
 class Rung:
@@ -66,6 +63,11 @@ class Rung:
     def alpha(self) -> float | None:
         """The error that is left at the ε asked for; None if no noise is enough."""
         return None if self.calibration is None else self.calibration.accuracy(self.calibration.beta)
+
+    @property
+    def credible(self) -> bool:
+        """Whether its error allows for how uncertain the estimates are: a session must then be told the credibility."""
+        return self.calibration is not None and self.calibration.uncertainty is not None
 
     @property
     def harm(self) -> float | None:
@@ -111,10 +113,7 @@ def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: f
     try:
         if _soon_drawn(rung.model):
             try:
-                draws = _DRAWS if credibility <= _ENOUGH_FOR else None
-                credible = calibrate(
-                    rung.model, query, epsilon=epsilon, beta=beta, credibility=credibility, draws=draws
-                )
+                credible = calibrate(rung.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
                 return replace(rung, calibration=credible)
             except (CalibrationError, ModelError, InvalidInputError):
                 pass  # the posterior reaches where nothing is proven: then the estimate

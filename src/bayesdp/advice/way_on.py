@@ -60,29 +60,38 @@ class WayOn:
         flags = (_flag(name, value) for name, value in self.options(model).items())
         return f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
 
-    def python(self, model: Model | None, query: Query, epsilon: float) -> str:
-        """Return Python that makes the model and a release under it."""
+    def python(self, model: Model | None, query: Query, epsilon: float, *, credible: bool = False) -> str:
+        """Return Python that makes the model and a release under it.
+
+        credible: the session keeps the promise with the credibility asked, as the price of the model does.
+        """
         if model is None:
             return ""
+        session = [
+            f"epsilon={epsilon:g}",
+            'dataset="NAME"',
+            *([f"credibility={self.credibility:g}"] if credible else []),
+        ]
         return "\n".join(
             [
                 "import bayesdp as bdp",
                 self.model_in_python(model),
-                f'with bdp.Session({_TABLE}, model, epsilon={epsilon:g}, dataset="NAME") as session:',
+                f"with bdp.Session({_TABLE}, model, {', '.join(session)}) as session:",
                 f"    print(session.release({asked_in_python(query)}, epsilon={epsilon:g}))",
             ]
         )
 
-    def shell(self, model: Model | None, query: Query, epsilon: float) -> str:
+    def shell(self, model: Model | None, query: Query, epsilon: float, *, credible: bool = False) -> str:
         """Return commands that do the same."""
         if model is None:
             return ""
+        credibility = f" --credibility {self.credibility:g}" if credible else ""
         data = _FILE if self.path is None else shlex.quote(str(self.path))
         return "\n".join(
             [
                 self.model_in_shell(model),
                 f"bayesdp release {data} --model {_MODEL} {asked_in_shell(query)} --epsilon {epsilon:g} --dataset NAME "
-                f"--budget {epsilon:g}",
+                f"--budget {epsilon:g}{credibility}",
             ]
         )
 
@@ -179,6 +188,8 @@ def asked_in_python(query: Query) -> str:
 
 
 def _flag(name: str, value: Any) -> str:
+    if value is True:
+        return f"--{name.replace('_', '-')}"
     several = isinstance(value, Sequence) and not isinstance(value, str)
     text = ",".join(map(str, value)) if several else str(value)
     return f"--{name.replace('_', '-')} {shlex.quote(text)}"

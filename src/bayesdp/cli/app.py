@@ -311,10 +311,14 @@ def advise(
     order_by: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="The columns that put records in order.")
     ] = None,
+    order_by_text: Annotated[bool, typer.Option("--order-by-text", help="Sort order columns of text as text.")] = False,
     entity: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="The columns that tell independent chains apart.")
     ] = None,
-    step: Annotated[str | None, typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d.")] = None,
+    step: Annotated[
+        str | None,
+        typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d; by default what the table shows."),
+    ] = None,
     within: Annotated[
         list[str] | None, typer.Option(metavar="A,B", help="Public columns, or hour, weekday, month: odds may differ.")
     ] = None,
@@ -345,7 +349,7 @@ def advise(
         "group": options.columns("--group", group),
     }
     chosen: dict[str, Any] = {name: value for name, value in columns.items() if value}
-    chosen |= {"state": state, "step": step, "role": role}
+    chosen |= {"state": state, "step": step, "role": role, "order_by_text": order_by_text}
     numbers = {"epsilon": epsilon, "beta": beta, "credibility": credibility}
     chosen |= {name: options.number(f"--{name}", text) for name, text in numbers.items()}
     with options.table(data, engine, master) as table:

@@ -92,13 +92,16 @@ def _parameter(name: str, takers: Mapping[str, FitOption]) -> Parameter:
     everybody = len(meanings) == 1 and len(takers) == len(_fittable())
     lines = meanings if everybody else [f"{', '.join(kinds)}: {meaning}" for meaning, kinds in meanings.items()]
     first = next(iter(takers.values()))
+    if first.reads == "flag":
+        flag = Annotated[bool, typer.Option(first.flag, help=" ".join(lines))]
+        return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=flag)
     read: Any = list[str] | None if first.reads == "columns" else str | None
     typed = Annotated[read, typer.Option(first.flag, metavar=first.metavar, help=" ".join(lines))]
     return Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=first.default, annotation=typed)
 
 
 def _given(option: FitOption, value: Any) -> bool:
-    return value not in (None, [], option.default)
+    return value not in (None, [], False, option.default)
 
 
 def _read(option: FitOption, value: Any) -> Any:

@@ -15,7 +15,7 @@ from bayesdp.frames.source import plain
 if TYPE_CHECKING:
     from bayesdp.frames.transitions import Sequences
 
-__all__ = ["SHOWN", "Clock", "clocks", "showed"]
+__all__ = ["SHOWN", "Clock", "clocks", "minutes_shown", "showed"]
 
 SHOWN = ("hour", "weekday", "month")
 """What strata may be made of, beside columns: readings of a clock."""
@@ -98,7 +98,7 @@ def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
     for i, order in enumerate(chains.orders):
         if chains.table.kind(order) == "time":
             dtype, shown = chains.table.schema[order], nw.col(f"{order_of}{i}").dt
-            if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
+            if order in chains.zoned or (isinstance(dtype, nw.Datetime) and dtype.time_zone is not None):
                 raise FrameError(
                     f"the order column holds times in a time zone, so which {what} it was depends on the zone; order "
                     f"by times without one, or name a column that holds the {what}"
@@ -115,7 +115,7 @@ def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
             break
     if what == "hour":
         for i in range(1, len(chains.orders)):
-            minutes = _minutes_of_hours(chains, i)
+            minutes = minutes_shown(chains, i)
             if minutes is not None:
                 return (nw.col(f"{order_of}{i}").cast(nw.Float64) / minutes).floor().cast(nw.Int64)
         if hours_of:
@@ -126,8 +126,11 @@ def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
     )
 
 
-def _minutes_of_hours(chains: Sequences, i: int) -> int | None:
-    """Return by what a later order column is divided for the hour: 1 for hours, 100 for 1755, 60 for minutes."""
+def minutes_shown(chains: Sequences, i: int) -> int | None:
+    """Return by what a later order column is divided for the hour: 1 for hours, 100 for 1755, 60 for minutes.
+
+    None if it is no time of day.
+    """
     order = f"o{i}"
     if chains.table.kind(order) not in ("whole", "number"):
         return None

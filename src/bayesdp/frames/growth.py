@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,6 +12,7 @@ import narwhals as nw
 
 from bayesdp._support.validation import Scalar, natural, scalar, text
 from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.frames.dates import dated
 from bayesdp.frames.source import Table, alike, plain, reading, whole
 
 __all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
@@ -86,7 +89,7 @@ def check_grown(table: Table, earlier: Sequence[Extent]) -> None:
 def _last(table: Table, order: str) -> Scalar | None:
     """Return the last value of a column; a day as a day, also of engines that have moments only."""
     with reading(table):
-        picked = table.pick([order])
+        picked = dated(table.pick([order]), order)
         last = [row[0] for rows in picked.parts(lambda frame: frame.select(nw.col(order).max())) for row in rows]
         until = plain(max((value for value in last if plain(value) is not None), default=None))
         return until.removesuffix(" 00:00:00") if isinstance(until, str) and picked.kind(order) == "time" else until
@@ -97,6 +100,8 @@ def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
     with reading(table):
         used = dict.fromkeys(name for extent in extents for name in (extent.order, extent.by) if name is not None)
         picked = table.pick(list(used) or list(table.schema)[:1])
+        for order in dict.fromkeys(extent.order for extent in extents if extent.order is not None):
+            picked = dated(picked, order)
         numbers = {
             f"n{i}_{j}": number for i, extent in enumerate(extents) for j, number in enumerate(_numbers(picked, extent))
         }
@@ -116,10 +121,24 @@ def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
     """Return ones for the records of an extent, and for those before its end and no later if it has an order."""
     conditions: list[nw.Expr | None] = [None]
     if extent.order is not None and extent.until is not None:
-        column, end = table.column(extent.order), table.value(extent.order, extent.until)
+        column, end = table.column(extent.order), table.value(extent.order, _in_utc(table, extent))
         conditions += [column < end, column <= end]
     if extent.by is None or extent.part is None:
         missing = nw.col(next(iter(table.schema))).is_null()  # a literal alone is one row in some engines
         return [table.ones(missing | ~missing if condition is None else condition) for condition in conditions]
     inside = table.member(extent.by, [alike(table.kind(extent.by), extent.part)])
     return [table.ones(inside if condition is None else inside & condition) for condition in conditions]
+
+
+def _in_utc(table: Table, extent: Extent) -> Scalar:
+    """Return the end of an extent; one that was kept as text with an offset, for times of that text, in UTC."""
+    assert extent.order is not None
+    assert extent.until is not None
+    if not isinstance(extent.until, str) or table.kind(extent.order) != "time":
+        return extent.until
+    dtype = table.schema[extent.order]
+    with suppress(ValueError):
+        end = datetime.datetime.fromisoformat(extent.until)
+        if end.tzinfo is not None and getattr(dtype, "time_zone", None) is None:
+            return end.astimezone(datetime.UTC).replace(tzinfo=None).isoformat(sep=" ")
+    return extent.until

@@ -12,6 +12,7 @@ import narwhals as nw
 from bayesdp._support.validation import Scalar
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
+from bayesdp.frames.dates import dated
 from bayesdp.frames.groups import check_named
 from bayesdp.frames.source import Table, alike, plain, reading, whole
 from bayesdp.queries import Count
@@ -93,6 +94,7 @@ def _pairs(table: Table, by: str, apart: Sequence[str], end: tuple[str, Scalar] 
     order = () if end is None else (end[0],)
     with reading(table):
         picked = table.pick(list(dict.fromkeys([*apart, by, *order])))
+        picked = picked if end is None else dated(picked, end[0])
         keys = {f"g{i}": nw.col(column) for i, column in enumerate((*apart, by))}
         counted = None if end is None else picked.column(end[0]) <= picked.value(*end)
 

@@ -32,7 +32,7 @@ _MOST_MEANS = 100_000
 @dataclass(frozen=True)
 class Series:
     """What a series is estimated from: its moments, how many means were taken away, the most records of one entity, and
-    whether some has a gap.
+    whether records may be missing inside some.
     """
 
     moments: SeriesMoments
@@ -107,7 +107,7 @@ def series_moments(
     ]
     if autocovariances[0] <= 0:
         raise RecordsError(f"the values of {value!r} do not vary, so nothing can be said about how they vary together")
-    gaps = pairs[1] < rows - sizes.lacking - sizes.chains
+    gaps = layout.step is None or pairs[1] < rows - sizes.chains
     return Series(SeriesMoments(autocovariances, pairs), len(means), sizes.longest, gaps)
 
 

@@ -19,7 +19,8 @@ from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
-from bayesdp.frames.clocks import SHOWN, showed
+from bayesdp.frames.clocks import SHOWN, minutes_shown, showed
+from bayesdp.frames.dates import place_in_order, selected
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
 from bayesdp.frames.stretches import EARLIER, STRETCH, Stretches, cut, stretches_of
 from bayesdp.models.layout import ChainLayout, column_names, period
@@ -40,6 +41,9 @@ MOST_STRATA = 1000
 _LARGEST_TABLE = 2**24
 """The most counts there may be, those of all strata together."""
 
+_DAY = 24 * 60
+"""The minutes of a day."""
+
 _STEP_TOLERANCE = 1e-6
 """How far, in steps, an order of floats may be off: 0.8 − 0.7 is not quite 0.1."""
 
@@ -51,7 +55,8 @@ class Transitions:
     counts:   row x, column y: how often state y followed state x directly. With memory k a table of k + 1 levels: how
               often a state followed the last k, without a gap between any of them.
     strata:   the same counts by what public columns held at the last record before; none if no columns were named.
-    gaps:     whether some chain has a gap inside: a missing record, or (with a step) an absent one.
+    gaps:     whether records may be missing inside some chain. Only a step can show that none is: every record then
+              follows the one before it by the step, and none lacks its state.
     records:  how many records have a state; missing: how many have none.
     entities: how many chains; longest: the largest number of records of one.
     condition: whether the states are those of a condition, false and true.
@@ -83,6 +88,8 @@ class Sequences:
     Public columns that make strata are `w0`, `w1`, …
 
     along:     the same records where those before each are at hand: what runs along chains is computed there.
+    zoned:     the order columns that hold times in a zone, though their type does not say so.
+    minutes:   how the second of two order columns tells the time of day, if there is a step (`clocks.minutes_shown`).
     stretches: how `along` cuts the one chain of a table without entities, in an engine of many partitions.
     """
 
@@ -92,6 +99,8 @@ class Sequences:
     entities: tuple[str, ...]
     step: float | str | None
     truth: bool
+    zoned: frozenset[str] = frozenset()
+    minutes: int | None = None
     stretches: Stretches | None = None
 
     @classmethod
@@ -122,18 +131,39 @@ class Sequences:
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
         for column in public:
             _check_public(table, column, subject)
+        placed = {name: place_in_order(table, column, as_text=layout.order_by_text) for name, column in orders.items()}
         chosen = [
             _state(table, subject).alias("s"),
-            *(_placed(table, column).alias(name) for name, column in orders.items()),
+            *(_finite(table, orders[name], place.order).alias(name) for name, place in placed.items()),
             *(table.column(column).alias(name) for name, column in entities.items()),
             *(table.column(column).alias(name) for name, column in _named("w", public).items()),
         ]
         table = table.together(list(entities.values())) if entities else table
-        frame = table.frame.select(*chosen)
+        read = not layout.order_by_text and any(table.kind(column) == "text" for column in layout.order_by)
+        frame = selected(table, chosen) if read else table.frame.select(*chosen)
         named = table.made_of(frame)
-        step = None if layout.step is None else _step(named, layout.step)
-        chains = cls(named, named, tuple(orders), tuple(entities), step, subject.condition is not None)
+        zoned = frozenset(name for name, place in placed.items() if place.zoned)
+        chains = cls(named, named, tuple(orders), tuple(entities), None, subject.condition is not None, zoned)
+        chains = chains if layout.step is None else chains._spaced(layout)
         return chains if entities else chains._cut(back, rows)
+
+    def _spaced(self, layout: ChainLayout) -> Sequences:
+        """Return the chains with their step; refuses order columns that have none."""
+        if len(self.orders) == 1:
+            return replace(self, step=_step(self.table, layout.step))
+        minutes = None
+        if self.table.kind("o0") == "time":
+            with reading(self.table):
+                minutes = minutes_shown(self, 1)
+        if minutes is None:
+            raise RecordsError(
+                f"{' and '.join(layout.order_by)} have no spacing: step= needs one order column, or a date and a time "
+                "of day (17, 1755, or the minutes since midnight); leave step= out"
+            )
+        length = _period(layout.step)
+        if not datetime.timedelta() < length <= datetime.timedelta(days=1) or length % datetime.timedelta(minutes=1):
+            raise FrameError(f"of a date and a time of day, step must be minutes, at most a day, not {layout.step}")
+        return replace(self, step=length // datetime.timedelta(minutes=1), minutes=minutes)
 
     def _cut(self, back: int, rows: int | None) -> Sequences:
         """Return the one chain, cut into stretches where the engine computes them apart."""
@@ -180,6 +210,8 @@ class Sequences:
         """
         if self.placed_by_order:
             return (nw.col("b0") != nw.col("o0")) & ~nw.col("o0").is_null()
+        if self.minutes is not None:
+            return self._relation_of_days()
         if self.step is None:
             moved = ((nw.col(f"b{i}") != nw.col(order)).fill_null(True) for i, order in enumerate(self.orders))
             return reduce(or_, moved)
@@ -189,6 +221,16 @@ class Sequences:
         else:
             apart, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
             follows, close = (apart >= self.step - slack) & (apart <= self.step + slack), apart < self.step
+        otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
+        return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
+
+    def _relation_of_days(self) -> nw.Expr:
+        """Return the same for a date and a time of day: the next record is of the same day, or of the next one."""
+        assert self.minutes is not None
+        today, tomorrow = nw.col("o0") == nw.col("b0"), nw.col("o0") == nw.col("b0").dt.offset_by("1d")
+        apart = _since_midnight("o1", self.minutes) - _since_midnight("b1", self.minutes)
+        follows = (today & (apart == self.step)) | (tomorrow & (apart + _DAY == self.step))
+        close = (today & (apart < self.step)) | (tomorrow & (apart + _DAY < self.step))
         otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
         return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
 
@@ -368,7 +410,7 @@ def transitions(
         lacking,
         sizes.chains,
         sizes.longest,
-        followed < rows - lacking - sizes.chains,
+        layout.step is None or followed < rows - sizes.chains,
         chains.truth,
         strata if within else (),
     )
@@ -451,10 +493,18 @@ def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
     return {f"{letter}{i}": column for i, column in enumerate(columns)}
 
 
-def _placed(table: Table, column: str) -> nw.Expr:
-    """Return an order column; what is infinite is no place, and becomes missing."""
-    values = table.column(column)
-    return nw.when(values.is_finite()).then(values).otherwise(None) if table.kind(column) == "number" else values
+def _finite(table: Table, column: str, order: nw.Expr) -> nw.Expr:
+    """Return the order that a column gives; what is infinite is no place, and becomes missing."""
+    return nw.when(order.is_finite()).then(order).otherwise(None) if table.kind(column) == "number" else order
+
+
+def _since_midnight(name: str, minutes: int) -> nw.Expr:
+    """Return a time of day in minutes; `minutes` says how it is written, as `clocks.minutes_shown` does."""
+    shown = nw.col(name).cast(nw.Int64)
+    if minutes == 1:
+        return shown * 60
+    hours = (shown.cast(nw.Float64) / minutes).floor().cast(nw.Int64)
+    return hours * 60 + (shown - hours * minutes)
 
 
 def _state(table: Table, subject: Subject) -> nw.Expr:
@@ -520,7 +570,7 @@ def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, size
     """Refuse a step that no record keeps: then there is not one transition."""
     if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
         return
-    (order,) = layout.order_by
+    order = ", ".join(layout.order_by)
     raise RecordsError(
         f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
         f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of {order!r} as "

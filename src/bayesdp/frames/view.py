@@ -12,6 +12,7 @@ from bayesdp._support.validation import Values
 from bayesdp._support.words import having
 from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import present_records, row_count, subject_of, tally
+from bayesdp.frames.dates import kinds_of_text
 from bayesdp.frames.groups import check_named
 from bayesdp.frames.source import Missing, Table, plain, reading, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences
@@ -39,7 +40,7 @@ class View:
         records = self._records_in(subject, states) if states else self._records_of(subject)
         if layout is None:
             return Chains(records, unbroken=False)
-        with reading(self.table):
+        with reading(self.table), kinds_of_text(self.table, layout):
             sequences = Sequences.of(self.table, subject, layout)
             sizes = sequences.sizes()
             relations = sequences.relations()

@@ -94,8 +94,8 @@ class ArbitraryGroups(Model):
         if self.group:
             return None
         return (
-            f"That no group has more than {self.size} records was not checked on the table: the model does not name "
-            "the columns that tell which records belong together."
+            "No group was named: which records belong together was not checked, nor that no group has more than "
+            f"{self.size}."
         )
 
     def _content(self) -> dict[str, Any]:

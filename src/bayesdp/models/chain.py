@@ -18,7 +18,7 @@ from bayesdp.models.states import check_states
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
 
-__all__ = ["CHAIN_OPTIONS", "MEMORY", "Chain"]
+__all__ = ["CHAIN_OPTIONS", "MEMORY", "ORDER_BY_TEXT", "Chain"]
 
 CHAIN_OPTIONS = (
     FitOption(
@@ -39,11 +39,14 @@ CHAIN_OPTIONS = (
         locates=True,
     ),
     FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
-    FitOption("step", "the spacing of the order column: 5, 5m, 1d.", "STEP", locates=True),
+    FitOption("step", "the spacing of the order: 5, 5m, 1d; by default what the table shows.", "STEP", locates=True),
     MISSING,
     RECORD,
 )
 """What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+
+ORDER_BY_TEXT = FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True)
+"""That order columns of text are sorted as text, for chains of which `fit` can be told so."""
 
 MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
 """How many records a chain remembers, for those that may remember several."""
@@ -179,6 +182,7 @@ class Chain(Model):
         entity: str | Sequence[str] | None = None,
         step: float | str | datetime.timedelta | None = None,
         missing: Literal["error", "drop"] | None = None,
+        order_by_text: bool | None = None,
     ) -> Self:
         """Return the chain with the columns it is in: those it was fitted on, but what is given replaces them.
 
@@ -188,14 +192,14 @@ class Chain(Model):
         if self.subject not in (None, subject):
             raise ModelError(f"the model describes {self.subject!r}, not {subject!r}")
         if self.layout is not None:
-            layout = self.layout.renamed(order_by, entity, step)
+            layout = self.layout.renamed(order_by, entity, step, order_by_text=order_by_text)
         else:
             if subject is None or not order_by:
                 raise ModelError(
                     "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
                     "order_by= (--order-by)"
                 )
-            layout = ChainLayout(order_by, entity or (), step)
+            layout = ChainLayout(order_by, entity or (), step, order_by_text=bool(order_by_text))
         if missing is not None:
             layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
         return replace(self, column=subject, state=None, layout=layout)
@@ -231,8 +235,8 @@ class Chain(Model):
         if self.layout is not None:
             return None
         return (
-            "In which order records follow one another was not checked on the table, and all of it was taken for one "
-            "chain: the model does not name the columns."
+            "No order was named: not checked in which order the records follow one another. The whole table was taken "
+            "for one chain."
         )
 
     @property

@@ -16,7 +16,7 @@ class FitOption:
     help:     what it means, for `bayesdp fit --help`.
     metavar:  what stands for the value in the help.
     reads:    how the option's text is read: as it stands, as column names separated by commas, as a number or a whole
-              number.
+              number; a flag has no text.
     default:  what fit assumes if the option is not given, as it is typed; None if there is nothing to type.
     required: fit cannot do without it.
     example:  a value for the message that says what is required.
@@ -29,7 +29,7 @@ class FitOption:
     name: str
     help: str
     metavar: str = "NAME"
-    reads: Literal["text", "columns", "number", "whole"] = "text"
+    reads: Literal["text", "columns", "number", "whole", "flag"] = "text"
     default: str | None = None
     required: bool = False
     example: str | None = None

@@ -512,8 +512,8 @@ class GaussianGroups(Model):
         if self.precision is not None:
             return "That the records of the table are those of the precision was not checked, only their number."
         return (
-            f"That no group has more than {self.group_size} records was not checked on the table: the model does not "
-            "name the columns that tell which records belong together."
+            "No group was named: which records belong together was not checked, nor that no group has more than "
+            f"{self.group_size}."
         )
 
     def _content(self) -> dict[str, Any]:

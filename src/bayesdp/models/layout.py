@@ -44,9 +44,11 @@ class ChainLayout(_Layout):
 
     order_by: the columns that put records in order.
     entity:   the columns that tell one chain from another; none means one chain.
-    step:     the spacing of the order column; records farther apart have a gap between them. A number, or for times a
-              period such as "5m", "1h", "1d" or a timedelta; kept in the largest unit that fits, "300s" as "5m".
+    step:     the spacing of the order; records farther apart have a gap between them. A number, or for times a period
+              such as "5m", "1h", "1d" or a timedelta; kept in the largest unit that fits, "300s" as "5m". Two order
+              columns, a date and a time of day, have a period, too.
     dropped:  records with missing values were left out.
+    order_by_text: order columns of text are sorted as text. Otherwise they must hold ISO 8601 dates or times.
 
     >>> ChainLayout("time", entity="person", step="5m").entity
     ('person',)
@@ -56,6 +58,7 @@ class ChainLayout(_Layout):
     entity: Sequence[str] = ()
     step: float | str | datetime.timedelta | None = None
     dropped: bool = False
+    order_by_text: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order_by", column_names("order_by", self.order_by))
@@ -63,20 +66,31 @@ class ChainLayout(_Layout):
         if not self.order_by:
             raise ModelError("order_by names no column; a chain needs to know which record comes next")
         object.__setattr__(self, "step", _spacing(self.step))
-        if self.step is not None and len(self.order_by) != 1:
-            raise ModelError(f"step= is the spacing of one order column, but order_by names {len(self.order_by)}")
-        _check_flag(self.dropped)
+        if self.step is not None and len(self.order_by) > 2:
+            raise ModelError(
+                "step= is the spacing of one order column, or of a date and a time of day, but order_by names "
+                f"{len(self.order_by)}"
+            )
+        if len(self.order_by) == 2 and isinstance(self.step, float):
+            raise ModelError(
+                "order_by names two columns, a date and a time of day, so step= must be a period such as 5m or 1h, not "
+                f"{self.step:g}"
+            )
+        _check_flag("dropped", self.dropped)
+        _check_flag("order_by_text", self.order_by_text)
 
     def renamed(
         self,
         order_by: str | Sequence[str] | None,
         entity: str | Sequence[str] | None,
         step: float | str | datetime.timedelta | None,
+        *,
+        order_by_text: bool | None = None,
     ) -> ChainLayout:
         """Return the layout with what is given; None keeps what it has, but a step goes with its order column.
 
-        >>> ChainLayout("time", "person").renamed(None, None, "5m")
-        ChainLayout(order_by=('time',), entity=('person',), step='5m', dropped=False)
+        >>> ChainLayout("time", "person").renamed(None, None, "5m").step
+        '5m'
         """
         ordered = replace(self, step=None) if order_by is None else replace(self, order_by=order_by, step=None)
         same = ordered.order_by == self.order_by
@@ -84,6 +98,7 @@ class ChainLayout(_Layout):
             ordered,
             entity=self.entity if entity is None else entity,
             step=self.step if step is None and same else step,
+            order_by_text=self.order_by_text if order_by_text is None else order_by_text,
         )
 
     def span(self, records: int) -> str | None:
@@ -135,7 +150,7 @@ class GroupLayout(_Layout):
             raise ModelError("several value columns mean one row a group: leave group= and role= out")
         if len(self.value) == 1 and not self.group:
             raise ModelError("one value column needs group=, the column that tells which records belong together")
-        _check_flag(self.dropped)
+        _check_flag("dropped", self.dropped)
 
     def renamed(
         self, value: str | Sequence[str] | None, group: str | Sequence[str] | None, role: str | None
@@ -228,6 +243,6 @@ def column_name(name: str, value: object) -> str:
     return validation.text(name, value, ModelError)
 
 
-def _check_flag(dropped: object) -> None:
-    if not isinstance(dropped, bool):
-        raise ModelError(f"dropped must be true or false, not {brief(dropped)}")
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ModelError(f"{name} must be true or false, not {brief(value)}")

@@ -17,7 +17,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.base import Alternative, readonly
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
@@ -80,6 +80,7 @@ class MarkovChain(Chain):
     _by_state: ClassVar[tuple[str, ...]] = ("states", "transition", "counts")
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
+        ORDER_BY_TEXT,
         MEMORY,
         FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
         FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
@@ -202,34 +203,44 @@ class MarkovChain(Chain):
         start: Literal["stationary", "any"] = "stationary",
         record: str = "record",
         diagnose: bool = True,
+        order_by_text: bool = False,
     ) -> Self:
         """Estimate the chain from a table of any engine, or from files by their path (docs/frames.md).
 
         state:     a column, or a condition such as "steps > 0", whose states are False and True.
-        order_by:  the columns that put records in order; ties are an error.
+        order_by:  the columns that put records in order; ties are an error. Text must hold ISO 8601 dates or times.
         entity:    the columns that tell independent chains apart; None means that all records are one chain.
-        step:      the spacing of the order column (5, "5m", "1d", a timedelta): records farther apart have a gap
-                   between them, and what follows a gap is not a transition.
+        step:      the spacing of the order (5, "5m", "1d", a timedelta): records farther apart have a gap between them,
+                   and what follows a gap is not a transition. By default it is the spacing that by far the most
+                   records have, if the others lie multiples of it apart. The model keeps it.
         memory:    how many records the next one depends on.
         smoothing: added to every count; 0 keeps transitions that were never seen impossible.
         missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
         diagnose:  whether to ask the table about the assumption, too, and store what it says in the model. False saves
                    time; the model then says that it was never diagnosed. With memory=2 or more there is no diagnosis.
+        order_by_text: sort order columns of text as text.
 
-        The model keeps the counts and knows whether there are gaps; its length is the largest number of records of one
-        entity. Raises FrameError for what is wrong with the table, ModelError for a chain that cannot be estimated.
+        The model keeps the counts and knows whether there may be gaps: without a step, nobody can see that there are
+        none. Its length is the largest number of records of one entity. Raises FrameError for what is wrong with the
+        table, ModelError for a chain that cannot be estimated.
 
         >>> import polars
         >>> frame = polars.DataFrame({"t": range(6), "steps": [0, 4, 9, 0, 0, 3]})
         >>> MarkovChain.fit(frame, state="steps > 0", order_by="t").counts
         ((1, 2), (1, 1))
         """
-        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
-        memory = validation.natural("memory", memory, ModelError)
-        table = upstairs("bayesdp.frames.source").scan(frame)
-        counted = upstairs("bayesdp.frames.transitions").transitions(
-            table, column_name("state", state), layout, missing, memory=memory
+        layout = ChainLayout(
+            order_by,
+            () if entity is None else entity,
+            step,
+            dropped=missing == "drop",
+            order_by_text=order_by_text,
         )
+        memory = validation.natural("memory", memory, ModelError)
+        state = column_name("state", state)
+        table = upstairs("bayesdp.frames.source").scan(frame)
+        layout = upstairs("bayesdp.frames.spacing").spaced(table, state, layout)
+        counted = upstairs("bayesdp.frames.transitions").transitions(table, state, layout, missing, memory=memory)
         chain = cls.from_counts(
             counted.counts,
             memory=memory,
@@ -262,17 +273,20 @@ class MarkovChain(Chain):
         entity: str | Sequence[str] | None = None,
         step: float | str | datetime.timedelta | None = None,
         missing: Literal["error", "drop"] | None = None,
+        order_by_text: bool | None = None,
     ) -> Diagnosis:
         """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
 
         A model that was fitted knows its columns (state, order_by, entity), the step between records and what to do
-        with missing values, and only what is given replaces them; else name them as in fit.
+        with missing values, and only what is given replaces them; else name them as in fit (order_by_text, too).
 
         Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
         """
         if self.no_diagnosis is not None:
             raise ModelError(self.no_diagnosis)
-        located = self.located(state=state, order_by=order_by, entity=entity, step=step, missing=missing)
+        located = self.located(
+            state=state, order_by=order_by, entity=entity, step=step, missing=missing, order_by_text=order_by_text
+        )
         diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
         return diagnosis
 

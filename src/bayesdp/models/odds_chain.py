@@ -19,7 +19,7 @@ from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
 from bayesdp.models.base import HALF_AGAIN, Alternative
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
 from bayesdp.models.learnt import Learnt
@@ -83,6 +83,7 @@ class OddsChain(Chain):
     about_values: ClassVar[bool] = True
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
+        ORDER_BY_TEXT,
         MEMORY,
         FitOption(
             "within",
@@ -195,6 +196,7 @@ class OddsChain(Chain):
         merge: int = 0,
         missing: Literal["error", "drop"] = "error",
         record: str = "record",
+        order_by_text: bool = False,
     ) -> Self:
         """Estimate the odds ratio from a table of any engine, or from files by their path (docs/fitting.md).
 
@@ -205,20 +207,29 @@ class OddsChain(Chain):
         merge:       strata with fewer transitions than this in some cell are merged into one, which assumes that they
                      are alike; 0 keeps each by itself, however little it says. `summary` names those below 20.
 
-        state, order_by, entity, step and missing are those of MarkovChain.fit. Raises FrameError for what is wrong with
-        the table.
+        state, order_by, order_by_text, entity, step and missing are those of MarkovChain.fit. Raises FrameError for
+        what is wrong with the table.
 
         >>> import polars
         >>> frame = polars.DataFrame({"t": range(300), "s": [t // 3 % 2 for t in range(300)]})
         >>> OddsChain.fit(frame, state="s", order_by="t").strata[0].counts
         ((100, 50), (49, 100))
         """
-        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        layout = ChainLayout(
+            order_by,
+            () if entity is None else entity,
+            step,
+            dropped=missing == "drop",
+            order_by_text=order_by_text,
+        )
         memory = validation.natural("memory", memory, ModelError)
         credibility = validation.probability("credibility", credibility, ModelError)
         within = column_names("within", within)
+        state = column_name("state", state)
+        source = upstairs("bayesdp.frames.source").scan(frame)
+        layout = upstairs("bayesdp.frames.spacing").spaced(source, state, layout)
         seen = upstairs("bayesdp.frames.transitions").transitions(
-            frame, column_name("state", state), layout, missing, memory=memory, within=within
+            source, state, layout, missing, memory=memory, within=within
         )
         return cls.from_strata(
             seen.strata or (Stratum(((),), seen.counts),),

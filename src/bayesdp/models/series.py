@@ -14,7 +14,7 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import HALF_AGAIN, Alternative
-from bayesdp.models.chain import CHAIN_OPTIONS, Chain
+from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_names
 from bayesdp.models.series_moments import CLEARLY, SeriesMoments, partial_autocorrelations
@@ -60,6 +60,7 @@ class GaussianSeries(Chain):
             "value", "the column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
         ),
         *(option for option in CHAIN_OPTIONS if option.name != "state"),
+        ORDER_BY_TEXT,
         FitOption("order", "how many of the last records each is a weighted sum of.", "P", reads="whole", default="1"),
         FitOption(
             "within",
@@ -106,6 +107,7 @@ class GaussianSeries(Chain):
         missing: Literal["error", "drop"] = "error",
         record: str = "record",
         distance: float | None = None,
+        order_by_text: bool = False,
     ) -> Self:
         """Estimate the coefficients from a table of any engine, or from files by their path (docs/fitting.md).
 
@@ -115,8 +117,8 @@ class GaussianSeries(Chain):
                 its own, which is taken away first. Without it all records have one mean.
 
         Autocovariances are averages over pairs of records of one entity without a gap between them, of all entities
-        together, and the coefficients those of Yule and Walker. order_by, entity, step and missing are those of
-        MarkovChain.fit.
+        together, and the coefficients those of Yule and Walker. order_by, order_by_text, entity, step and missing are
+        those of MarkovChain.fit.
 
         Raises FrameError for what is wrong with the table; ModelError if no stationary series has these
         autocovariances, or if nothing is proven of the one that has, with a lower order that is covered if there is.
@@ -132,9 +134,17 @@ class GaussianSeries(Chain):
         columns = column_names("value", value)
         if len(columns) != 1:
             raise ModelError(f"a series is one column of numbers, but value= names {len(columns)}")
-        layout = ChainLayout(order_by, () if entity is None else entity, step, dropped=missing == "drop")
+        layout = ChainLayout(
+            order_by,
+            () if entity is None else entity,
+            step,
+            dropped=missing == "drop",
+            order_by_text=order_by_text,
+        )
+        table = upstairs("bayesdp.frames.source").scan(frame)
+        layout = upstairs("bayesdp.frames.spacing").spaced(table, columns[0], layout, numeric=True)
         seen = upstairs("bayesdp.frames.series").series_moments(
-            frame, columns[0], layout, order, missing, column_names("within", within)
+            table, columns[0], layout, order, missing, column_names("within", within)
         )
         if seen.moments.pairs[0] < _RECORDS_PER_MEAN * seen.means:
             raise ModelError(

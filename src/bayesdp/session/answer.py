@@ -14,6 +14,7 @@ from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.measurement import Interval, Measurement
+from bayesdp.theorems.leakage import ESTIMATED
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -23,6 +24,7 @@ __all__ = ["Answer", "Posting", "Promise", "Value"]
 KIND, SCHEMA = "answer", 1
 
 _DIAGNOSIS = ("verdict", "date", "table")
+_FITTED = "The model was fitted to data: if those are the private data, this guarantee does not cover that fit."
 _ASSUMED_THEN = ", by what was assumed before the model was learnt"
 
 T = TypeVar("T")
@@ -49,11 +51,13 @@ class Promise:
     parameters: str | None = field(default=None, compare=False)
     consequences: Sequence[str] = field(default=(), compare=False)
     credibility: float | None = None
+    unchecked: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("notes", "consequences"):
             object.__setattr__(self, name, tuple(validation.items(name, getattr(self, name))))
         optional = {"worst_case": self.worst_case, "accepted": self.accepted, "parameters": self.parameters}
+        optional["unchecked"] = self.unchecked
         texts = {
             "theorem": self.theorem,
             "proof": self.proof,
@@ -79,6 +83,17 @@ class Promise:
             f"Every ε here is one that at least {shown_below(100 * self.credibility)} % of the models keep that the "
             "data leave possible (the posterior of the parameters, docs/uncertainty.md); the others may leak more"
         )
+
+    @property
+    def proven(self) -> str:
+        """What is proven, by which theorem and if what holds, as a sentence without its full stop."""
+        proven = f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}"
+        return proven if self.unchecked is None else f"{proven}, and if what was not checked is so"
+
+    @property
+    def fitted(self) -> str | None:
+        """That the guarantee does not cover a fit that was no release, as a sentence; None if there was none."""
+        return _FITTED if ESTIMATED in self.notes else None
 
     @property
     def denied(self) -> bool:
@@ -196,6 +211,7 @@ class Answer(Displayed, Document):
     consequences:    what everything released would leak if the assumption were not quite right, in sentences.
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
+    unchecked:       what nobody could see on the table because the model names no columns for it, in a sentence.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -231,7 +247,10 @@ class Answer(Displayed, Document):
     parameters = _Of[str | None]("promise")
     consequences = _Of[Sequence[str]]("promise")
     credibility = _Of[float | None]("promise")
+    unchecked = _Of[str | None]("promise")
     believed = _Of[str | None]("promise")
+    fitted = _Of[str | None]("promise")
+    proven = _Of[str]("promise")
     denied = _Of[bool]("promise")
     verdict = _Of[str]("promise")
     tested = _Of[str]("promise")
@@ -299,7 +318,15 @@ class Answer(Displayed, Document):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What must stand beside the number, in sentences: it is drowned by noise, hardly protected, or denied."""
+        """What must stand beside the number, in sentences.
+
+        Something was not checked, the number is drowned by noise, hardly protected, or the model is denied.
+        """
+        return (*([] if self.unchecked is None else [self.unchecked]), *self.beside)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The warnings but the first one: what was not checked."""
         denied = ["The data contradict the assumption: nothing is proven for them."] if self.denied else []
         return (*self.measurement.warnings(self.epsilon_total), *denied)
 
@@ -342,14 +369,16 @@ class Answer(Displayed, Document):
         protected = "Were the model right, it would protect" if self.denied else "It protects"
         sentences = [
             f"{_capitalised(self.query.description)}: {self.published}",
+            *([] if self.unchecked is None else [self.unchecked]),
             f"Off by less than {self.off_by}.",
             f"{cost}; {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {self.left}.",
             f"{protected} {self.protects}: {shown_odds(self.epsilon_total)}.",
-            f"{'It would be proven' if self.denied else 'Proven'} ({self.theorem}) if {self.assumption}. "
-            f"Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}The statement says more.",
+            f"{self.proven}. Model: {self.verdict}. {self.believed + '. ' if self.believed else ''}"
+            "The statement says more.",
+            *([] if self.fitted is None else [self.fitted]),
         ]
         sentences += [self.what_if] if self.consequences else []
-        return [[*lines(*sentences), *warned(self.warnings)]]
+        return [[*lines(*sentences), *warned(self.beside)]]
 
     def _shown(self) -> Sequence[Section]:
         return [[Table(["", ""], self._rows())], *self._printed()]
@@ -380,10 +409,11 @@ class Answer(Displayed, Document):
             | {
                 name: getattr(self, name)
                 for name in _ENTRIES
-                if name not in (*_SELECTED, "consequences", "credibility")
+                if name not in (*_SELECTED, "consequences", "credibility", "unchecked")
             }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
+            | ({} if self.unchecked is None else {"unchecked": self.unchecked})
             | ({} if self.ends is None else {"ends": [*map(list, self.ends)], "ends_beta": self.ends_beta})
             | {
                 "value": _listed(self.value),
@@ -446,6 +476,7 @@ class Answer(Displayed, Document):
     def _rows(self) -> list[tuple[str, str]]:
         return [
             ("answer", self.shown(self.rounded)),
+            *([] if self.unchecked is None else [("not checked", self.unchecked)]),
             ("unrounded", self.shown()),
             ("off by less than", self.off_by),
             ("ε of this release", shown_above(self.epsilon)),
@@ -469,7 +500,7 @@ _ENTRIES = {
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
-        *("ends", "ends_beta"),
+        *("unchecked", "ends", "ends_beta"),
     )
 }
 """Every entry of the three parts, in the order of the JSON."""

@@ -91,16 +91,18 @@ class Answers(Displayed, Document):
             [brief(part), answer.published, answer.off_by, "released before" if answer.reused else ""]
             for part, answer in zip(self.parts, self.answers, strict=True)
         ]
-        proven = "It would be proven" if first.denied else "Proven"
         listed = Table([self.by, "answer", "off by less than", ""], rows)
         sentences = [
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",
             f"It protects {first.protects}: {shown_odds(self.epsilon_total)}.",
-            f"{proven} ({first.theorem}) if {first.assumption}. Model: {first.verdict}. The statement says more.",
+            f"{first.proven}. Model: {first.verdict}. The statement says more.",
+            *([] if first.fitted is None else [first.fitted]),
         ]
         title = f"{about[:1].upper()}{about[1:]}, by {self.by}:"
-        return [[*lines(title), listed, *lines(*sentences), *warned(self.warnings)]]
+        unchecked = [] if first.unchecked is None else [first.unchecked]
+        beside = [warning for warning in self.warnings if warning not in unchecked]
+        return [[*lines(title, *unchecked), listed, *lines(*sentences), *warned(beside)]]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp release --json` prints for a question by parts."""

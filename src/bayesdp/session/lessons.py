@@ -19,6 +19,7 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
 from bayesdp.frames.clocks import SHOWN
+from bayesdp.frames.dates import kinds_of_text
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.groups import pair_sums
 from bayesdp.frames.transitions import Transitions, transitions
@@ -129,9 +130,10 @@ class OddsLesson(Lesson):
             raise ModelError(
                 f"there are {math.prod(shape)} counts, more than the {MOST_CELLS} that are released at once"
             )
-        seen = transitions(
-            inquiry.table, model.subject, model.layout, inquiry.missing, memory=model.memory, within=self.within
-        )
+        with kinds_of_text(inquiry.table, model.layout):
+            seen = transitions(
+                inquiry.table, model.subject, model.layout, inquiry.missing, memory=model.memory, within=self.within
+            )
         exact = np.zeros(shape, dtype=np.int64)
         for values, counts in _tables(seen):
             axes = [_place("state", states, state) for state in seen.states]

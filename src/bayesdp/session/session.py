@@ -568,7 +568,6 @@ class Session(Displayed):
             *notes_about(model),
             *([DROPPED] if self._inquiry.missing == "drop" else []),
             *([_GROWING] if self._inquiry.growing else []),
-            *([model.unchecked] if model.unchecked else []),
             *([model.half_diagnosed] if model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
         ]
@@ -577,6 +576,7 @@ class Session(Displayed):
             "model_fingerprint": fingerprint(model.identity),
             "parameters": model.parameters,
             "notes": tuple(dict.fromkeys(notes)),
+            "unchecked": model.unchecked,
         }
 
     def _promised(self, planned: Plan, beta: float, terms: Mapping[str, Any]) -> tuple[Promise, dict[str, Answer]]:

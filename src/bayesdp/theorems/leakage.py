@@ -21,7 +21,17 @@ from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Assessment", "Composition", "Leakage", "check_queries", "leakage", "notes_about", "promised", "report"]
+__all__ = [
+    "ESTIMATED",
+    "Assessment",
+    "Composition",
+    "Leakage",
+    "check_queries",
+    "leakage",
+    "notes_about",
+    "promised",
+    "report",
+]
 
 BETA = 0.05
 """The failure probability accuracy is stated at unless another is asked for."""

@@ -1,0 +1,191 @@
+"""Dates and times that a column of text holds: only those of ISO 8601 are read, and every value must be one.
+
+Other dates do not sort as text: 02.01.2013 comes before 03.12.2012.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import narwhals as nw
+
+from bayesdp.errors import FrameError, NoColumnError, RecordsError
+from bayesdp.frames.source import Table, plain, reading, whole
+from bayesdp.models.layout import ChainLayout
+
+__all__ = ["Place", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
+
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?"
+_OFFSET = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
+
+MISSING, DATE, MOMENT, ZONED, OTHER = range(5)
+"""What a text is: missing, a date, a date and time, one with an offset from UTC, anything else."""
+
+_MOST_OFFSETS = 200
+"""There are fewer offsets than that in the world."""
+
+
+class Place(NamedTuple):
+    """What puts records in order, and whether it is a time in some zone, of which the hour depends on the zone."""
+
+    order: nw.Expr
+    zoned: bool = False
+
+
+def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
+    """Return the expression that a column orders records by: text is read as dates or times.
+
+    as_text: sort text as text.
+
+    Raises RecordsError for text that is no date of ISO 8601, unless it is to be sorted as text.
+    """
+    if as_text or table.kind(column) != "text":
+        return Place(table.column(column))
+    place = _read(table, column)
+    if place is None:
+        raise RecordsError(
+            f"{column!r} is text; convert it to dates, or say order_by_text=True (--order-by-text) to sort it as text"
+        )
+    return place
+
+
+@contextmanager
+def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
+    """Make a refusal that depends on how text was read a refusal about the records, which a session keeps to itself.
+
+    Whether a column of text holds dates, and whether these have an offset, is read off its values.
+    """
+    try:
+        yield
+    except (RecordsError, NoColumnError):
+        raise
+    except FrameError as error:
+        if layout.order_by_text or not any(table.kind(column) == "text" for column in layout.order_by):
+            raise
+        raise RecordsError(str(error)) from None
+
+
+def dated(table: Table, column: str) -> Table:
+    """Return a table in which a column of ISO 8601 dates or times holds dates or times; any other table as it is.
+
+    >>> import polars
+    >>> from bayesdp.frames.source import scan
+    >>> dated(scan(polars.DataFrame({"day": ["2012-10-01", "2012-10-02"]})), "day").kind("day")
+    'time'
+    """
+    if column not in table or table.kind(column) != "text":
+        return table
+    place = _read(table, column)
+    if place is None:
+        return table
+    frame = selected(table, [place.order.alias(name) if name == column else nw.col(name) for name in table.schema])
+    return replace(table, frame=frame, schema=frame.collect_schema())
+
+
+def selected(table: Table, chosen: Collection[nw.Expr]) -> nw.LazyFrame[Any]:
+    """Return columns that are derived from those of a table: inside a partition, for Dask, which does less itself."""
+    if not table.engine.is_dask():
+        return table.frame.select(*chosen)
+    native: Any = table.frame.to_native()
+    meta = _in_partition(native._meta, chosen)
+    frame: nw.LazyFrame[Any] = nw.from_native(native.map_partitions(_in_partition, chosen, meta=meta)).lazy()
+    return frame
+
+
+def _in_partition(native: Any, chosen: Collection[nw.Expr]) -> Any:
+    return nw.from_native(native, eager_only=True).select(*chosen).to_native()
+
+
+def _read(table: Table, column: str) -> Place | None:
+    """Return a column of text as dates or times; None if some text is neither, or only some have an offset."""
+    held = _held(table, column)
+    kinds = {kind for kind, _ in held} - {MISSING}
+    text = nw.col(column)
+    if kinds == {DATE}:
+        return Place(_as_day(table, text))
+    if kinds and kinds <= {DATE, MOMENT}:
+        return Place(_as_moment(table, text))
+    if kinds == {ZONED}:
+        offsets = {offset for kind, offset in held if kind == ZONED}
+        return Place(_in_utc(_as_moment(table, text), _offset(text), offsets), zoned=True)
+    return None
+
+
+def _held(table: Table, column: str) -> set[tuple[int, str]]:
+    """Return what kinds of text a column holds, with their offsets from UTC."""
+    text = nw.col(column)
+
+    def kinds(frame: Any) -> Any:
+        frame = frame.select(k=_kind(text), z=_offset(text))
+        zoned = nw.when(nw.col("k") == ZONED).then(nw.col("z")).otherwise(nw.lit(""))
+        counted = frame.select("k", z=zoned).group_by("k", "z").agg(nw.len().alias("n"))
+        return counted.select("k", "z").head(_MOST_OFFSETS)
+
+    with reading(table):
+        parts = table.parts(kinds)
+    if any(len(part) == _MOST_OFFSETS for part in parts):
+        return {(OTHER, "")}
+    return {(whole(kind), str(plain(offset) or "")) for part in parts for kind, offset in part}
+
+
+def _kind(text: nw.Expr) -> nw.Expr:
+    """Return which kind a text is."""
+    shapes = {DATE: _DAY, MOMENT: f"{_DAY}[T ]{_CLOCK}", ZONED: f"{_DAY}[T ]{_CLOCK}{_OFFSET}"}
+    found = nw.lit(OTHER)
+    for kind, shape in shapes.items():
+        found = nw.when(text.str.contains(f"^{shape}$")).then(nw.lit(kind)).otherwise(found)
+    return nw.when(text.is_null()).then(nw.lit(MISSING)).otherwise(found)
+
+
+def _offset(text: nw.Expr) -> nw.Expr:
+    """Return the offset at the end of a text of a date and time; nothing if it has none."""
+    return text.str.slice(11).str.replace_all(r"^[0-9:.]*", "")
+
+
+def _as_day(table: Table, text: nw.Expr) -> nw.Expr:
+    if table.engine.is_polars():
+        return text.str.to_datetime(format="%Y-%m-%d").cast(nw.Date)
+    return text.cast(nw.Datetime("us") if table.in_pandas else nw.Date)
+
+
+def _as_moment(table: Table, text: nw.Expr) -> nw.Expr:
+    """Return the date and time that a text shows, without its offset."""
+    shown = text.str.slice(11).str.replace_all(r"[Z+-].*$", "")
+    seconds = nw.when(shown.str.len_chars() == 5).then(nw.concat_str(shown, nw.lit(":00"))).otherwise(shown)
+    clock = nw.when(text.str.len_chars() == 10).then(nw.lit("00:00:00")).otherwise(seconds)
+    written = nw.concat_str(text.str.slice(0, 10), clock, separator=" ")
+    if table.engine.is_polars():
+        return written.str.to_datetime(format="%Y-%m-%d %H:%M:%S%.f").cast(nw.Datetime("us"))
+    return written.cast(nw.Datetime("us"))
+
+
+def _in_utc(moment: nw.Expr, offset: nw.Expr, offsets: Iterable[str]) -> nw.Expr:
+    """Return what a clock in UTC showed when one with this offset showed `moment`."""
+    *others, last = sorted(offsets)
+    return reduce(
+        lambda known, one: nw.when(offset == one).then(_moved(moment, one)).otherwise(known),
+        others,
+        _moved(moment, last),
+    )
+
+
+def _moved(moment: nw.Expr, offset: str) -> nw.Expr:
+    minutes = minutes_of(offset)
+    return moment.dt.offset_by(f"{-minutes}m") if minutes else moment
+
+
+def minutes_of(offset: str) -> int:
+    """Return how many minutes a clock with this offset is ahead of UTC.
+
+    >>> minutes_of("+05:30"), minutes_of("-03"), minutes_of("Z")
+    (330, -180, 0)
+    """
+    digits = re.sub("[^0-9]", "", offset)
+    ahead = 60 * int(digits[:2] or 0) + int(digits[2:] or 0)
+    return -ahead if offset.startswith("-") else ahead

@@ -1,0 +1,133 @@
+"""How far records lie apart, as the order of a table shows: the step of its chains, where nobody has named one."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+
+from bayesdp.frames.clocks import minutes_shown
+from bayesdp.frames.source import plain, reading, scan, whole
+from bayesdp.frames.transitions import CLOSE, FOLLOWS, TIED, Sequences
+from bayesdp.models.layout import ChainLayout
+
+__all__ = ["spaced"]
+
+BY_FAR = 0.9
+"""So many of all records must follow the one before by the smallest spacing; the others then have a gap before them."""
+
+MOST_LOOKED_AT = 10_000
+"""So many different pairs of neighbours are looked at for a step; if there are more, all records are then checked."""
+
+_MINUTE = datetime.timedelta(minutes=1)
+
+
+def spaced(source: object, state: str, layout: ChainLayout, *, numeric: bool = False) -> ChainLayout:
+    """Return a layout with the step that the table shows; as it is if it has one, or if the table shows none.
+
+    The step is the smallest spacing of records of one entity. At least nine in ten records must follow the one before
+    by it, and the others by a multiple of it. An order of whole numbers has a step, one of dates or times, and one of
+    a date and a time of day.
+
+    Raises FrameError for columns that cannot be a state, an order or an entity.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"year": [2015, 2016, 2017, 2018], "ill": [False, True, True, False]})
+    >>> spaced(frame, "ill", ChainLayout("year")).step
+    1.0
+    """
+    if layout.step is not None or len(layout.order_by) > 2:
+        return layout
+    table = scan(source)
+    with reading(table):
+        chains = Sequences.of(table, state, layout, numeric=numeric)
+        minutes = _readable(chains)
+        if minutes is None:
+            return layout
+        pairs = _pairs(chains)
+        step = _step_of(_spacings(pairs, minutes))
+        if step is None:
+            return layout
+        found = replace(layout, step=step)
+        kept = len(pairs) < MOST_LOOKED_AT or _kept(Sequences.of(table, state, found, numeric=numeric))
+    return found if kept else layout
+
+
+def _readable(chains: Sequences) -> int | None:
+    """Return how the time of day of two order columns is written, 0 for one column; None if they have no spacing."""
+    kinds = [chains.table.kind(order) for order in chains.orders]
+    if len(kinds) == 1:
+        return 0 if kinds[0] in ("whole", "number", "time") else None
+    return minutes_shown(chains, 1) if kinds[0] == "time" and kinds[1] in ("whole", "number") else None
+
+
+def _pairs(chains: Sequences) -> Counter[tuple[Any, ...]]:
+    """Return how often an order follows another one in some chain, the first ones in that order."""
+    names = [*(f"b{i}" for i in range(len(chains.orders))), *chains.orders]
+
+    def counted(frame: Any) -> Any:
+        followed = chains.own(chains.related(frame, {})).filter(~nw.col("b0").is_null(), ~nw.col("o0").is_null())
+        return followed.group_by(*names).agg(nw.len().alias("n")).sort(*names).head(MOST_LOOKED_AT)
+
+    pairs: Counter[tuple[Any, ...]] = Counter()
+    for part in chains.along.parts(counted):
+        for *pair, count in part:
+            if all(plain(value) is not None for value in pair):
+                pairs[tuple(pair)] += whole(count)
+    return (
+        pairs
+        if len(pairs) <= MOST_LOOKED_AT
+        else Counter({pair: pairs[pair] for pair in sorted(pairs)[:MOST_LOOKED_AT]})
+    )
+
+
+def _spacings(pairs: Counter[tuple[Any, ...]], minutes: int) -> Counter[Any]:
+    """Return how many records lie how far after the one before: whole numbers, or periods."""
+    spacings: Counter[Any] = Counter()
+    for pair, count in pairs.items():
+        before, now = (_place(pair[i * len(pair) // 2 : (i + 1) * len(pair) // 2], minutes) for i in (0, 1))
+        spacings[now - before] += count
+    return spacings
+
+
+def _place(orders: Sequence[Any], minutes: int) -> Any:
+    """Return the place of a record as something of which differences are spacings."""
+    if minutes:
+        day, shown = orders[0], int(orders[1])
+        hours = shown if minutes == 1 else shown // minutes
+        return _moment(day) + (60 * hours + (0 if minutes == 1 else shown % minutes)) * _MINUTE
+    if isinstance(orders[0], datetime.date):
+        return _moment(orders[0])
+    number = plain(orders[0])
+    assert isinstance(number, int | float)
+    return number
+
+
+def _moment(value: datetime.date) -> datetime.datetime:
+    """Return a date or a moment of any engine as a moment without a time zone."""
+    if isinstance(value, datetime.datetime):
+        return datetime.datetime.fromisoformat(value.isoformat()[:26]).replace(tzinfo=None)
+    return datetime.datetime(value.year, value.month, value.day)
+
+
+def _step_of(spacings: Counter[Any]) -> float | datetime.timedelta | None:
+    """Return the spacing that the records keep; None if they keep none."""
+    if not spacings:
+        return None
+    least = min(spacings)
+    nothing = least * 0
+    whole_steps = isinstance(least, datetime.timedelta) or all(isinstance(spacing, int) for spacing in spacings)
+    if least <= nothing or not whole_steps or any(spacing % least != nothing for spacing in spacings):
+        return None
+    return least if spacings[least] >= BY_FAR * spacings.total() else None
+
+
+def _kept(chains: Sequences) -> bool:
+    """Tell whether by far the most records of all follow the one before by the step, and none comes earlier."""
+    sizes, relations = chains.sizes(), chains.relations()
+    rows = relations.total() - sizes.chains
+    return not relations[CLOSE] and not relations[TIED] and relations[FOLLOWS] >= BY_FAR * rows
