@@ -170,6 +170,7 @@ def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[st
     with bdp.Session(case.table, case.model, accept=accept, credibility=credibility, **place) as session:
         assert session.model.identity == used.identity, "what is calibrated is what the session uses"
         seen = session.preview(case.query, epsilon=1.0)
+        assert seen.scale is not None
         answer = session.release(case.query, epsilon=1.0)
     return told | {"preview": (seen.tau, seen.scale), "release": (answer.tau, answer.scale)}
 

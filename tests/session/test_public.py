@@ -285,3 +285,29 @@ def test_rows_without_a_name_are_counted_part_by_part(tmp_path: Path) -> None:
     )
     with opened(tmp_path, moved) as session, pytest.raises(LedgerError, match="who is in which part"):
         session.release_by(question, epsilon=2.0)
+
+
+def test_a_growing_table_of_nameless_rows_goes_on_by_parts(tmp_path: Path) -> None:
+    question = Count("hiv", equals=1, by="district", by_cells=["north"])
+    for rows in (30, 40):
+        with opened(tmp_path, PEOPLE.head(rows), public=["district"], growing=True) as session:
+            session.release_by(question, epsilon=1.0)
+    assert session.public == ("district",)
+
+
+def test_new_groups_without_an_order_cannot_be_told_from_moved_ones(tmp_path: Path) -> None:
+    families = polars.DataFrame({"x": [1.0] * 8, "family": [0, 0, 1, 1, 2, 2, 3, 3], "town": [0, 0, 0, 0, 1, 1, 1, 1]})
+    told: dict[str, Any] = {"public": ["town"], "growing": True}
+    question = Sum("x", bounds=(0, 2), by="town", by_cells=[0])
+    model = bdp.ArbitraryGroups(2, group="family")
+    with opened(tmp_path, families.head(6), model, **told) as session:
+        session.release_by(question, epsilon=1.0)
+        session.release_by(question, epsilon=2.0)
+    with opened(tmp_path, families, model, **told) as session, pytest.raises(LedgerError, match="who is in which part"):
+        session.release_by(question, epsilon=1.0)
+
+
+def test_networks_name_public_columns_too() -> None:
+    network = bdp.Network(records=2, edges=[(0, 1, 1.5)], group="house", position="room")
+    assert network.public_columns == ("house", "room")
+    assert bdp.AnyOf(network, bdp.Independent()).public_columns == ("house", "room")

@@ -188,6 +188,10 @@ class Network(Model):
         return (Alternative("every odds ratio is half as large again", stronger),)
 
     @property
+    def public_columns(self) -> tuple[str, ...]:
+        return (*self.group, *(() if self.position is None else (self.position,)))
+
+    @property
     def assumption(self) -> str:
         if self.edges is None:
             assert self.odds is not None

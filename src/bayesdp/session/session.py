@@ -211,9 +211,10 @@ class Session(Displayed):
 
     def _check_parts(self, by: str) -> None:
         """Refuse parts whose members are no longer those that were released about."""
-        if by in self._parts:
-            return
         extent = self._extent
+        named = any(member.apart for member in self._model.members)
+        if by in self._parts or (extent is not None and not named):  # records without a name are counted (`Extent`)
+            return
         end = None if extent is None or extent.order is None or extent.until is None else (extent.order, extent.until)
         now = {"members": self._inquiry.members(by, end), **({} if end is None else {"end": list(end)})}
         before = self._account.parts(by)
