@@ -207,11 +207,11 @@ def test_ties_are_refused_and_the_message_says_what_to_do(engine: str, kind: str
     with pytest.raises(
         FrameError, match=r"^3 records of the table have the same time .* or name the entities with entity="
     ):
-        transitions(frame, "s", ChainLayout("time"))
+        transitions(frame, "s", ChainLayout("time", order_by_text=True))
     with pytest.raises(FrameError, match=r"^1 record of .* has .* of the same entity, .*breaks the ties to order_by$"):
-        transitions(frame, "s", ChainLayout("time", entity="who"))
+        transitions(frame, "s", ChainLayout("time", entity="who", order_by_text=True))
     # u: a b; w: b (time 1), a b (time 2), a (time 3)
-    found = transitions(frame, "s", ChainLayout(["time", "k"], entity="who"))
+    found = transitions(frame, "s", ChainLayout(["time", "k"], entity="who", order_by_text=True))
     assert found.counts == ((0, 2), (2, 0))
 
 
@@ -227,7 +227,7 @@ def test_zeros_are_one_number(engine: str, frame_of: FrameOf) -> None:
     }
     frame = frame_of(engine, columns)
     assert transitions(frame, "s", ChainLayout("k", entity="z")).counts == ((0, 3), (1, 0))
-    assert transitions(frame, "z", ChainLayout(["k", "s", "v"])).states == (0, 1)
+    assert transitions(frame, "z", ChainLayout(["k", "s", "v"], order_by_text=True)).states == (0, 1)
     assert tally(frame, [Histogram("z", cells=[0, 1]), Count("z == -0.0", equals=True)])[0].counts == (4, 2)
     with pytest.raises(FrameError, match="4 records of the table have the same z"):
         transitions(frame, "s", ChainLayout("z"))
@@ -294,7 +294,7 @@ def test_a_step_beyond_reason(engine: str, frame_of: FrameOf) -> None:
     with pytest.raises(FrameError, match="less than the step"):
         transitions(frame, "i", ChainLayout("k", step=1e300), "drop")
     with pytest.raises(FrameError, match="only these have a spacing"):
-        transitions(frame, "k", ChainLayout("t", step=1), "drop")
+        transitions(frame, "k", ChainLayout("t", step=1, order_by_text=True), "drop")
     for step in ("5m", "x", "-1", "inf", "nan"):
         with pytest.raises(FrameError, match="step must be a number greater than 0"):
             transitions(frame, "i", ChainLayout("k", step=step), "drop")

@@ -131,9 +131,10 @@ class Sequences:
         orders, entities = _named("o", layout.order_by), _named("e", layout.entity)
         for column in public:
             _check_public(table, column, subject)
+        held = _state(table, subject)
         placed = {name: place_in_order(table, column, as_text=layout.order_by_text) for name, column in orders.items()}
         chosen = [
-            _state(table, subject).alias("s"),
+            held.alias("s"),
             *(_finite(table, orders[name], place.order).alias(name) for name, place in placed.items()),
             *(table.column(column).alias(name) for name, column in entities.items()),
             *(table.column(column).alias(name) for name, column in _named("w", public).items()),
