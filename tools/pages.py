@@ -30,6 +30,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -101,7 +102,7 @@ def blocks(page: str) -> list[Block]:
 def steps(page: str) -> Iterator[Step]:
     """Return what is to be run, in order; a block of text that follows no code is only text."""
     every = blocks(page)
-    for block, following in zip(every, [*every[1:], None], strict=True):
+    for block, following in zip_longest(every, every[1:]):
         if block.language == "python" and not block.words:
             shown = following if following and _shows(page, block, following) else None
             yield Step(block, block.body, shown, shown.body if shown else "")

@@ -502,3 +502,14 @@ def test_any_content_is_read_or_refused(content: bytes) -> None:
         total(name)
     except BayesDPError:
         return
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [("2012-01-02", "time"), ("2012-01-02T08:00:00", "time"), ("02/01/2012", "text"), ("02-01-2012", "text")],
+)
+def test_dates_whose_month_is_not_sure_are_texts(tmp_path: Path, written: str, kind: str) -> None:
+    """An American file of first days of months was read as days of January, without a word."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"day,x\n,0\n{written},1\n")
+    assert scan(path).kind("day") == kind

@@ -218,11 +218,26 @@ def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, i
     size of the files in memory; the first rows, and reading, do not. Found once: every question would do it again.
     """
     for rows in _FIRST_ROWS:
-        types = _scanned(files, separator, None, rows).collect_schema()
+        types = _sure(files[0], separator, _scanned(files, separator, None, rows).collect_schema())
         present = {name: sum(counts.get(name, 0) for counts in values) for name in types}
         if _fits(files, separator, types, present, rows):
             return types
-    return _scanned(files, separator, None, None).collect_schema()
+    return _sure(files[0], separator, _scanned(files, separator, None, None).collect_schema())
+
+
+def _sure(name: str, separator: str, types: Mapping[str, polars.DataType]) -> Mapping[str, polars.DataType]:
+    """Return types in which dates such as 02/01/2012 are texts: nobody knows which number is the month."""
+    import polars
+
+    dates = [column for column, dtype in types.items() if dtype.is_temporal()]
+    if not dates:
+        return types
+    first = _texts(name, separator).select(polars.col(dates).drop_nulls().first()).collect(engine="streaming")
+    unsure = [column for column in dates if _AMBIGUOUS.match(first[column].item() or "")]
+    return {**types, **dict.fromkeys(unsure, polars.String())}
+
+
+_AMBIGUOUS = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d")
 
 
 def _fits(

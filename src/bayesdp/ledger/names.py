@@ -61,7 +61,7 @@ def likeness(name: str) -> str:
     return " ".join("".join(character for character in folded if not _is_invisible(character)).split())
 
 
-_LABELS = frozenset({"record", "gaps", "length", "column", "missing", "diagnosis", "schema", "credibility"})
+_LABELS = frozenset({"record", "gaps", "length", "step", "column", "missing", "diagnosis", "schema", "credibility"})
 """Entries of a model or a description that may differ although table and assumption are the same."""
 
 
