@@ -347,7 +347,7 @@ def test_what_an_older_ledger_or_an_edited_answer_holds_does_not_steer_the_termi
     answer = released(*given, "--epsilon", "1", "--budget", "2")
     Path("answer.json").write_text(json.dumps({**answer, "dataset": "a\x1b[2Jb"}))
     page = printed("statement", "answer.json")
-    assert "a\\u001b\\[2Jb" in page
+    assert r"a\\u001b\[2Jb" in page
     assert "\x1b" not in page
     Path("answer.json").write_text(json.dumps({**answer, "dataset": "a\x9bb"}))
     assert json.loads(printed("statement", "answer.json", "--json"))["dataset"] == "a\x9bb"
