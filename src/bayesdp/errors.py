@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
+    "AnsweredError",
     "BayesDPError",
     "BudgetError",
     "CalibrationError",
@@ -194,6 +195,10 @@ class LedgerError(BayesDPError):
 
 class NoiseError(BayesDPError):
     """Noise cannot be drawn: OpenDP failed, or the environment redirects its random generator. Nothing was released."""
+
+
+class AnsweredError(LedgerError):
+    """A charge has its answer already: another process was first. What was drawn meanwhile must not be seen."""
 
 
 class MissingDependencyError(BayesDPError, ImportError):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bayesdp.errors import BudgetError, InvalidInputError, LedgerError
+from bayesdp.errors import AnsweredError, BudgetError, InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, Receipt, State, fingerprint
 
 MODEL = {"type": "independent"}
@@ -183,8 +183,10 @@ def test_a_charge_has_one_answer(account: Account, ledger: Ledger) -> None:
     receipt = charged(account, count())
     head = account.answer(receipt, MappingProxyType({"value": 1, "inner": MappingProxyType({"a": (1, 2)})}))
     assert head == account.state().head
-    with pytest.raises(LedgerError, match="has its answer already"):
+    with pytest.raises(AnsweredError, match="has its answer already"):
         account.answer(receipt, {"value": 2})
+    assert account.answer_of(receipt.entry) == {"value": 1, "inner": {"a": [1, 2]}}
+    assert account.answer_of(1) is None
     assert account.answers("q") == ({"value": 1, "inner": {"a": [1, 2]}},)
     assert ledger.verify([(receipt.entry, receipt.head)]).ok
 

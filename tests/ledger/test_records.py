@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, State, Total, label
+from bayesdp.ledger.records import GENESIS, Charge, Entry, Opening, Pending, State, Total, label
 
 NOT_A_NUMBER: Any = "much"
 
@@ -70,7 +70,8 @@ def test_a_body_that_is_no_object_is_damage(body: str) -> None:
 
 def test_a_state_is_of_one_account_whatever_happens_to_others() -> None:
     total = Total("count", '{"query":"count"}', 0.5)
-    state = State("steps", 2.0, (total,), 1, 4, "ab", answered={"q": ({"value": 1},)}, pending={"r": "now"})
+    pending = {"r": Pending(4, "ab", "now", 0.5, {})}
+    state = State("steps", 2.0, (total,), 1, 4, "ab", answered={"q": ({"value": 1},)}, pending=pending)
     assert state.same_account(replace(state, entries=9, head="cd", moment="later"))
     changes: list[dict[str, Any]] = [
         {"totals": ()},

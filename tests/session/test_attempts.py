@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bayesdp.errors import CalibrationError
-from bayesdp.ledger import State
+from bayesdp.ledger import Pending, State
 from bayesdp.queries import Count
 from bayesdp.session import attempts
 from bayesdp.session.asked import Asked
@@ -14,7 +14,7 @@ from bayesdp.session.plan import Plan, TooFineError
 def planned(charged: timedelta | None) -> Plan:
     """Return a plan to charge for a question that was charged so long ago and has no answer."""
     now = datetime(2012, 10, 1, tzinfo=UTC)  # by the ledger's clock, which need not be ours
-    pending = {} if charged is None else {"q": (now - charged).isoformat()}
+    pending = {} if charged is None else {"q": Pending(2, "ab12", (now - charged).isoformat(), 0.5, {})}
     state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending, moment=now.isoformat())
     return Plan(state, 0.5, (Asked(Count("s", equals=1), "q", None, 1, 9),), {}, None)
 

@@ -407,9 +407,11 @@ def test_crashes_leave_the_charge_on_its_parts_only(
             session.release_by(on_in("A", "B"), epsilon=2.0)
     assert session.leaked == pytest.approx(2.0, abs=1e-6)
     with pytest.raises(BudgetError):
-        session.release(on_in("A"), epsilon=1.0)
-    with pytest.raises(BudgetError):
         session.release(ON, epsilon=0.1)
+    monkeypatch.setattr("bayesdp.session.attempts.PATIENCE", 0.0)
+    assert session.release(on_in("A"), epsilon=1.0).epsilon == pytest.approx(2.0, abs=1e-6)  # it was paid for
+    with pytest.raises(BudgetError):
+        session.release(on_in("A"), epsilon=2.1)
     assert session.release(on_in("C"), epsilon=2.0).epsilon_total <= 2.0
     with Ledger(tmp_path / "budget.db") as ledger:
         assert ledger.verify().ok

@@ -9,7 +9,7 @@ only, never records.
 from bayesdp._support.documents import fingerprint
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
-from bayesdp.ledger.records import Charge, Check, Entry, Receipt, State, Total, Verification
+from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
 
 __all__ = [
     "Account",
@@ -17,6 +17,7 @@ __all__ = [
     "Check",
     "Entry",
     "Ledger",
+    "Pending",
     "Receipt",
     "State",
     "Total",

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
-from bayesdp.errors import LedgerError
+from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger.database import (
     IS_CHANGE,
     IS_CHECK,
@@ -27,7 +27,7 @@ from bayesdp.ledger.database import (
     totals,
 )
 from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
-from bayesdp.ledger.records import GENESIS, SINCE_SCHEMA_2, Charge, Entry, Opening, Receipt, State
+from bayesdp.ledger.records import GENESIS, SINCE_SCHEMA_2, Charge, Entry, OfCharge, Opening, Pending, State
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 from bayesdp.ledger.transaction import Row, Statement, Transaction
@@ -50,6 +50,7 @@ _LAST_NUMBER = select(func.max(entries.c.number)).where(entries.c.dataset == bin
 _LAST_CHANGE = select(entries).where(entries.c.number == _LAST_NUMBER.scalar_subquery())
 _FOLLOWING = select(entries).where(entries.c.number == _LAST_NUMBER.scalar_subquery() + 1)
 _ANSWERED = select(entries.c.number).where(entries.c.charge == bindparam("charge"))
+_ANSWER_OF = select(entries).where(entries.c.charge == bindparam("charge"), entries.c.kind == "answer")
 _ANSWERS = (
     select(entries)
     .where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "answer")
@@ -232,6 +233,15 @@ class Books:
         """Write an entry that changes no account."""
         return self._append(dataset, kind, body, question=question)
 
+    def answer_of(self, dataset: str, charge: int) -> Mapping[str, Any] | None:
+        """Return the stored answer of a charge; None if it has none, LedgerError if it was changed."""
+        stored = Entry.intact(self.rows(_ANSWER_OF, charge=charge))
+        if not all(entry.dataset == dataset and self._is_linked(entry) for entry in stored):
+            _damaged(f"an answer of {dataset!r} is not the one that was stored")
+        if stored:
+            self.rely()
+        return stored[0].content() if stored else None
+
     def account(self, dataset: str) -> Standing | None:
         """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
         if dataset not in self._accounts:
@@ -247,7 +257,7 @@ class Books:
         """
         answered = {question: self.answers(dataset, question) for question in questions}
         charged = {question: self._unanswered(dataset, question) for question in questions}
-        pending = {question: moment for question, moment in charged.items() if moment is not None}
+        pending = {question: charge for question, charge in charged.items() if charge is not None}
         if opening is not None and not self.opened_with(dataset, opening):
             account = Standing.opened(opening.model, opening.description, opening.budget)
             public = tuple(sorted(opening.public))
@@ -325,13 +335,13 @@ class Books:
         self._later(_COUNT, of=dataset, number=account.charges)
         return entry
 
-    def answer(self, dataset: str, receipt: Receipt, body: Mapping[str, Any]) -> Entry:
+    def answer(self, dataset: str, receipt: OfCharge, body: Mapping[str, Any]) -> Entry:
         """Write the one answer of a charge."""
         charge = self._entry(receipt.entry)
         if charge is None or (charge.dataset, charge.kind, charge.hash) != (dataset, "charge", receipt.head):
             raise LedgerError(f"entry {receipt.entry} is not the charge on {dataset!r} that this receipt is for")
         if self.rows(_ANSWERED, charge=receipt.entry):
-            raise LedgerError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
+            raise AnsweredError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
         return self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
 
     def set_budget(self, dataset: str, kind: str, budget: float, reason: str | None) -> None:
@@ -380,10 +390,15 @@ class Books:
                 f"really are other data, say why: {_SEPARATELY}"
             )
 
-    def _unanswered(self, dataset: str, question: str) -> str | None:
-        """Return when a question was last charged whose answer is not stored, or None."""
-        rows = self.rows(_UNANSWERED, dataset=dataset, question=question)
-        return _intact(rows[0]).timestamp if rows else None
+    def _unanswered(self, dataset: str, question: str) -> Pending | None:
+        """Return the last charge of a question whose answer is not stored, or None; LedgerError if it was changed."""
+        for entry in Entry.intact(self.rows(_UNANSWERED, dataset=dataset, question=question)):
+            body = entry.content()
+            tau, details = body.get("tau"), body.get("details", {})
+            if not isinstance(tau, float) or not isinstance(details, Mapping) or not self._is_linked(entry):
+                _damaged(f"a charge on {dataset!r} is not the one that was made")
+            return Pending(entry.number, entry.hash, entry.timestamp, tau, details)
+        return None
 
     def _check_end(self) -> None:
         """Refuse a ledger whose last entries were changed, or do not lead up to where it says that it ends."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
@@ -13,7 +14,7 @@ from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.books import Books, refuse_other
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
-from bayesdp.ledger.records import Charge, Check, Entry, Opening, Receipt, State, Verification, label, parsed
+from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
 __all__ = ["Account", "Ledger"]
 
@@ -324,6 +325,24 @@ def _without(names: Collection[str], document: Any) -> Any:
     return document
 
 
+class HasCharges(Protocol):
+    """What was decided under the write lock: among other things, what to charge."""
+
+    @property
+    def charges(self) -> Sequence[Charge]:
+        """The charges, to be made together or not at all."""
+
+
+Decision = TypeVar("Decision", bound=HasCharges)
+
+
+@dataclass(frozen=True)
+class _Charges:
+    """A decision that is nothing but charges."""
+
+    charges: Sequence[Charge]
+
+
 class Account:
     """One data set's account in a ledger; `Ledger.account` opens it.
 
@@ -371,16 +390,25 @@ class Account:
             return books.state(self.dataset, looked_up, self._opening)
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
-        """Charge what `decide` decides, seeing the account as nobody else can change it meanwhile.
+        """Run `decide` under the write lock, and record the charges that it returns.
+
+        Returns one receipt for each charge; all else is as for `charge_for`.
+        """
+        return self.charge_for(questions, lambda state: _Charges(decide(state)))[1]
+
+    def charge_for(
+        self, questions: Sequence[str], decide: Callable[[State], Decision]
+    ) -> tuple[Decision, tuple[Receipt, ...]]:
+        """Run `decide` under the write lock, and record the charges of the decision that it returns.
 
         questions: the fingerprints whose stored answers and unanswered charges it needs for that.
-        decide:    takes the state; returns charges, which are made together or not at all. With no charges nothing is
-                   written, as when it raises. All other processes wait for it: it should not take long, nor fork, nor
-                   charge.
+        decide:    takes the state; returns what has `charges`, which are made together or not at all. With no charges
+                   nothing is written, as when it raises. All other processes wait for it: it should not take long, nor
+                   fork, nor charge.
 
-        Returns one receipt for each charge, once they are on disk. Raises `LedgerError` when the charges could not be
-        written for certain: then draw no noise. If the connection to a server is lost during the commit, the ledger is
-        asked again whether they were written.
+        Returns the decision, and one receipt for each charge once they are on disk. Raises `LedgerError` when the
+        charges could not be written for certain: then draw no noise. If the connection to a server is lost during the
+        commit, the ledger is asked again whether they were written.
         """
         looked_up = _questions(questions)
         written: list[Entry] = []
@@ -392,24 +420,25 @@ class Account:
                         f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
                         "Nothing was charged"
                     )
-                charges = decide(state)
+                decision = decide(state)
+                charges = decision.charges
                 if not isinstance(charges, tuple | list) or not all(isinstance(charge, Charge) for charge in charges):
                     raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
                 if not charges:
-                    return ()
+                    return decision, ()
                 self._open(books)
                 written += [books.charge(self.dataset, charge) for charge in charges]
                 after = books.state(self.dataset)
         except UncertainError as error:
             self._settle(written, error)
         self._opening = None
-        return tuple(Receipt(entry.number, entry.hash, after) for entry in written)
+        return decision, tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
-    def answer(self, receipt: Receipt, body: Mapping[str, Any]) -> str:
+    def answer(self, receipt: OfCharge, body: Mapping[str, Any]) -> str:
         """Store the answer to a charge, and return the ledger's new head hash.
 
-        Needs a receipt of this account and a JSON object of released values. A second answer for one charge, or the
-        receipt of another account or ledger, raises `LedgerError`.
+        Needs a receipt of this account and a JSON object of released values. A second answer for one charge raises
+        `AnsweredError`, the receipt of another account or ledger `LedgerError`.
 
         While there is no connection to the server, it is tried again for half a minute; if it was lost during the
         commit, the answer may be stored already, and is not stored twice.
@@ -453,6 +482,11 @@ class Account:
                 "charged or not, which bayesdp budget show tells when it can. Nothing was released"
             ) from None
         raise LedgerError(f"{error.lost}; nothing was charged and nothing was released")
+
+    def answer_of(self, charge: int) -> Mapping[str, Any] | None:
+        """Return the stored answer of a charge, by the number of its entry; None if it has none."""
+        with self._ledger._books() as books:
+            return books.answer_of(self.dataset, charge)
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question's fingerprint, newest first."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
@@ -19,7 +19,9 @@ __all__ = [
     "Charge",
     "Check",
     "Entry",
+    "OfCharge",
     "Opening",
+    "Pending",
     "Receipt",
     "State",
     "Total",
@@ -147,6 +149,24 @@ class Total:
 
 
 @dataclass(frozen=True)
+class Pending:
+    """A charge whose answer is not stored: one in the making, or lost in a crash.
+
+    entry, head: its entry, and the chain's hash there.      moment: when it was charged, by the ledger's clock.
+    tau:         the τ that was charged.                     details: what else the charge says.
+
+    >>> Pending(3, "ab12", "2026-01-01T00:00:00+00:00", 0.5, {"asked": {"epsilon": 1.0}}).tau
+    0.5
+    """
+
+    entry: int
+    head: str
+    moment: str
+    tau: float
+    details: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class State:
     """An account at one moment: plain values, which stay as they are whatever happens to the ledger.
 
@@ -155,7 +175,7 @@ class State:
     entries: how many entries the whole ledger has.        head: the hash of the last of them.
 
     answered: the stored answers, newest first, of each question that was looked up.
-    pending:  when such a question was last charged whose answer is not stored: one in the making, or lost in a crash.
+    pending:  the last charge of each such question whose answer is not stored.
     moment:   when the account was looked at, by the same clock as `pending`: the ledger's, which is the server's if it
               is in one.
     public:   the columns that are named as public, sorted.
@@ -172,7 +192,7 @@ class State:
     entries: int
     head: str
     answered: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict, repr=False, hash=False)
-    pending: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    pending: Mapping[str, Pending] = field(default_factory=dict, repr=False, hash=False)
     moment: str = field(default="", compare=False)
     public: tuple[str, ...] = ()
 
@@ -186,8 +206,8 @@ class State:
             raise InvalidInputError(f"the question {brief(question)} was not among those looked up in the account")
         return self.answered[question]
 
-    def unanswered(self, question: str) -> str | None:
-        """Return when a question was last charged whose answer is not stored, or None; refuses what `answers` does."""
+    def unanswered(self, question: str) -> Pending | None:
+        """Return the last charge of a question whose answer is not stored, or None; refuses what `answers` does."""
         self.answers(question)
         return self.pending.get(question)
 
@@ -201,6 +221,18 @@ class State:
         (True, False)
         """
         return replace(self, entries=other.entries, head=other.head) == other
+
+
+class OfCharge(Protocol):
+    """What tells a charge: its entry, and the chain's hash there."""
+
+    @property
+    def entry(self) -> int:
+        """The number of the entry."""
+
+    @property
+    def head(self) -> str:
+        """The chain's hash there."""
 
 
 @dataclass(frozen=True)

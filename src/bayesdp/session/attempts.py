@@ -46,9 +46,9 @@ class Attempt:
 
         An answer that was lost in a crash is older than that, by the ledger's clock: ours may be wrong.
         """
-        state = plan.state
-        charged = [state.unanswered(fresh.question) for fresh in plan.fresh] if self.waiting and state.pending else []
-        if any(moment is not None and _seconds(moment, state.moment) < PATIENCE for moment in charged):
+        state, asked = plan.state, [*plan.fresh, *(begun for begun, _ in plan.begun)]
+        charged = [state.unanswered(one.question) for one in asked] if self.waiting and state.pending else []
+        if any(pending is not None and _seconds(pending.moment, state.moment) < PATIENCE for pending in charged):
             raise InTheMakingError
         return plan
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from bayesdp._support.display import Section, lines, warned
 from bayesdp.errors import LedgerError, ModelError
-from bayesdp.ledger import Account, Charge, State
+from bayesdp.ledger import Account, State
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, require_private
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
@@ -19,8 +20,9 @@ from bayesdp.models.learnt_correlation import LearntCorrelation
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.attempts import Attempt
+from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
-from bayesdp.session.lessons import QUESTION, Learner, Lesson
+from bayesdp.session.lessons import QUESTION, Learner, Lesson, Prepared
 from bayesdp.session.plan import Plan
 from bayesdp.session.prepare import Inquiry
 
@@ -115,47 +117,80 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     known = first_fit(account.answers(QUESTION))
     if known is not None:
         return _given_again(known, lesson, account)
-    ready, accountant = lesson.prepared(inquiry), Accountant(inquiry.model)
-    ready.taught([0] * len(ready.values))  # what may fail must fail before the charge
-    mechanism = DiscreteLaplaceMechanism(ready.asked.sensitivity, lesson.tau, len(ready.values))
-    require_private(mechanism)
-
-    def planned_in(state: State) -> Plan:
-        queries = (ready.asked.query,)
-        cost = accountant.cost_of(queries, tau=lesson.tau, spent=spend_of(state.totals), budget=state.budget)
-        return attempt.unhurried(Plan(state, lesson.tau, (ready.asked,), {}, cost))
-
-    plan = planned_in(account.state(QUESTION))
-
-    def decide(state: State) -> tuple[Charge, ...]:
-        nonlocal plan
-        if state.answers(QUESTION):
-            return ()
-        plan = plan if plan.state.same_account(state) else planned_in(state)
-        request = {"asked": {"tau": lesson.tau, "credibility": lesson.credibility}}
-        return plan.charges(lambda _: request, {**terms, **ready.kept})
-
-    receipts = account.charge((QUESTION,), decide)
-    if receipts:
-        assert plan.cost is not None
-        model, state = ready.taught(mechanism.release(ready.values)), receipts[0].state
-        total = Accountant(model).leaked(spend_of(state.totals))
-        fit = Fit(
-            model=model,
-            dataset=account.dataset,
-            tau=lesson.tau,
-            epsilon=plan.cost.epsilon,
-            epsilon_total=total,
-            epsilon_remaining=remaining(state.budget, total),
-            theorem=plan.cost.leakage.theorem,
-            entry=receipts[0].entry,
-            head=receipts[0].head,
-            by=terms.get("by"),
-        )
-        account.answer(receipts[0], fit.to_dict())
+    work = Learning(lesson, lesson.prepared(inquiry), inquiry, account.dataset, terms, attempt)
+    _, learnt = carry_out(account, work)
     first = first_fit(account.answers(QUESTION))
     assert first is not None
-    return first if receipts and first.entry == receipts[0].entry else _given_again(first, lesson, account)
+    mine = learnt.get(QUESTION)
+    return first if mine is not None and first.entry == mine.entry else _given_again(first, lesson, account)
+
+
+@dataclass(frozen=True)
+class Learning(Work[Fit]):
+    """A fit that is a release; an account has one, so nothing is charged once there is."""
+
+    lesson: Lesson
+    ready: Prepared
+    inquiry: Inquiry
+    dataset: str
+    terms: Mapping[str, Any]
+    attempt: Attempt
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The one question of every fit."""
+        return (QUESTION,)
+
+    def decided(self, state: State) -> Decision:
+        """Return what to charge: nothing if a fit is stored, or if one was charged in the same terms."""
+        asked, tau = self.ready.asked, self.lesson.tau
+        if state.answers(QUESTION):
+            return Decision(Plan(state, tau, (), {}, None), ())
+        pending = state.unanswered(QUESTION)
+        if pending is not None and pending.tau == tau and pending.details.get("asked") == self._request:
+            return Decision(self.attempt.unhurried(Plan(state, tau, (), {}, None, begun=((asked, pending),))), ())
+        accountant, spent = Accountant(self.inquiry.model), spend_of(state.totals)
+        cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
+        planned = self.attempt.unhurried(Plan(state, tau, (asked,), {}, cost))
+        return Decision(
+            planned, planned.to_charge(lambda _: {"asked": self._request}, {**self.terms, **self.ready.kept})
+        )
+
+    def prepare(self, decision: Decision) -> None:
+        """Try out what may fail: that noisy numbers make a model, and that the noise is private."""
+        self.ready.taught([0] * len(self.ready.values))
+        require_private(self._mechanism)
+
+    def drawn(self, decision: Decision, charged: Charged) -> Fit:
+        """Draw the noisy numbers, and learn the model from them."""
+        model = self.ready.taught(self._mechanism.release(self.ready.values))
+        total = Accountant(model).leaked(decision.plan.spend)
+        return Fit(
+            model=model,
+            dataset=self.dataset,
+            tau=charged.tau,
+            epsilon=charged.cost["epsilon"],
+            epsilon_total=total,
+            epsilon_remaining=remaining(decision.plan.state.budget, total),
+            theorem=charged.cost["theorem"],
+            entry=charged.entry,
+            head=charged.head,
+            by=self.terms.get("by"),
+        )
+
+    def stored(self, body: Mapping[str, Any]) -> Fit:
+        """Return the fit that another process has stored."""
+        fit = Fit.stored(body)
+        assert fit is not None
+        return fit
+
+    @property
+    def _request(self) -> dict[str, Any]:
+        return {"tau": self.lesson.tau, "credibility": self.lesson.credibility}
+
+    @cached_property
+    def _mechanism(self) -> DiscreteLaplaceMechanism:
+        return DiscreteLaplaceMechanism(self.ready.asked.sensitivity, self.lesson.tau, len(self.ready.values))
 
 
 def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:

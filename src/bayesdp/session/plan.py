@@ -13,7 +13,7 @@ from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError
-from bayesdp.ledger import Charge, State
+from bayesdp.ledger import Charge, Pending, State
 from bayesdp.mechanisms import LARGEST_SCALE
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import Accountant, Cost, spend_of
@@ -86,6 +86,7 @@ class Plan:
     state: what the plan was made for; it holds as long as nothing is written about the account.
     cost:  None if nothing is fresh.
     mechanisms: the noise of each fresh question, by its fingerprint.
+    begun: the questions that were charged in the same terms before, and whose answer was lost, with these charges.
     """
 
     state: State
@@ -94,13 +95,14 @@ class Plan:
     stored: Mapping[str, Answer]
     cost: Cost | None
     mechanisms: Mapping[str, PrivateNoise] = field(default_factory=dict)
+    begun: tuple[tuple[Asked, Pending], ...] = ()
 
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
         return merged((*spend_of(self.state.totals), *(Release(asked.standing, self.tau) for asked in self.fresh)))
 
-    def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
+    def to_charge(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
 
         details: what was asked for of a question, and what else belongs to it alone.
@@ -119,13 +121,42 @@ def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
 
 
 def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
-    """Decide what to charge.
+    """Decide what to charge, and what was charged before without an answer.
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
-    spent, queries = spend_of(state.totals), tuple(prepared.query for prepared in asked)
     known = {prepared.question: tuple(state.answers(prepared.question)) for prepared in asked}
-    if target.epsilon is not None and not any(known.values()):
+    begun = tuple(
+        (prepared, pending)
+        for prepared in asked
+        if (pending := _begun(prepared, state.unanswered(prepared.question), target, known)) is not None
+    )
+    rest = tuple(prepared for prepared in asked if prepared not in [prepared for prepared, _ in begun])
+    if not rest:
+        return Plan(state, 0.0, (), {}, None, begun=begun)
+    return replace(_plan(accountant, rest, target, state, known), begun=begun)
+
+
+def _begun(asked: Asked, pending: Pending | None, target: Target, questions: Iterable[str]) -> Pending | None:
+    """Return a charge that was made for the same question in the same terms, if its noise is this question's."""
+    if pending is None or not target.covered_by(pending.details.get("asked"), questions):
+        return None
+    same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
+    priced = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
+    known = all(name in pending.details for name in priced)
+    return pending if known and all(pending.details.get(name) == value for name, value in same.items()) else None
+
+
+def _plan(
+    accountant: Accountant,
+    asked: tuple[Asked, ...],
+    target: Target,
+    state: State,
+    known: Mapping[str, tuple[Mapping[str, Any], ...]],
+) -> Plan:
+    """Decide what to charge for questions that no charge waits for."""
+    spent, queries = spend_of(state.totals), tuple(prepared.query for prepared in asked)
+    if target.epsilon is not None and not any(known[prepared.question] for prepared in asked):
         cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
     if target.epsilon is not None:

@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 
 from bayesdp._support.display import Section, lines
 from bayesdp._support.documents import fingerprint
-from bayesdp.errors import FrameError, QueryError, RecordsError
+from bayesdp.errors import FrameError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.frames.truths import TRUTH, truth_column
-from bayesdp.ledger import Account, Charge, State
+from bayesdp.ledger import Account, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
+from bayesdp.session.asked import Asked
+from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, Target
 from bayesdp.session.prepare import Inquiry
@@ -97,30 +99,51 @@ def randomize(
     if len(truths) != inquiry.rows:
         raise FrameError(f"{inquiry.name} has {len(truths)} rows now, but had {inquiry.rows}")
 
-    def planned_in(state: State) -> Plan:
-        spent, epsilon = spend_of(state.totals), target.epsilon or 0.0
-        cost = accountant.affordable((asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+    _, drawn = carry_out(account, Randomizing(model.subject, asked, truths, accountant, target, terms))
+    return drawn[asked.question]
+
+
+@dataclass(frozen=True)
+class Randomizing(Work[Randomized]):
+    """A column that is released by randomized response. Each is a release of its own: the ledger keeps no column."""
+
+    subject: str
+    asked: Asked
+    truths: Any
+    accountant: Accountant
+    target: Target
+    terms: Mapping[str, Any]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The fingerprint of the column."""
+        return (self.asked.question,)
+
+    def decided(self, state: State) -> Decision:
+        """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
+        pending = state.unanswered(self.asked.question)
+        if pending is not None and pending.details.get("asked") == self.target.to_dict():
+            return Decision(Plan(state, pending.tau, (), {}, None, begun=((self.asked, pending),)), ())
+        spent, epsilon = spend_of(state.totals), self.target.epsilon or 0.0
+        cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
-        return Plan(state, cost.tau, (asked,), {}, cost)
+        planned = Plan(state, cost.tau, (self.asked,), {}, cost)
+        terms = {**self.terms, "randomized": self.subject}
+        return Decision(planned, planned.to_charge(lambda _: {"asked": self.target.to_dict()}, terms))
 
-    plan = planned_in(account.state())
+    def drawn(self, decision: Decision, charged: Charged) -> Randomized:
+        """Keep or flip every record by chance."""
+        mechanism = RandomizedResponseMechanism(charged.tau)
+        return Randomized(
+            subject=self.subject,
+            tau=mechanism.tau,
+            flip_probability=float(mechanism.flip_probability),
+            **charged.cost,
+            entry=charged.entry,
+            head=charged.head,
+            column=mechanism.release_column(self.truths, TRUTH),
+        )
 
-    def decide(state: State) -> tuple[Charge, ...]:
-        nonlocal plan
-        plan = plan if plan.state.same_account(state) else planned_in(state)
-        return plan.charges(lambda _: {"asked": target.to_dict()}, {**terms, "randomized": model.subject})
-
-    (receipt,) = account.charge((), decide)
-    assert plan.cost is not None
-    mechanism = RandomizedResponseMechanism(plan.tau)
-    released = Randomized(
-        subject=model.subject,
-        tau=mechanism.tau,
-        flip_probability=float(mechanism.flip_probability),
-        **plan.cost.entries,
-        entry=receipt.entry,
-        head=receipt.head,
-        column=mechanism.release_column(truths, TRUTH),
-    )
-    account.answer(receipt, released.to_dict())
-    return released
+    def stored(self, body: Mapping[str, Any]) -> Randomized:
+        """Refuse: another process has the column of this charge, and the ledger does not keep it."""
+        raise LedgerError("another process has released the column of the same charge; ask again for one of your own")

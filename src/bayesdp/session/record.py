@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar, Literal
 
@@ -16,8 +17,11 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Accountant, Cost, spend_of
+from bayesdp.session.accounting import Accountant, spend_of
+from bayesdp.session.asked import Asked
+from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
+from bayesdp.session.plan import Plan
 
 __all__ = ["Neighbours", "Recorded", "record"]
 
@@ -121,34 +125,56 @@ def record(
     if not isfinite(charged):
         raise InvalidInputError(f"tau = {stated:g} is too large to be charged")
 
-    def cost_in(state: State) -> Cost:
-        limit = _NO_LIMIT if published else state.budget
-        cost = accountant.cost_of((query,), tau=charged, spent=spend_of(state.totals), budget=limit)
-        return replace(cost, budget=state.budget)
-
-    planned_for = account.state()
-    cost = cost_in(planned_for)
     recorded: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
+    work = Recording(query, charged, recorded, accountant, terms)
+    _, entered = carry_out(account, work)
+    return entered[work.asked.question]
 
-    def decide(state: State) -> tuple[Charge, ...]:
-        nonlocal cost
-        cost = cost if planned_for.same_account(state) else cost_in(state)
-        standing = query.standing().to_dict()
+
+@dataclass(frozen=True)
+class Recording(Work[Recorded]):
+    """A release made elsewhere: nothing is drawn, but that it was recorded."""
+
+    query: AnyMechanism
+    tau: float
+    recorded: Mapping[str, Any]
+    accountant: Accountant
+    terms: Mapping[str, Any]
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The release as the account sees it."""
+        return Asked(self.query, fingerprint({"recorded": self.recorded["what"]}), None, 0, 0)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The fingerprint of what was recorded."""
+        return (self.asked.question,)
+
+    def decided(self, state: State) -> Decision:
+        """Return what to charge: nothing if the same was charged, and could not be noted as recorded."""
+        pending = state.unanswered(self.asked.question)
+        if pending is not None and pending.tau == self.tau and pending.details.get("recorded") == dict(self.recorded):
+            return Decision(Plan(state, self.tau, (), {}, None, begun=((self.asked, pending),)), ())
+        limit = _NO_LIMIT if self.recorded["published"] else state.budget
+        cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state.totals), budget=limit)
+        planned = Plan(state, self.tau, (self.asked,), {}, replace(cost, budget=state.budget))
+        standing = self.query.standing().to_dict()
         details = {
-            "recorded": recorded,
-            **cost.entries,
-            "query": query.to_dict(),
-            **{name: value for name, value in terms.items() if value is not None},
+            "recorded": dict(self.recorded),
+            **replace(cost, budget=state.budget).entries,
+            "query": self.query.to_dict(),
+            **{name: value for name, value in self.terms.items() if value is not None},
         }
-        return (Charge(fingerprint({"recorded": what}), fingerprint(standing), standing, charged, details),)
+        charge = Charge(self.asked.question, fingerprint(standing), standing, self.tau, details)
+        return Decision(planned, (charge,))
 
-    (receipt,) = account.charge((), decide)
-    entered = Recorded(
-        **recorded,
-        tau=charged,
-        **cost.entries,
-        entry=receipt.entry,
-        head=receipt.head,
-    )
-    account.answer(receipt, entered.to_dict())
-    return entered
+    def drawn(self, decision: Decision, charged: Charged) -> Recorded:
+        """Return what was recorded, and what it cost."""
+        return Recorded(**self.recorded, tau=charged.tau, **charged.cost, entry=charged.entry, head=charged.head)
+
+    def stored(self, body: Mapping[str, Any]) -> Recorded:
+        """Return what another process has noted for the same charge."""
+        recorded = Recorded.stored(body)
+        assert recorded is not None
+        return recorded

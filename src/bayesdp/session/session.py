@@ -6,15 +6,13 @@ What fails before the charge costs nothing; what fails after it leaves the charg
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
@@ -24,20 +22,21 @@ from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
-from bayesdp.ledger import Charge, Check, Ledger, Receipt, State, default_ledger
+from bayesdp.ledger import Check, Ledger, State, default_ledger
 from bayesdp.models import Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_remaining
 from bayesdp.session.accounting import Accountant, check_credibility, remaining, spend_of
-from bayesdp.session.answer import Answer, Posting, Promise
+from bayesdp.session.answer import Answer
+from bayesdp.session.answering import EXTENT, Answering
 from bayesdp.session.answers import Answers
-from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt, persistently
+from bayesdp.session.charging import carry_out
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
-from bayesdp.session.plan import Plan, Target, plan
+from bayesdp.session.plan import Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.public import check_members, check_nameable
@@ -190,7 +189,7 @@ class Session(Displayed):
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
-        known = (charge.get("details", {}).get(_EXTENT) for charge in charges)
+        known = (charge.get("details", {}).get(EXTENT) for charge in charges)
         earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
         return self._discreetly(lambda: self._inquiry.check_grown(tuple(earlier)))
 
@@ -379,41 +378,23 @@ class Session(Displayed):
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
-        """Take the steps of every release: prepare, plan, charge, draw, answer."""
+        """Answer questions in one attempt."""
         asked = self._inquiry.asked(queries, attempt.bits)
         for by in dict.fromkeys(prepared.query.by for prepared in asked if prepared.query.by is not None):
             self._check_parts(by)
-        questions = tuple(prepared.question for prepared in asked)
-        requests = {prepared.question: {"asked": target.request(prepared, asked)} for prepared in asked}
-
-        def planned_in(state: State) -> Plan:
-            return attempt.unhurried(plan(self._accountant, asked, target, state))
-
-        planned = planned_in(self._account.state(*questions))
-        exact = dict(zip(questions, self._inquiry.exact(asked), strict=True)) if planned.fresh else {}
-        extents = self._inquiry.extents(asked, self._extent) if planned.fresh and self._extent is not None else {}
-
-        def details(question: Asked) -> dict[str, Any]:
-            reached = extents.get(question.question)
-            return requests[question.question] | ({} if reached is None else {_EXTENT: reached.to_dict()})
-
-        promise, answers = self._promised(planned, target.beta, terms)
-
-        def decide(state: State) -> tuple[Charge, ...]:
-            nonlocal planned, promise, answers
-            if not planned.state.same_account(state):
-                planned = planned_in(state)
-                promise, answers = self._promised(planned, target.beta, terms)
-            return planned.charges(details, terms)
-
-        receipts = self._account.charge(questions, decide) if planned.fresh else ()
-
-        for charged, receipt in zip(planned.fresh, receipts, strict=True):
-            measured = charged.drawn(exact[charged.question], planned.mechanisms[charged.question], target.beta)
-            answer = Answer(measured, promise, self._posting(charged, planned, receipt))
-            self._account.answer(receipt, answer.to_dict() | requests[charged.question])
-            answers[charged.question] = answer
-        return tuple(answers[question] for question in questions)
+        work = Answering(
+            self._inquiry,
+            self._accountant,
+            self._extent,
+            self._dataset,
+            self._place,
+            asked=asked,
+            target=target,
+            terms=terms,
+            facts=self._facts,
+            attempt=attempt,
+        )
+        return work.answers(*carry_out(self._account, work))
 
     def _terms(self, accept: str | None) -> Mapping[str, Any]:
         """Return what the ledger and every answer keep of the circumstances of a release."""
@@ -472,7 +453,7 @@ class Session(Displayed):
     @property
     def _reached(self) -> dict[str, Any]:
         """How far a growing table reaches, as charges about all of it say."""
-        return {} if self._extent is None else {_EXTENT: self._extent.to_dict()}
+        return {} if self._extent is None else {EXTENT: self._extent.to_dict()}
 
     def fit(
         self,
@@ -580,53 +561,6 @@ class Session(Displayed):
             "unchecked": model.unchecked,
         }
 
-    def _promised(self, planned: Plan, beta: float, terms: Mapping[str, Any]) -> tuple[Promise, dict[str, Answer]]:
-        """Return what is proven once a plan is carried out: of its fresh answers, and the stored ones given again.
-
-        Both state the same account, by the same theorem and under the present model. It is known before the charge.
-        """
-        spend = planned.spend
-        leakage = self._accountant.leakage_of(spend) if planned.cost is None else planned.cost.leakage
-        promise = Promise(
-            theorem=leakage.theorem,
-            proof=leakage.proof,
-            scope=leakage.scope,
-            protects=leakage.unit,
-            worst_case=leakage.worst_case,
-            diagnosis=terms["diagnosis"],
-            accepted=terms["accepted"],
-            consequences=self._accountant.what_if(spend, leakage.epsilon),
-            credibility=self._credibility,
-            **self._facts,
-        )
-        account = {"total": leakage.epsilon, "remaining": remaining(planned.state.budget, leakage.epsilon)}
-        again = {
-            question: answer.given_again(beta=beta, promise=promise, by=terms["by"], **account)
-            for question, answer in planned.stored.items()
-        }
-        return replace(promise, notes=(*promise.notes, *_shared_by([asked.query for asked in planned.fresh]))), again
-
-    def _posting(self, asked: Asked, planned: Plan, receipt: Receipt) -> Posting:
-        """Return what a charged release cost."""
-        assert planned.cost is not None
-        return Posting(
-            dataset=self._dataset,
-            tau=planned.tau,
-            epsilon=planned.cost.epsilon,
-            epsilon_total=planned.cost.total,
-            epsilon_remaining=planned.cost.left,
-            timestamp=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            query_fingerprint=asked.question,
-            entry=receipt.entry,
-            head=receipt.head,
-            by=self._by,
-            version=__version__,
-            ledger=self._place,
-        )
-
-
-_EXTENT = "table"
-"""Under which name a charge on growing data says how far the table reached."""
 
 _GROWING = (
     "Records may be added later, and the bound holds however many there will be; but later records must not react to "
@@ -634,24 +568,10 @@ _GROWING = (
     "otherwise taken for granted."
 )
 
-_PARTS = (
-    "The parts by {by} are made of whole chains or groups, which are taken as independent of one another, and who is "
-    "in which is public: what is released about one part says nothing about the others, and ε in all is that of the "
-    "part that has leaked most."
-)
-
 _IMPOSSIBLE = (
     "All records may be correlated with one another in any way: then no useful answer about all of them can be "
     "protected (docs/theory/impossibility.md)."
 )
-
-
-def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
-    """Yield what answers that are released together say of one another."""
-    together = max(sum(other.meets(query) for other in queries) for query in queries) if len(queries) > 1 else 1
-    if together > 1:
-        yield f"This ε is for {together} answers released together."
-    yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
 
 
 def _check_alone(model: Model) -> None:

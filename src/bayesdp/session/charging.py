@@ -1,0 +1,131 @@
+"""The one way in which anything is released: plan, charge, draw, store.
+
+What fails before the charge costs nothing. A charge is on disk before its noise is drawn, and what is drawn is returned
+only after it is stored. A charge whose answer was lost in a crash is completed by whoever asks for the same again:
+several processes may draw for it, one stores its draw, and nobody sees the others.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from bayesdp.errors import AnsweredError, LedgerError
+from bayesdp.ledger import Account, Charge, State
+from bayesdp.session.asked import Asked
+from bayesdp.session.plan import Plan
+
+__all__ = ["Charged", "Decision", "Work", "carry_out"]
+
+
+class Outcome(Protocol):
+    """What comes out of a release: a document that the ledger keeps."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the ledger keeps of it."""
+
+
+Result = TypeVar("Result", bound=Outcome)
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A charge that is on disk and has no answer: its noise may be drawn.
+
+    entry, head: the entry of the charge, and the chain's hash there.
+    cost:        what the ledger keeps of its cost: ε of the release, in all and remaining, and the theorem.
+    """
+
+    asked: Asked
+    tau: float
+    entry: int
+    head: str
+    cost: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A plan for one state of the account, and all that follows from it and must not fail after the charge.
+
+    charges: what is to be charged, one for each fresh question of the plan.
+    said:    what kind of release it is decides what this is.
+    """
+
+    plan: Plan
+    charges: tuple[Charge, ...]
+    said: Any = None
+
+
+class Work(ABC, Generic[Result]):
+    """What one kind of release does at each step."""
+
+    @property
+    @abstractmethod
+    def questions(self) -> tuple[str, ...]:
+        """The fingerprints under which its outcomes are found again."""
+
+    @abstractmethod
+    def decided(self, state: State) -> Decision:
+        """Return what to charge in a state of the account; raises whatever forbids it."""
+
+    def prepare(self, decision: Decision) -> None:
+        """Read what the draw needs: what may fail must fail before the charge."""
+
+    @abstractmethod
+    def drawn(self, decision: Decision, charged: Charged) -> Result:
+        """Draw the noise of a charge, and return what comes out."""
+
+    @abstractmethod
+    def stored(self, body: Mapping[str, Any]) -> Result:
+        """Return what another process has stored for the same charge."""
+
+    def body(self, outcome: Result) -> dict[str, Any]:
+        """Return what the ledger keeps of an outcome."""
+        return outcome.to_dict()
+
+
+def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str, Result]]:
+    """Release: plan, charge, draw, store. Returns what was decided, and what came out, by question.
+
+    Answers that were stored before are in the decision's plan.
+    """
+    first = work.decided(account.state(*work.questions))
+    work.prepare(first)
+    decision, charged = first, tuple[Charged, ...]()
+    if first.plan.fresh:
+        decision, receipts = account.charge_for(
+            work.questions, lambda state: first if first.plan.state.same_account(state) else work.decided(state)
+        )
+        cost = {} if decision.plan.cost is None else decision.plan.cost.entries
+        charged = tuple(
+            Charged(asked, decision.plan.tau, receipt.entry, receipt.head, cost)
+            for asked, receipt in zip(decision.plan.fresh, receipts, strict=True)
+        )
+    outcomes = {}
+    for charge in (*_begun(decision.plan), *charged):
+        outcomes[charge.asked.question] = _first_stored(account, work, charge, work.drawn(decision, charge))
+    return decision, outcomes
+
+
+def _begun(plan: Plan) -> tuple[Charged, ...]:
+    """Return the charges that have no answer yet."""
+    names = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
+    return tuple(
+        Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in names})
+        for asked, pending in plan.begun
+    )
+
+
+def _first_stored(account: Account, work: Work[Result], charge: Charged, outcome: Result) -> Result:
+    """Store an outcome and return it; if another process was first, return what that stored instead."""
+    try:
+        account.answer(charge, work.body(outcome))
+    except AnsweredError:
+        body = account.answer_of(charge.entry)
+    else:
+        return outcome
+    if body is None:
+        raise LedgerError(f"the answer of the charge {charge.entry} is stored, and cannot be found; verify the ledger")
+    return work.stored(body)
