@@ -18,7 +18,6 @@ from bayesdp import __version__
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
@@ -37,6 +36,7 @@ from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
+from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
@@ -294,8 +294,7 @@ class Session(Displayed):
 
     def plot(self, path: str | Path) -> Path:
         """Draw what the data set leaked release after release, below its budget, and write the picture."""
-        drawn: Path = upstairs("bayesdp.cli.overview").overview_of(self._ledger, self._dataset).plot(path)
-        return drawn
+        return overview_of(self._ledger, self._dataset).plot(path)
 
     @property
     def history(self) -> Releases[Release]:
