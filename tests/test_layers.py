@@ -59,6 +59,7 @@ def test_an_import_that_points_up_is_found(layers: ModuleType, tmp_path: Path, t
         ('import_module("bayesdp")\n', "must begin with the name of another package"),
         ("from importlib import import_module as load\n", "must keep its name"),
         ("from ..session import Session\n", "write the full name"),
+        ("import bayesdp as bdp\n", "import from the module that has them"),
         ('from bayesdp._support import hooks\nhooks.register({"a": "b:c"})\n', "hooks.register is not for"),
         ("from bayesdp._support import hooks\nhooks.load(name)\n", "hooks.load is not for"),
         ("from bayesdp._support.hooks import load\n", "import the module hooks"),
@@ -84,6 +85,16 @@ def test_only_two_modules_import_others_by_name(layers: ModuleType, tmp_path: Pa
         "_support/__init__.py",
         "_support/lazy.py",
     }
+
+
+def test_names_that_the_package_offers_count_as_their_modules(layers: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "__init__.py").write_text('_HOMES = {"Session": "session.session", "Count": "queries", "audit": ""}\n')
+    (tmp_path / "models" / "chain.py").write_text("from bayesdp import Count, Session, audit\n")
+    assert [complaint.partition(": ")[2] for complaint in layers.upward(tmp_path)] == [
+        "models uses session, which stands above it",
+        "models uses audit, which stands above it",
+    ]
 
 
 def test_a_part_without_a_layer_is_refused(layers: ModuleType, tmp_path: Path) -> None:

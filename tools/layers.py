@@ -61,6 +61,15 @@ def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield from imported(node)
 
 
+def public(package: Path) -> dict[str, str]:
+    """Return the module of each name that the package itself offers, such as bayesdp.Session."""
+    place = package / "__init__.py"
+    for node in ast.parse(place.read_text(encoding="utf-8")).body if place.is_file() else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+            return {f"bayesdp.{name}": f"bayesdp.{home or name}" for name, home in ast.literal_eval(node.value).items()}
+    return {}
+
+
 def named(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield line and dotted name of every string that is the name of a module: it could be imported by it."""
     for node in ast.walk(tree):
@@ -76,6 +85,8 @@ def by_name(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "an import by name must begin with the name of another package; call a hook instead"
         elif isinstance(node, ast.ImportFrom) and node.level:
             yield node.lineno, "a relative import hides its layer; write the full name"
+        elif isinstance(node, ast.Import) and any(alias.name == "bayesdp" for alias in node.names):
+            yield node.lineno, "the package offers names of all layers; import from the module that has them"
         elif isinstance(node, ast.alias) and node.name == "import_module" and node.asname:
             yield node.lineno, "import_module must keep its name"
 
@@ -104,6 +115,7 @@ def _is_foreign(call: ast.Call) -> bool:
 
 def upward(package: Path = PACKAGE) -> Iterator[str]:
     """Yield a line for every import that points up or hides where it points, and for every part without a layer."""
+    homes = public(package)
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -118,7 +130,7 @@ def upward(package: Path = PACKAGE) -> Iterator[str]:
         if part != "_support":
             yield from (f"{place}:{line}: {complaint}" for line, complaint in beyond_hooks(tree))
         for line, module in (*imported(tree), *(() if loads else named(tree))):
-            used = part_of(module)
+            used = part_of(homes.get(module, module))
             if used in LEVEL and LEVEL[used] > LEVEL[part]:
                 yield f"{place}:{line}: {part} uses {used}, which stands above it"
 

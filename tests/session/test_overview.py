@@ -53,6 +53,7 @@ def test_it_says_what_was_answered_spent_and_changed(place: Path) -> None:
         second = session.release(bdp.Histogram("s", cells=(0, 1)), epsilon=0.5)
     text = str(overview(place, None))
     assert "2 releases" in text
+    assert isinstance(second.value, tuple)
     assert "0: {}, 1: {}".format(*second.value) in text
 
 
