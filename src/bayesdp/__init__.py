@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayesdp._support import hooks as _hooks
 from bayesdp._support.lazy import lazily
 
 if TYPE_CHECKING:
@@ -149,6 +150,25 @@ _HOMES = {
     "theorems": "",
     "unregister": "theorems.registry",
 }
+
+_hooks.register(
+    {
+        "diagnose.chain": "bayesdp.frames.checks:diagnose_chain_of",
+        "diagnose.groups": "bayesdp.frames.checks:diagnose_groups_of",
+        "plot.advice": "bayesdp.plotting.ladder:plot_advice",
+        "plot.budget": "bayesdp.plotting.budget:plot_budget",
+        "plot.calibration": "bayesdp.plotting.results:plot_calibration",
+        "plot.comparison": "bayesdp.plotting.results:plot_comparison",
+        "plot.diagnosis": "bayesdp.plotting.findings:plot_diagnosis",
+        "plot.leakage": "bayesdp.plotting.results:plot_leakage",
+        "table.group_moments": "bayesdp.frames.groups:group_moments",
+        "table.scan": "bayesdp.frames.source:scan",
+        "table.series_moments": "bayesdp.frames.series:series_moments",
+        "table.spacing": "bayesdp.frames.spacing:spaced",
+        "table.transitions": "bayesdp.frames.transitions:transitions",
+        "theorem.series_refusal": "bayesdp.theorems.gaussian.walk:series_refused",
+    }
+)
 
 __getattr__ = lazily(__name__, _HOMES, globals())
 

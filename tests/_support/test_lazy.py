@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bayesdp._support.lazy import lazily, upstairs
+from bayesdp._support.lazy import lazily
 
 
 @pytest.fixture
@@ -29,14 +30,14 @@ def test_a_name_is_loaded_from_its_home_alone_and_kept(package: str) -> None:
     namespace: dict[str, Any] = {}
     load = lazily(package, {"door": "room", "cellar": ""}, namespace)
     assert f"{package}.room" not in sys.modules
-    assert load("door") is upstairs(f"{package}.room").door
+    assert load("door") is import_module(f"{package}.room").door
     assert namespace == {"door": load("door")}
     assert f"{package}.cellar" not in sys.modules
 
 
 def test_a_name_without_a_home_is_a_module_itself(package: str) -> None:
     namespace: dict[str, Any] = {}
-    assert lazily(package, {"cellar": ""}, namespace)("cellar") is upstairs(f"{package}.cellar")
+    assert lazily(package, {"cellar": ""}, namespace)("cellar") is import_module(f"{package}.cellar")
     assert namespace["cellar"].wine == 1
 
 

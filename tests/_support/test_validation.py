@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from bayesdp._support import validation
-from bayesdp.errors import InvalidInputError, ModelError
+from bayesdp.errors import FrameError, InvalidInputError, ModelError
 
 pd: Any = pytest.importorskip("pandas")
 
@@ -81,3 +81,9 @@ def test_a_large_matrix_is_named_where_it_is_wrong() -> None:
     table[3, 7] = NAN
     with pytest.raises(InvalidInputError, match="row 3, column 7"):
         validation.square("matrix", table)
+
+
+def test_missing_values_are_an_error_or_dropped() -> None:
+    assert [validation.checked_missing(rule) for rule in ("error", "drop")] == ["error", "drop"]
+    with pytest.raises(FrameError, match='missing must be "error" or "drop", not None'):
+        validation.checked_missing(None)

@@ -1,4 +1,4 @@
-"""The commands that change what an account allows: public columns, and more checks."""
+"""What an account allows, and what was released: public columns, more checks, and `budget show`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 
 import polars
 import pytest
+
+from bayesdp.ledger import Ledger
+from bayesdp.session.overview import overview
 
 Printed = Callable[..., str]
 Released = Callable[..., dict[str, Any]]
@@ -58,3 +61,17 @@ def test_more_checks_are_allowed_with_a_reason(release: tuple[str, ...], printed
     assert allowed == {"dataset": "people", "made": 1, "allowed": 300}
     for wrong in ("100", "0", "many"):
         printed(*allow, wrong, "--reason", "x", status=2)
+
+
+def test_what_was_released_refused_and_changed_is_shown(given: list[str], printed: Printed, released: Released) -> None:
+    with Ledger("budget.db") as ledger:
+        ledger.refused("steps", "the table is outside the model")
+    released(*given, "--epsilon", "0.5", "--budget", "2")
+    change = ("--ledger", "budget.db", "--dataset", "steps", "--to")
+    printed("budget", "lower", *change, "1.5")
+    printed("budget", "raise", *change, "1.75", "--reason", "the board agreed")
+    shown = ("budget", "show", "--ledger", "budget.db")
+    assert printed(*shown) == f"{overview('budget.db', None)}\n"
+    assert released(*shown, "--dataset", " steps") == overview("budget.db", "steps").to_dict()
+    assert len(json.loads(printed("budget", "export", "--ledger", "budget.db"))["entries"]) == 7
+    assert "no data set 'no'" in printed(*shown, "--dataset", "no", status=2)

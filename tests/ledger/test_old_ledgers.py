@@ -14,11 +14,11 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.cli.overview import overview
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Charge, Ledger
 from bayesdp.session.answer import Answer
+from bayesdp.session.overview import overview
 from bayesdp.session.randomize import Randomized
 
 MODEL = {"type": "independent"}

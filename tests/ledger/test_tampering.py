@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesdp.cli.overview import overview
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger import Account, Charge, Check, Entry, Ledger, Receipt
 from bayesdp.ledger.books import RECENT
+from bayesdp.session.overview import overview
 
 MODEL = {"type": "independent"}
 COUNT = {"query": "count", "column": "s", "equals": 1}

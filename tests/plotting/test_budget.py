@@ -8,12 +8,12 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.cli.overview import Overview, overview
 from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Ledger
 from bayesdp.models import ChainLayout
 from bayesdp.plotting.budget import budget_chart
 from bayesdp.plotting.charts import Chart
+from bayesdp.session.overview import Overview, overview
 from bayesdp.session.session import Session
 
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], column="on", layout=ChainLayout("hour", "meter", 1))

@@ -13,10 +13,10 @@ from answers import DIAGNOSIS, answered  # type: ignore[import-not-found]
 from rich.console import Console
 
 import bayesdp as bdp
-from bayesdp.cli.overview import overview
 from bayesdp.errors import InvalidInputError
 from bayesdp.session.answer import Answer
 from bayesdp.session.answers import Answers
+from bayesdp.session.overview import overview
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
 

@@ -9,9 +9,9 @@ import pytest
 from bayesdp import Answer, AnyOf, ArbitraryGroups, Count, GaussianGroups, MarkovChain, Model, Session, Sum, calibrate
 from bayesdp.calibration.credibility import chosen_rank, draws_needed, posterior
 from bayesdp.cli import run
-from bayesdp.cli.overview import overview
 from bayesdp.errors import BudgetError, InvalidInputError, LedgerError, ModelError
 from bayesdp.session.accounting import Accountant
+from bayesdp.session.overview import overview
 from bayesdp.session.parts import merged
 from bayesdp.theorems.leakage import leakage
 from bayesdp.theorems.spend import Release, Spend

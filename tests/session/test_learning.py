@@ -14,7 +14,6 @@ import pytest
 
 from bayesdp import Answer, AnyOf, Count, Independent, MarkovChain, Model, OddsChain, Session
 from bayesdp.cli import run
-from bayesdp.cli.overview import overview
 from bayesdp.errors import (
     BudgetError,
     InvalidInputError,
@@ -27,6 +26,7 @@ from bayesdp.ledger import Ledger
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.models.learnt import Learnt
 from bayesdp.session.learning import Fit
+from bayesdp.session.overview import overview
 from bayesdp.theorems.leakage import ESTIMATED, leakage
 from bayesdp.theorems.odds.sides import leakage_of_any_length
 

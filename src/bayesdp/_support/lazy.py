@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
 
-__all__ = ["lazily", "upstairs"]
+from bayesdp._support.hooks import load
 
-
-def upstairs(module: str) -> Any:
-    """Return a module of a layer above by its name, for what people ask of a description: fit, diagnose, plot.
-
-    Everything else points down (tools/layers.py).
-    """
-    return import_module(module)
+__all__ = ["lazily"]
 
 
 def lazily(package: str, homes: Mapping[str, str], namespace: dict[str, Any]) -> Callable[[str], Any]:
@@ -26,11 +19,10 @@ def lazily(package: str, homes: Mapping[str, str], namespace: dict[str, Any]) ->
     'JSONDecoder'
     """
 
-    def load(name: str) -> Any:
+    def loaded(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home = import_module(f"{package}.{homes[name] or name}")
-        namespace[name] = getattr(home, name) if homes[name] else home
+        namespace[name] = load(f"{package}.{homes[name]}:{name}" if homes[name] else f"{package}.{name}")
         return namespace[name]
 
-    return load
+    return loaded

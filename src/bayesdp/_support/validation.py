@@ -6,17 +6,19 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from bayesdp._support.words import counted
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import FrameError, InvalidInputError
 
 __all__ = [
     "Matrix",
+    "Missing",
     "Scalar",
     "Values",
     "brief",
     "check_probabilities",
+    "checked_missing",
     "distinct",
     "escaped",
     "every",
@@ -38,6 +40,9 @@ __all__ = [
 
 Scalar = str | int | float | bool
 """A value as it stands in a table or a JSON document."""
+
+Missing = Literal["error", "drop"]
+"""The rule for missing values."""
 
 Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
@@ -262,6 +267,15 @@ def distinct(name: str, value: object, refuse: Refuse = InvalidInputError) -> tu
             raise refuse(f"{name}[{index}] is {brief(item)}, which stands there already; {name} must be distinct")
         seen.add(item)
     return scalars
+
+
+def checked_missing(missing: object) -> Missing:
+    """Return the rule for missing values, or refuse it."""
+    if missing == "error":
+        return "error"
+    if missing == "drop":
+        return "drop"
+    raise FrameError(f'missing must be "error" or "drop", not {brief(missing)}')
 
 
 def brief(value: object) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bayesdp._support import hooks
 from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
-from bayesdp._support.lazy import upstairs
 from bayesdp.advice.rung import HARMLESS, Rung
 from bayesdp.advice.way_on import WayOn
 from bayesdp.queries import Query
@@ -151,7 +151,7 @@ class Advice(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw for every rung its error and what it leaks if a weaker one is true, and write the picture."""
-        drawn: Path = upstairs("bayesdp.plotting.ladder").plot_advice(self, path)
+        drawn: Path = hooks.call("plot.advice", self, path)
         return drawn
 
 

@@ -13,10 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, overload
 
-from bayesdp._support import validation
+from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import Document
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
@@ -153,7 +152,7 @@ class Calibration(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""
-        drawn: Path = upstairs("bayesdp.plotting.results").plot_calibration(self, path)
+        drawn: Path = hooks.call("plot.calibration", self, path)
         return drawn
 
     @property

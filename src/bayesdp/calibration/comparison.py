@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayesdp._support import validation
+from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import impossible
 from bayesdp.calibration.calibrate import Option, combined, options, row_of
@@ -89,7 +88,7 @@ class Comparison(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw α over ε, a line a theorem, and write the picture (.png, .svg or .pdf)."""
-        drawn: Path = upstairs("bayesdp.plotting.results").plot_comparison(self, path)
+        drawn: Path = hooks.call("plot.comparison", self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:

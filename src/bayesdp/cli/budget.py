@@ -100,7 +100,7 @@ def record_release(
 @budget_app.command(short_help="What was released, and what remains.")
 def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
     """What was released, what it leaked, what remains, and how the budget was changed."""
-    from bayesdp.cli.overview import overview
+    from bayesdp.session.overview import overview
 
     place = options.ledger(ledger)
     options.picture(plot, [str(place).removeprefix("sqlite:///")])

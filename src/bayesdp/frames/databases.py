@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,14 +135,20 @@ def _writes_ahead(place: Place) -> bool:
 
 
 def _duckdb(place: Place) -> Any:
-    duckdb = _needed("duckdb", "duckdb")
+    try:
+        duckdb: Any = import_module("duckdb")
+    except ImportError:
+        raise _lacking("duckdb", "bayesdp[duckdb]") from None
     connection = duckdb.connect(place.file, read_only=True)
     tables = [name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
     return connection.table(_quoted(place.named(tables), '"'))
 
 
 def _postgresql(place: Place) -> Any:
-    ibis = _needed("ibis", "ibis", "ibis-framework[postgres]")
+    try:
+        ibis: Any = import_module("ibis")
+    except ImportError:
+        raise _lacking("ibis", "ibis-framework[postgres]") from None
     url = place.url
     told: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
     told |= {"database": url.database, **url.query}
@@ -159,15 +166,6 @@ def _backend(ibis: Any) -> Any:
         return ibis.postgres
     except AttributeError:
         raise _lacking("PostgreSQL", "ibis-framework[postgres]") from None
-
-
-def _needed(module: str, extra: str, package: str | None = None) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError:
-        raise _lacking(module, package or f"bayesdp[{extra}]") from None
 
 
 def _lacking(what: str, package: str) -> MissingDependencyError:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 import narwhals as nw
 
-from bayesdp._support.validation import Scalar, brief, plain_number
+from bayesdp._support.validation import Missing, Scalar, brief, checked_missing, plain_number
 from bayesdp._support.words import folded
 from bayesdp.errors import (
     BayesDPError,
@@ -41,7 +41,6 @@ from bayesdp.frames.snapshots import Snapshot
 __all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 
 Kind = Literal["truth", "whole", "number", "text", "time"]
-Missing = Literal["error", "drop"]
 
 _SHUFFLED = 200
 """How many partitions Spark makes where it is free to choose."""
@@ -630,12 +629,3 @@ def _pandas() -> Any:
     import sys
 
     return sys.modules.get("pandas")
-
-
-def checked_missing(missing: object) -> Missing:
-    """Return the rule for missing values, or refuse it."""
-    if missing == "error":
-        return "error"
-    if missing == "drop":
-        return "drop"
-    raise FrameError(f'missing must be "error" or "drop", not {brief(missing)}')

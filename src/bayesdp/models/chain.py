@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
-from bayesdp._support.lazy import upstairs
-from bayesdp._support.validation import Values, brief
+from bayesdp._support.validation import Values, brief, checked_missing
 from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError
 from bayesdp.models.base import Model
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
@@ -201,7 +200,7 @@ class Chain(Model):
                 )
             layout = ChainLayout(order_by, entity or (), step, order_by_text=bool(order_by_text))
         if missing is not None:
-            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
+            layout = replace(layout, dropped=checked_missing(missing) == "drop")
         return replace(self, column=subject, state=None, layout=layout)
 
     def check_query(self, query: Query) -> None:

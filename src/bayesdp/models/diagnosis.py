@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Literal, Self, get_args
 
-from bayesdp._support import validation
+from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document, checked
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
@@ -222,7 +221,7 @@ class Diagnosis(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw the p-value of every finding, and write the picture (.png, .svg or .pdf)."""
-        drawn: Path = upstairs("bayesdp.plotting.findings").plot_diagnosis(self, path)
+        drawn: Path = hooks.call("plot.diagnosis", self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:

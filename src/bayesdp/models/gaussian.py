@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesdp._support import validation
-from bayesdp._support.lazy import upstairs
+from bayesdp._support import hooks, validation
 from bayesdp._support.tables import table
-from bayesdp._support.validation import Matrix, brief
+from bayesdp._support.validation import Matrix, brief, checked_missing
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
 from bayesdp.models.arbitrary import ArbitraryGroups
 from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, readonly, whole_group
@@ -222,8 +221,8 @@ class GaussianGroups(Model):
         0.772
         """
         layout = GroupLayout(value, () if group is None else group, role, dropped=missing == "drop")
-        table = upstairs("bayesdp.frames.source").scan(frame)
-        moments = upstairs("bayesdp.frames.groups").group_moments(table, layout, missing)
+        table = hooks.call("table.scan", frame)
+        moments = hooks.call("table.group_moments", table, layout, missing)
         groups = cls(
             covariance=moments.covariance,
             moments=moments,
@@ -264,8 +263,8 @@ class GaussianGroups(Model):
         if self.column is not None and self.column not in layout.value:
             raise ModelError(f"the model describes {self.column!r}, not {', '.join(layout.value)}")
         if missing is not None:
-            layout = replace(layout, dropped=upstairs("bayesdp.frames.source").checked_missing(missing) == "drop")
-        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_groups_of(replace(self, layout=layout), frame)
+            layout = replace(layout, dropped=checked_missing(missing) == "drop")
+        diagnosis: Diagnosis = hooks.call("diagnose.groups", replace(self, layout=layout), frame)
         return diagnosis
 
     @cached_property
@@ -432,7 +431,7 @@ class GaussianGroups(Model):
         >>> GaussianGroups(correlation=0.9, size=3).located(value="height", group="family").column
         'height'
         """
-        dropped = upstairs("bayesdp.frames.source").checked_missing(missing) == "drop"
+        dropped = checked_missing(missing) == "drop"
         layout = GroupLayout(value, () if group is None else group, role, dropped=dropped)
         column = None if layout.wide else layout.value[0]
         unlearnt = self.correlation if self.learnt is None else self.learnt.ceiling

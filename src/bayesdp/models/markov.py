@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesdp._support import validation
-from bayesdp._support.lazy import upstairs
+from bayesdp._support import hooks, validation
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
@@ -238,9 +237,9 @@ class MarkovChain(Chain):
         )
         memory = validation.natural("memory", memory, ModelError)
         state = column_name("state", state)
-        table = upstairs("bayesdp.frames.source").scan(frame)
-        layout = upstairs("bayesdp.frames.spacing").spaced(table, state, layout)
-        counted = upstairs("bayesdp.frames.transitions").transitions(table, state, layout, missing, memory=memory)
+        table = hooks.call("table.scan", frame)
+        layout = hooks.call("table.spacing", table, state, layout)
+        counted = hooks.call("table.transitions", table, state, layout, missing, memory=memory)
         chain = cls.from_counts(
             counted.counts,
             memory=memory,
@@ -287,7 +286,7 @@ class MarkovChain(Chain):
         located = self.located(
             state=state, order_by=order_by, entity=entity, step=step, missing=missing, order_by_text=order_by_text
         )
-        diagnosis: Diagnosis = upstairs("bayesdp.frames.checks").diagnose_chain_of(located, frame)
+        diagnosis: Diagnosis = hooks.call("diagnose.chain", located, frame)
         return diagnosis
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:

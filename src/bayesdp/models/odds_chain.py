@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from bayesdp._support import validation
-from bayesdp._support.lazy import upstairs
+from bayesdp._support import hooks, validation
 from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
@@ -226,11 +225,9 @@ class OddsChain(Chain):
         credibility = validation.probability("credibility", credibility, ModelError)
         within = column_names("within", within)
         state = column_name("state", state)
-        source = upstairs("bayesdp.frames.source").scan(frame)
-        layout = upstairs("bayesdp.frames.spacing").spaced(source, state, layout)
-        seen = upstairs("bayesdp.frames.transitions").transitions(
-            source, state, layout, missing, memory=memory, within=within
-        )
+        source = hooks.call("table.scan", frame)
+        layout = hooks.call("table.spacing", source, state, layout)
+        seen = hooks.call("table.transitions", source, state, layout, missing, memory=memory, within=within)
         return cls.from_strata(
             seen.strata or (Stratum(((),), seen.counts),),
             within=within if seen.strata else (),

@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from bayesdp._support import validation
-from bayesdp._support.lazy import upstairs
+from bayesdp._support import hooks, validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.arbitrary import ArbitraryGroups
@@ -141,10 +140,10 @@ class GaussianSeries(Chain):
             dropped=missing == "drop",
             order_by_text=order_by_text,
         )
-        table = upstairs("bayesdp.frames.source").scan(frame)
-        layout = upstairs("bayesdp.frames.spacing").spaced(table, columns[0], layout, numeric=True)
-        seen = upstairs("bayesdp.frames.series").series_moments(
-            table, columns[0], layout, order, missing, column_names("within", within)
+        table = hooks.call("table.scan", frame)
+        layout = hooks.call("table.spacing", table, columns[0], layout, numeric=True)
+        seen = hooks.call(
+            "table.series_moments", table, columns[0], layout, order, missing, column_names("within", within)
         )
         if seen.moments.pairs[0] < _RECORDS_PER_MEAN * seen.means:
             raise ModelError(
@@ -229,7 +228,7 @@ class GaussianSeries(Chain):
 
 def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> None:
     """Refuse a series that was fitted but that no theorem covers, and offer the highest lower order that is."""
-    refusal = upstairs("bayesdp.theorems.gaussian.walk").series_refused
+    refusal = hooks.resolve("theorem.series_refusal")
     reason = refusal(coefficients)
     if reason is None:
         return

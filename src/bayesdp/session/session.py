@@ -16,7 +16,6 @@ from typing import Any, Self, TypeVar
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.documents import fingerprint
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
@@ -36,6 +35,7 @@ from bayesdp.session.charging import carry_out
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
+from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
@@ -293,8 +293,7 @@ class Session(Displayed):
 
     def plot(self, path: str | Path) -> Path:
         """Draw what the data set leaked release after release, below its budget, and write the picture."""
-        drawn: Path = upstairs("bayesdp.cli.overview").overview_of(self._ledger, self._dataset).plot(path)
-        return drawn
+        return overview_of(self._ledger, self._dataset).plot(path)
 
     @property
     def history(self) -> Releases[Release]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bayesdp._support import hooks
 from bayesdp._support.display import Displayed, Section, Table, Words, warned
 from bayesdp._support.documents import Document
-from bayesdp._support.lazy import upstairs
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -150,7 +150,7 @@ class Leakage(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem proves around this τ, and write the picture (.png, .svg or .pdf)."""
-        drawn: Path = upstairs("bayesdp.plotting.results").plot_leakage(self, path)
+        drawn: Path = hooks.call("plot.leakage", self, path)
         return drawn
 
     def to_dict(self) -> dict[str, Any]:

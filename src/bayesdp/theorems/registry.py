@@ -1,10 +1,9 @@
-"""Which theorems there are. Adding one is one line."""
+"""Which theorems there are: our own, and those that were registered from outside."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 
 from bayesdp._support.display import Displayed, Section, Table
 from bayesdp._support.validation import brief
@@ -12,24 +11,6 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["Theorems", "register", "theorem_named", "theorems", "unregister"]
-
-_OWN = (
-    "bayesdp.theorems.independent:IndependentRecords",
-    "bayesdp.theorems.general:GeneralBound",
-    "bayesdp.theorems.gaussian.covariance:GaussianCovariance",
-    "bayesdp.theorems.gaussian.tight:GaussianTight",
-    "bayesdp.theorems.gaussian.walk:GaussianWalk",
-    "bayesdp.theorems.gaussian.paper:GaussianPaper",
-    "bayesdp.theorems.markov.mixing:MarkovMixing",
-    "bayesdp.theorems.odds.chain:OddsChainTheorem",
-    "bayesdp.theorems.odds.tree:OddsTree",
-    "bayesdp.theorems.odds.network:OddsNetwork",
-    "bayesdp.theorems.markov.count:MarkovCount",
-    "bayesdp.theorems.markov.quilt:MarkovQuilt",
-    "bayesdp.theorems.markov.paper:MarkovPaper",
-    "bayesdp.theorems.markov.memory:MarkovMemory",
-)
-"""Our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
 
 _others: dict[str, Theorem] = {}
 
@@ -87,8 +68,35 @@ def unregister(name: str) -> None:
 
 @cache
 def _own() -> tuple[Theorem, ...]:
-    instances = []
-    for address in _OWN:
-        module, name = address.split(":")
-        instances.append(getattr(import_module(module), name)())
-    return tuple(instances)
+    """Return our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
+    from bayesdp.theorems.gaussian.covariance import GaussianCovariance
+    from bayesdp.theorems.gaussian.paper import GaussianPaper
+    from bayesdp.theorems.gaussian.tight import GaussianTight
+    from bayesdp.theorems.gaussian.walk import GaussianWalk
+    from bayesdp.theorems.general import GeneralBound
+    from bayesdp.theorems.independent import IndependentRecords
+    from bayesdp.theorems.markov.count import MarkovCount
+    from bayesdp.theorems.markov.memory import MarkovMemory
+    from bayesdp.theorems.markov.mixing import MarkovMixing
+    from bayesdp.theorems.markov.paper import MarkovPaper
+    from bayesdp.theorems.markov.quilt import MarkovQuilt
+    from bayesdp.theorems.odds.chain import OddsChainTheorem
+    from bayesdp.theorems.odds.network import OddsNetwork
+    from bayesdp.theorems.odds.tree import OddsTree
+
+    return (
+        IndependentRecords(),
+        GeneralBound(),
+        GaussianCovariance(),
+        GaussianTight(),
+        GaussianWalk(),
+        GaussianPaper(),
+        MarkovMixing(),
+        OddsChainTheorem(),
+        OddsTree(),
+        OddsNetwork(),
+        MarkovCount(),
+        MarkovQuilt(),
+        MarkovPaper(),
+        MarkovMemory(),
+    )

@@ -1,4 +1,4 @@
-"""What `bayesdp budget show` says: of each data set its budget and how it changed, its releases, and its refusals."""
+"""An overview of a ledger: of each data set its budget and how it changed, its releases, and its refusals."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from bayesdp._support import hooks
 from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.words import counted
@@ -15,7 +16,6 @@ from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Entry, Ledger
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
-from bayesdp.plotting.budget import plot_budget
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
@@ -49,7 +49,8 @@ class Overview(Displayed, Document):
 
     def plot(self, path: str | Path) -> Path:
         """Draw what was leaked release after release, below the budget, and write the picture."""
-        return plot_budget(self.datasets, self.accountants, path)
+        drawn: Path = hooks.call("plot.budget", self.datasets, self.accountants, path)
+        return drawn
 
 
 def overview(url: str | Path, dataset: str | None) -> Overview:

@@ -1,0 +1,52 @@
+"""Hooks: how a package calls a function of a package above it, such as the one that draws its result.
+
+Each hook has a name and one provider, written "module:function". `bayesdp/__init__.py` names all providers, so they are
+known whichever module is imported. A provider's module is loaded when its hook is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from bayesdp.errors import BayesDPError
+
+__all__ = ["call", "load", "providers", "register", "resolve"]
+
+_providers: dict[str, str] = {}
+
+
+def register(named: Mapping[str, str]) -> None:
+    """Name the providers of hooks; raises BayesDPError if a hook has another one already."""
+    for hook, provider in named.items():
+        if _providers.setdefault(hook, provider) != provider:
+            raise BayesDPError(f"the hook {hook!r} has a provider already: {_providers[hook]}")
+
+
+def providers() -> dict[str, str]:
+    """Return the provider of each hook."""
+    return dict(_providers)
+
+
+def resolve(hook: str) -> Callable[..., Any]:
+    """Return the function that a hook calls; raises BayesDPError if it has no provider."""
+    if hook not in _providers:
+        raise BayesDPError(f"the hook {hook!r} has no provider; bayesdp/__init__.py names the providers of all hooks")
+    provider: Callable[..., Any] = load(_providers[hook])
+    return provider
+
+
+def call(hook: str, /, *arguments: Any, **options: Any) -> Any:
+    """Return what the provider of a hook returns for these arguments."""
+    return resolve(hook)(*arguments, **options)
+
+
+def load(address: str) -> Any:
+    """Return what "module:name" stands for, or the module if there is no name.
+
+    >>> load("math:gcd")(12, 18)
+    6
+    """
+    module, _, name = address.partition(":")
+    return getattr(import_module(module), name) if name else import_module(module)
