@@ -11,6 +11,7 @@ from bayesdp._support.display import Displayed, Section, Table, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.measurement import Interval, Measurement
@@ -98,7 +99,7 @@ class Promise:
     @property
     def denied(self) -> bool:
         """Whether a table contradicts the assumption, so that nothing is proven about it."""
-        return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
+        return self.diagnosis is not None and self.diagnosis["verdict"] == Verdict.VIOLATED
 
     @property
     def verdict(self) -> str:
