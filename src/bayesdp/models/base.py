@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
@@ -21,20 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["HALF_AGAIN", "SCHEMA", "Alternative", "Model", "check_unit", "readonly", "whole_group"]
+__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
-
-HALF_AGAIN = 1.5
-"""By how much a strength of correlation is raised to see what that would leak."""
-
-
-class Alternative(NamedTuple):
-    """What else might hold, a weaker assumption: the model, and how it differs, as the clause after "if"."""
-
-    condition: str
-    model: Model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,11 +142,6 @@ class Model(Document):
     def over_members(self, change: Callable[[Model], Model]) -> Model:
         """Return the model with `change` applied to each of its members; the same model if that changes none."""
         return change(self)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
-        return ()
 
     @property
     def metric(self) -> bool:

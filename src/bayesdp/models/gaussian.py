@@ -14,8 +14,7 @@ from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
-from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, readonly, whole_group
+from bayesdp.models.base import Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
@@ -309,22 +308,6 @@ class GaussianGroups(Model):
         if not self.matrices:
             raise ModelError(f"groups of {self.group_size} records are too large to list their correlations")
         return max(_largest_correlation(matrix) for matrix in self.matrices)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        anything = Alternative("inside a group anything may hold", ArbitraryGroups(self.group_size, unit=self.unit))
-        if self.correlation is None and not self.matrices:
-            return (anything,)
-        bound = min(1.0, HALF_AGAIN * self.largest_correlation)
-        stronger = GaussianGroups(
-            correlation=bound,
-            size=self.group_size,
-            distance=self.distance,
-            unit=self.unit,
-            column=self.column,
-            record=self.record,
-        )
-        return (Alternative("any correlation is half as large again as the largest", stronger), anything)
 
     @property
     def assumption(self) -> str:
