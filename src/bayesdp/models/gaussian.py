@@ -13,7 +13,7 @@ from bayesdp._support import validation
 from bayesdp._support.lazy import upstairs
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief
-from bayesdp.errors import InvalidInputError, ModelError, RecordsError
+from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
@@ -546,13 +546,6 @@ class GaussianGroups(Model):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.spread or super().columns
-
-    def check_position(self, position: int) -> None:
-        """Refuse a position that no group has."""
-        if position >= self.group_size:
-            raise InvalidInputError(
-                f"there is no record {position} in a group of {self.group_size}; they are numbered from 0"
-            )
 
 
 def _kinds(covariance: object) -> Any:
