@@ -37,6 +37,7 @@ from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
+from bayesdp.session.parts import meet
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 from bayesdp.session.preview import Preview, preview_of
@@ -648,7 +649,7 @@ _IMPOSSIBLE = (
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max(sum(other.meets(query) for other in queries) for query in queries) if len(queries) > 1 else 1
+    together = max(sum(meet(other, query) for other in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))
