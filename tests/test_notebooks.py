@@ -17,7 +17,7 @@ from bayesdp.advice.consequences import Consequence
 from bayesdp.advice.rung import Rung
 from bayesdp.advice.way_on import WayOn
 from bayesdp.models import ChainLayout
-from bayesdp.models.diagnosis import Diagnosis, Finding
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
 from bayesdp.theorems.registry import theorems
@@ -74,7 +74,7 @@ def table(on: str = EVIL) -> polars.DataFrame:
 
 @pytest.fixture(scope="module")
 def printed(session: Session) -> dict[str, Any]:
-    finding = Finding(EVIL, EVIL, EVIL, "violated", EVIL, EVIL)
+    finding = Finding(EVIL, EVIL, EVIL, Verdict.VIOLATED, EVIL, EVIL)
     diagnosis = Diagnosis(EVIL, (finding,), 3, EVIL, (EVIL,), table_name=EVIL)
     learnt = session.fit(tau=0.5)
     answers = session.release_all([ON, bdp.Histogram(EVIL, cells=(EVIL, "off"))], epsilon=0.5)
@@ -135,8 +135,8 @@ def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(prin
 def test_an_advice_shows_its_ladder_and_its_code() -> None:
     leaks = (Consequence(EVIL, 1.0, 2.0), Consequence(EVIL, 1.0, None))
     rungs = [
-        Rung(EVIL, EVIL, EVIL, "violated", EVIL, reason=EVIL),
-        Rung("bounded odds", "x", EVIL, "fine", EVIL, CHAIN, "", bdp.calibrate(CHAIN, ON, epsilon=1.0), leaks),
+        Rung(EVIL, EVIL, EVIL, Verdict.VIOLATED, EVIL, reason=EVIL),
+        Rung("bounded odds", "x", EVIL, Verdict.FINE, EVIL, CHAIN, "", bdp.calibrate(CHAIN, ON, epsilon=1.0), leaks),
     ]
     way_on = WayOn(f"{EVIL}.csv", {"state": EVIL, "order_by": ["hour"]}, 0.95)
     advice = Advice(ON, 1.0, 0.05, tuple(rungs), rungs[1], EVIL, EVIL, way_on)

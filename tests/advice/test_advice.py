@@ -12,20 +12,23 @@ import pytest
 import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.consequences import Consequence
-from bayesdp.advice.rung import Rung
+from bayesdp.advice.rung import NoVerdict, Rung
 from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
+from bayesdp.models.diagnosis import Verdict
 
 ON = bdp.Count("on", equals=1)
 COSTLY = bdp.calibrate(bdp.OddsChain(9), ON, epsilon=1.0)
-CHAIN = Rung("chain", "it is a chain", "A.", "violated", "B.", bdp.OddsChain(9), calibration=COSTLY)
+CHAIN = Rung("chain", "it is a chain", "A.", Verdict.VIOLATED, "B.", bdp.OddsChain(9), calibration=COSTLY)
 INDEPENDENT = Rung(
-    *("independent", "records are independent", "E.", "fine", "F."),
+    *("independent", "records are independent", "E."),
+    Verdict.FINE,
+    "F.",
     bdp.Independent(column="on"),
     calibration=bdp.calibrate(bdp.Independent(), ON, epsilon=1.0),
 )
-NONE = Rung("groups", "anything holds", "C.", "not possible", "D.", reason="Name entities.")
+NONE = Rung("groups", "anything holds", "C.", NoVerdict.NOT_POSSIBLE, "D.", reason="Name entities.")
 
 
 def advised(chosen: Rung | None, *ladder: Rung) -> Advice:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.rung import Rung, climbed, priced, recommended
+from bayesdp.advice.rung import NoVerdict, Rung, climbed, priced, recommended
+from bayesdp.models.diagnosis import Verdict
 
 COUNT = bdp.Count(equals=1)
 
@@ -30,9 +31,9 @@ def test_a_denial_that_changes_next_to_nothing_is_no_reason_to_pay_more() -> Non
 
 
 def test_a_rung_without_a_model_or_without_enough_noise_has_no_price_and_the_reason_is_kept() -> None:
-    nothing = Rung("a", "a is true", "", "not possible", "", reason="no model")
+    nothing = Rung("a", "a is true", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
     assert priced(nothing, COUNT, 1.0, 0.05, 0.95) is nothing
-    beyond = Rung("b", "b is true", "", "fine", "", bdp.MarkovChain([[0, 1], [1, 0]]))
+    beyond = Rung("b", "b is true", "", Verdict.FINE, "", bdp.MarkovChain([[0, 1], [1, 0]]))
     costly = priced(beyond, COUNT, 1.0, 0.05, 0.95)
     assert costly.alpha is None
     assert costly.reason.startswith("no noise is known to be enough: ")
@@ -43,11 +44,12 @@ def test_a_chain_that_was_estimated_costs_what_its_posterior_costs_and_a_large_o
     estimated = bdp.MarkovChain.from_counts([[60, 20], [15, 40]])
     exact = bdp.MarkovChain(estimated.transition)
     costs = [
-        priced(Rung("a", "", "", "fine", "", model), COUNT, 1.0, 0.05, 0.9).alpha or 0 for model in (estimated, exact)
+        priced(Rung("a", "", "", Verdict.FINE, "", model), COUNT, 1.0, 0.05, 0.9).alpha or 0
+        for model in (estimated, exact)
     ]
     assert costs[0] > costs[1]
     large = bdp.MarkovChain.from_counts([[9 if row == column else 3 for column in range(5)] for row in range(5)])
-    taken = priced(Rung("a", "", "", "fine", "", large), COUNT, 1.0, 0.05, 0.9)
+    taken = priced(Rung("a", "", "", Verdict.FINE, "", large), COUNT, 1.0, 0.05, 0.9)
     assert taken.calibration is not None
     assert taken.calibration.tau == bdp.calibrate(large, COUNT, epsilon=1.0).tau
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from bayesdp import MarkovChain
-from bayesdp.diagnostics import ChainStatistics, Diagnosis, Finding, diagnose_chain
+from bayesdp.diagnostics import ChainStatistics, Diagnosis, Finding, Verdict, diagnose_chain
 from bayesdp.errors import InvalidInputError
 
 TRANSITION = np.array([[0.9, 0.1], [0.3, 0.7]])
@@ -379,7 +379,7 @@ def test_findings_refuse_unknown_verdicts_and_infinities() -> None:
     with pytest.raises(InvalidInputError, match="a verdict is one of"):
         Finding("a", "b", "c", "good", "d", "e")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="must be a finite number"):
-        Finding("a", "b", "c", "fine", "d", "e", {"x": math.inf})
+        Finding("a", "b", "c", Verdict.FINE, "d", "e", {"x": math.inf})
 
 
 def test_importing_is_light() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check, judge, shown_p
+from bayesdp.models.diagnosis import Verdict
 
 
 def test_seeing_nothing_without_power_is_no_test() -> None:
@@ -28,7 +29,9 @@ def _size(number: float) -> Outcome:
     if number < 0:
         raise UntestableError("There is none.", "Look elsewhere.")
     warnings.warn("a figure may be inexact", RuntimeWarning, stacklevel=1)
-    return Outcome("fine", f"{number:g}", "It is.", values={"size": number / np.float64(0) if number > 99 else number})
+    return Outcome(
+        Verdict.FINE, f"{number:g}", "It is.", values={"size": number / np.float64(0) if number > 99 else number}
+    )
 
 
 def test_a_check_becomes_a_finding_quietly() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from bayesdp import Count, MarkovChain, Model
-from bayesdp.errors import InvalidInputError, ModelError, QueryError
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, Chain
+from bayesdp.errors import ModelError, QueryError
+from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY
 from bayesdp.models.layout import ChainLayout
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -63,20 +63,6 @@ def test_the_stretch_is_longer_than_the_unit_and_no_longer_than_the_chain() -> N
     assert replace(BARE, unit=12).window == (24, "24 consecutive records")
     assert replace(BARE, length=12).window == (12, "the whole chain")
     assert replace(BARE, length=5, unit=7).window == (7, "the whole chain")
-
-
-@pytest.mark.parametrize(
-    ("chain", "position", "message"),
-    [
-        (replace(BARE, length=None), 0, "chain of known length"),
-        (replace(BARE, gaps=True), 0, "records are missing inside the chain"),
-        (BARE, 300, "no record 300 in a chain of 300"),
-    ],
-)
-def test_a_position_that_the_chain_does_not_have_is_refused(chain: Chain, position: int, message: str) -> None:
-    BARE.check_position(299)
-    with pytest.raises(InvalidInputError, match=message):
-        chain.check_position(position)
 
 
 def test_of_many_states_a_message_names_the_first() -> None:

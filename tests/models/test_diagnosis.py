@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bayesdp._support import documents
 from bayesdp.diagnostics import Diagnosis, Finding
 from bayesdp.errors import ModelError
-from bayesdp.models.diagnosis import NOTES, worst
+from bayesdp.models.diagnosis import NOTES, Verdict, worst
 
 TEXTS = st.text(max_size=20)
 LINES = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
@@ -30,8 +30,8 @@ DIAGNOSES = st.builds(
     LINES,
     st.integers(0, 10**15),
 )
-ORDER = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "", {"p_value": 0.7})
-GAPS = Finding("gaps", "Are records missing?", "", "violated", "Some are.", "Give gaps=True.")
+ORDER = Finding("order", "Is one record enough?", "p = 0.7", Verdict.FINE, "It is.", "", {"p_value": 0.7})
+GAPS = Finding("gaps", "Are records missing?", "", Verdict.VIOLATED, "Some are.", "Give gaps=True.")
 DIAGNOSIS = Diagnosis(
     "records follow a chain", (ORDER, GAPS), 100, "100 records", ("Trust.",), "2026-11-16", "a.csv", 101
 )
@@ -44,6 +44,17 @@ def test_a_diagnosis_reads_back_as_it_was_written(diagnosis: Diagnosis) -> None:
     assert hash(Diagnosis.from_dict(diagnosis.to_dict())) == hash(diagnosis)
     for finding in diagnosis.findings:
         assert Finding.from_dict(finding.to_dict()) == finding
+
+
+@pytest.mark.parametrize("text", ["fine", "not tested", "doubtful", "violated"])
+def test_a_verdict_is_its_text_in_comparisons_in_print_and_in_json(text: str) -> None:
+    verdict = Verdict(text)
+    assert verdict == text
+    assert (str(verdict), f"{verdict}", repr(verdict)) == (text, text, repr(text))
+    assert json.dumps([verdict]) == json.dumps([text])
+    finding = Finding("order", "", "", text, "", "")  # type: ignore[arg-type]
+    assert finding.verdict is verdict
+    assert documents.canonical("it", {"verdict": verdict}) == documents.canonical("it", {"verdict": text})
 
 
 @given(st.lists(VERDICTS, max_size=6))

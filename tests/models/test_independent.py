@@ -3,7 +3,7 @@
 import polars
 import pytest
 
-from bayesdp import ArbitraryGroups, Independent, Model, Sum, leakage
+from bayesdp import Independent, Model
 from bayesdp.errors import ModelError
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
@@ -16,13 +16,6 @@ def test_any_table_is_within_it_and_may_grow() -> None:
     assert model.unchecked is None
     assert model.parameters is None
     assert model.apart == ()
-
-
-def test_what_else_might_hold_are_pairs_and_groups_of_ten() -> None:
-    model, query = Independent(), Sum("x", bounds=(0, 1))
-    assert [weaker for _, weaker in model.alternatives] == [ArbitraryGroups(2), ArbitraryGroups(10)]
-    assert [leakage(weaker, query, tau=0.25).epsilon for _, weaker in model.alternatives] == [0.5, 2.5]
-    assert leakage(model, query, tau=0.25).epsilon == 0.25
 
 
 def test_there_is_nothing_to_fit_and_no_size_to_give() -> None:

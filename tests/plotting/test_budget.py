@@ -14,6 +14,7 @@ from bayesdp.models import ChainLayout
 from bayesdp.plotting.budget import budget_chart
 from bayesdp.plotting.charts import Chart
 from bayesdp.session.overview import Overview, overview
+from bayesdp.session.parts import everywhere
 from bayesdp.session.session import Session
 
 CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], column="on", layout=ChainLayout("hour", "meter", 1))
@@ -82,7 +83,7 @@ def _met(shown: Overview, part: str) -> Iterator[tuple[bdp.Query, float]]:
     for release in shown.datasets[0]["releases"]:
         query = query_from_dict(release["query"])
         if query.by is None or part in query.parts:
-            yield query.standing().everywhere(), release["tau"]
+            yield everywhere(query.standing()), release["tau"]
 
 
 def test_several_data_sets_have_a_panel_each_those_with_least_left_first(tmp_path: Path) -> None:

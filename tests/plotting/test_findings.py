@@ -7,9 +7,16 @@ from bayesdp.plotting.drawing import _figure
 from bayesdp.plotting.findings import diagnosis_chart
 
 
-def finding(name: str, verdict: Verdict, word: str = "", **values: float) -> Finding:
+def finding(name: str, verdict: str, word: str = "", **values: float) -> Finding:
     return Finding(
-        name, "Is it?", "", verdict, "It is.", "", {key.replace("_at_", ": "): values[key] for key in values}, word
+        name,
+        "Is it?",
+        "",
+        Verdict(verdict),
+        "It is.",
+        "",
+        {key.replace("_at_", ": "): values[key] for key in values},
+        word,
     )
 
 

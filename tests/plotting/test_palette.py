@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
-from typing import get_args
 
 import pytest
 
@@ -32,7 +31,6 @@ def test_what_is_said_of_a_line_does_not_change_its_colour() -> None:
 
 
 def test_every_verdict_has_its_colour_and_no_other_word_has() -> None:
-    verdicts = get_args(Verdict)
-    assert len({verdict_colour(verdict) for verdict in verdicts}) == len(verdicts) > 3
+    assert len({verdict_colour(verdict) for verdict in Verdict}) == len(Verdict) > 3
     with pytest.raises(KeyError):
         verdict_colour("perhaps")

@@ -1,7 +1,4 @@
-import pytest
-
 from bayesdp import Histogram
-from bayesdp.errors import InvalidInputError
 
 
 def test_histograms_have_sensitivity_two_unless_they_have_one_cell() -> None:
@@ -12,7 +9,4 @@ def test_histograms_have_sensitivity_two_unless_they_have_one_cell() -> None:
 
 def test_a_histogram_is_a_list_even_of_one_cell() -> None:
     query = Histogram("s", cells=["a"])
-    assert query.assembled([-3], None, 10) == query.checked_value([-3]) == (-3,)
-    for wrong in ([1, 2], [1.5], 1, "a"):
-        with pytest.raises(InvalidInputError, match="value must"):
-            query.checked_value(wrong)
+    assert query.assembled([-3], None, 10) == (-3,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import polars
 import pytest
@@ -14,8 +14,10 @@ from rich.console import Console
 
 import bayesdp as bdp
 from bayesdp.errors import InvalidInputError
-from bayesdp.session.answer import Answer
+from bayesdp.queries import Query
+from bayesdp.session.answer import Answer, Posting, Promise, _Entries
 from bayesdp.session.answers import Answers
+from bayesdp.session.measurement import Measurement
 from bayesdp.session.overview import overview
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
@@ -126,8 +128,26 @@ def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
                 setattr(part, item.name, None)
     with pytest.raises(FrozenInstanceError):
         answer.posting = answer.posting
-    assert {name for name in vars(Answer) if hasattr(vars(Answer)[name], "_part")} >= set(names)
+    with pytest.raises(FrozenInstanceError):
+        answer.epsilon = 0.0
+    assert set(names) <= set(dir(answer))
     assert Answer(*parts) == answer == Answer.from_dict(answer.to_dict())
+
+
+def test_what_an_answer_reads_from_its_parts_has_their_type_and_a_docstring() -> None:
+    answer: Answer = answered()
+    assert_type(answer.epsilon, float)
+    assert_type(answer.query, Query)
+    assert_type(answer.by, str | None)
+    said: dict[str, str] = {}
+    for part in (Measurement, Promise, Posting):
+        said |= {name: own.fget.__annotations__["return"] for name, own in vars(part).items() if type(own) is property}
+        said |= part.__annotations__
+    assert _Entries.__annotations__.items() <= said.items()
+    assert Answer.left.__doc__ == Posting.left.__doc__
+    assert Answer.epsilon.__doc__ == "The `epsilon` of `posting`."
+    with pytest.raises(AttributeError, match="no attribute 'epsilno'"):
+        _ = answer.epsilno  # type: ignore[attr-defined]
 
 
 def test_the_json_of_the_previous_version_is_written_again_byte_for_byte() -> None:

@@ -18,12 +18,12 @@ TABLE = polars.DataFrame({"t": range(40), "x": [0, 0, 1, 1] * 10})
 COUNT = bdp.Count("x", equals=1)
 
 
-def diagnosis(verdict: Verdict, rows: int = 40) -> Diagnosis:
-    order = Finding("order", "Is one record enough?", "G² = 496", verdict, "It is, or is not.", "")
+def diagnosis(verdict: str, rows: int = 40) -> Diagnosis:
+    order = Finding("order", "Is one record enough?", "G² = 496", Verdict(verdict), "It is, or is not.", "")
     return Diagnosis("the records follow a chain", (order,), 40, "40 records", date="2026-11-16", rows=rows)
 
 
-def chain(verdict: Verdict | None, rows: int = 40) -> bdp.MarkovChain:
+def chain(verdict: str | None, rows: int = 40) -> bdp.MarkovChain:
     plain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], column="x", length=40)
     return plain if verdict is None else plain.with_diagnosis(diagnosis(verdict, rows))
 
@@ -90,7 +90,7 @@ def test_the_session_may_be_told_the_reason_once() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["fine", "not tested", "doubtful"])
-def test_no_reason_is_needed_or_kept_otherwise(verdict: Verdict) -> None:
+def test_no_reason_is_needed_or_kept_otherwise(verdict: str) -> None:
     with bdp.Session(TABLE, chain(verdict), epsilon=2.0, dataset="d", accept="needless") as session:
         answer = session.release(COUNT, epsilon=0.5)
     assert answer.accepted is None

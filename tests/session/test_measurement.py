@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesdp as bdp
-from bayesdp.session.measurement import last_place, shortened_accuracy
+from bayesdp.errors import InvalidInputError
+from bayesdp.session.measurement import checked_value, last_place, shortened_accuracy
 
 
 def test_a_count_is_rounded_to_the_digits_that_the_noise_leaves() -> None:
@@ -96,3 +97,11 @@ def test_what_is_computed_once_is_what_is_computed_again() -> None:
         assert measured.accuracy() == measured.accuracy(0.1) < measured.accuracy(0.01)
         assert measured.reach() == measured.reach(0.1) < measured.reach(0.01)
         assert measured.interval() == measured.interval(measured.level)
+
+
+def test_the_value_of_a_histogram_is_a_list_of_whole_numbers_even_of_one_cell() -> None:
+    query = bdp.Histogram("s", cells=["a"])
+    assert checked_value(query, [-3]) == (-3,)
+    for wrong in ([1, 2], [1.5], 1, "a"):
+        with pytest.raises(InvalidInputError, match="value must"):
+            checked_value(query, wrong)

@@ -30,7 +30,7 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.accounting import Accountant
 from bayesdp.session.answers import Answers
-from bayesdp.session.parts import exposures
+from bayesdp.session.parts import everywhere, exposures, meet
 from bayesdp.session.session import Session
 from bayesdp.testing import transition_matrices
 from bayesdp.theorems.leakage import Composition
@@ -84,7 +84,7 @@ def most_of_any_part(model: Model, spent: Spend) -> float:
         totals: dict[Query, Fraction] = {}
         for query, tau in spent:
             if query.by is None or at[query.by] in query.parts:
-                totals[query.everywhere()] = totals.get(query.everywhere(), Fraction(0)) + Fraction(tau)
+                totals[everywhere(query)] = totals.get(everywhere(query), Fraction(0)) + Fraction(tau)
         spend = tuple(Release(query, float_above(total)) for query, total in totals.items())
         largest = max(largest, converted(model, spend))
     return largest
@@ -203,13 +203,13 @@ def test_a_lowered_budget_that_some_part_has_passed_stops_every_part() -> None:
 
 
 def test_cells_of_one_column_meet_only_themselves() -> None:
-    assert on_in("A").meets(on_in("A", "B"))
-    assert on_in("A").meets(ON)
-    assert ON.meets(on_in("A"))
-    assert on_in("A").meets(on_in("A", by="tariff"))
-    assert not on_in("A").meets(on_in("B"))
-    assert on_in(1).meets(on_in("1"))
-    assert on_in(True).meets(on_in(1.0))
+    assert meet(on_in("A"), on_in("A", "B"))
+    assert meet(on_in("A"), ON)
+    assert meet(ON, on_in("A"))
+    assert meet(on_in("A"), on_in("A", by="tariff"))
+    assert not meet(on_in("A"), on_in("B"))
+    assert meet(on_in(1), on_in("1"))
+    assert meet(on_in(True), on_in(1.0))
 
 
 def test_a_thousand_parts_that_spent_the_same_are_one_conversion() -> None:

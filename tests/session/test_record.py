@@ -13,7 +13,7 @@ import bayesdp as bdp
 from bayesdp.cli import run
 from bayesdp.errors import BudgetError, InvalidInputError, LedgerError, ModelError, QueryError
 from bayesdp.ledger import Ledger
-from bayesdp.models.diagnosis import Diagnosis, Finding
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.session.record import Recorded
 from bayesdp.session.session import Session
 
@@ -122,7 +122,7 @@ def test_a_session_does_not_make_it(session: Session) -> None:
 
 
 def test_a_violated_model_needs_a_reason(tmp_path: Path) -> None:
-    order = Finding("order", "Is one record enough?", "G² = 496", "violated", "It is not.", "")
+    order = Finding("order", "Is one record enough?", "G² = 496", Verdict.VIOLATED, "It is not.", "")
     denied = CHAIN.with_diagnosis(Diagnosis("a chain", (order,), 200, "200 records", date="2026-11-16", rows=200))
     with Session(TABLE, denied, dataset="ill", epsilon=2.0, ledger=tmp_path / "budget.db") as session:
         with pytest.raises(ModelError, match="accept="):

@@ -24,6 +24,7 @@ from bayesdp.explorer.subject import discreet
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
 from bayesdp.models import ChainLayout
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.charts import line
 from bayesdp.plotting.palette import COLOURS, colour_of
 from bayesdp.queries import query_from_dict
@@ -189,7 +190,7 @@ def test_the_ways_on_lead_to_the_models() -> None:
     python = way.model_in_python(twins).splitlines()[1].removeprefix("model = ")
     assert eval(python, {"bdp": bdp}) == twins
     assert way.model_in_shell(twins) == """echo '{"type": "twins", "pair": "couple"}' > MODEL.json"""
-    assert priced(Rung("twins", "", "", "fine", "", twins), COUNT, 1.0, 0.05, 0.95).alpha is not None
+    assert priced(Rung("twins", "", "", Verdict.FINE, "", twins), COUNT, 1.0, 0.05, 0.95).alpha is not None
 
 
 def test_the_explorer_and_the_audit_know_the_models(monkeypatch: pytest.MonkeyPatch) -> None:

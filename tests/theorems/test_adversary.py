@@ -244,3 +244,19 @@ def test_a_target_that_the_known_records_determine_leaks_nothing_through_a_count
     flips = MarkovChain([[0, 1], [1, 0]], length=5)
     assert leakage(flips, COUNT, tau=1.0, target=2, known=[0]).epsilon == 0
     assert leakage(flips, COUNT, tau=1.0, target=2).epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "position", "message"),
+    [
+        (MarkovChain(ROWS), 0, "chain of known length"),
+        (MarkovChain(ROWS, length=300, gaps=True), 0, "records are missing inside the chain"),
+        (MarkovChain(ROWS, length=300), 300, "no record 300 in a chain of 300"),
+        (GaussianGroups(correlation=0.3, size=3), 3, "no record 3 in a group of 3"),
+    ],
+)
+def test_a_position_that_the_model_does_not_have_is_refused(model: Model, position: int, message: str) -> None:
+    Adversary(299).check(MarkovChain(ROWS, length=300))
+    Adversary(10**6).check(ArbitraryGroups(2))
+    with pytest.raises(InvalidInputError, match=message):
+        Adversary(position).check(model)

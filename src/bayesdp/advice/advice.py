@@ -12,6 +12,7 @@ from bayesdp._support.display import Block, Code, Displayed, Section, Table, Wor
 from bayesdp._support.documents import Document
 from bayesdp.advice.rung import HARMLESS, Rung
 from bayesdp.advice.way_on import WayOn
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
 
@@ -56,7 +57,8 @@ class Advice(Displayed, Document):
         if chosen is None:
             return "No noise is enough for any of these assumptions at this ε; ask for more, or name entities."
         if not chosen.denied:
-            untested = " But the table cannot test it: it rests on your word." if chosen.verdict == "not tested" else ""
+            trusted = chosen.verdict == Verdict.NOT_TESTED
+            untested = " But the table cannot test it: it rests on your word." if trusted else ""
             return f"{_capital(chosen.name)}: the cheapest that the table does not deny.{untested}"
         if chosen.harmless:
             return (

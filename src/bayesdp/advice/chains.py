@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesdp.advice.rung import Judgement, Rung, diagnosed
+from bayesdp.advice.rung import Judgement, NoVerdict, Rung, diagnosed
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
@@ -114,7 +114,7 @@ class ChainEvidence:
         """How many records matter at least, and whether that is all that the table shows."""
         shown = 1
         while (one_more := self.more(shown)) is not None:
-            if one_more.verdict != "violated":
+            if one_more.verdict != Verdict.VIOLATED:
                 return shown, True
             shown += 1
         return shown, False
@@ -165,15 +165,17 @@ def chain_rungs(evidence: ChainEvidence) -> Iterator[Rung]:
 
 
 def _independent(evidence: ChainEvidence) -> Rung:
-    verdict: Judgement = "not tested"
+    verdict = Verdict.NOT_TESTED
     shown = "Whether records depend on one another was not tested."
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
-            verdict = {"present": "violated", "not seen": "fine"}.get(finding.word, "not tested")  # type: ignore[assignment]
-            sentences = {"violated": "One record says something about the next", "fine": "No dependence was seen"}
-            shown = (
-                f"{sentences.get(verdict, 'There are too few records to tell')}: {finding.figure.partition(';')[0]}."
-            )
+            verdict = {"present": Verdict.VIOLATED, "not seen": Verdict.FINE}.get(finding.word, Verdict.NOT_TESTED)
+            said = {
+                Verdict.VIOLATED: "One record says something about the next",
+                Verdict.FINE: "No dependence was seen",
+                Verdict.NOT_TESTED: "There are too few records to tell",
+            }[verdict]
+            shown = f"{said}: {finding.figure.partition(';')[0]}."
     return Rung(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
         Independent(column=evidence.subject, record=evidence.record),
@@ -184,7 +186,7 @@ def _homogeneous(evidence: ChainEvidence) -> Rung:
     assumes = "The next record depends on the last one only, with the same probabilities at all times."
     name, condition = "chain", "records follow a chain"
     if evidence.chain is None or evidence.diagnosis is None:
-        return Rung(name, condition, assumes, "not possible", evidence.broken, reason=evidence.broken)
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.broken, reason=evidence.broken)
     diagnosis = evidence.diagnosis
     model = evidence.chain.with_diagnosis(diagnosis)
     return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
@@ -259,12 +261,12 @@ def _arbitrary(evidence: ChainEvidence) -> Rung:
     if not evidence.layout.entity:
         reason = "All records are one chain: then no useful answer can be protected against everything. Name entities."
         assumes = "Entities are independent of one another; inside one anything may happen."
-        return Rung(name, condition, assumes, "not possible", reason, reason=reason)
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
     assumes = f"One {entity} is independent of another; inside one anything may happen."
-    verdict: Judgement = "not denied"
+    verdict: Judgement = NoVerdict.NOT_DENIED
     shown = f"No {entity} has more than {evidence.first.longest:,} records."
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
-        if finding.name == "independent entities" and finding.verdict in ("violated", "doubtful"):
+        if finding.name == "independent entities" and finding.verdict in (Verdict.VIOLATED, Verdict.DOUBTFUL):
             verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
     model = ArbitraryGroups(evidence.first.longest, group=evidence.layout.entity, record=evidence.record)
     return Rung(name, condition, assumes, verdict, shown, model)
@@ -280,7 +282,7 @@ def _rung(
     try:
         model = built()
     except BayesDPError as error:
-        return Rung(name, condition, assumes, "not possible", str(error), reason=str(error))
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
     verdict, shown = judged(model)
     return Rung(name, condition, assumes, verdict, shown, model)
 
@@ -290,12 +292,12 @@ def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]
     test = evidence.more(memory)
     earlier = f"the record before the last {'one' if memory == 1 else _NUMBERS[memory]}"
     if test is None:
-        return "not tested", f"Whether {earlier} matters was not tested."
+        return Verdict.NOT_TESTED, f"Whether {earlier} matters was not tested."
     matters = {
-        "violated": f"But {earlier} matters, too",
-        "doubtful": f"That {earlier} matters is significant, but small or not certain",
-        "fine": f"That {earlier} matters was not seen",
-        "not tested": f"There are too few records to tell whether {earlier} matters",
+        Verdict.VIOLATED: f"But {earlier} matters, too",
+        Verdict.DOUBTFUL: f"That {earlier} matters is significant, but small or not certain",
+        Verdict.FINE: f"That {earlier} matters was not seen",
+        Verdict.NOT_TESTED: f"There are too few records to tell whether {earlier} matters",
     }[test.verdict]
     return test.verdict, f"{matters}: {test.figure}."
 
@@ -312,7 +314,7 @@ def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
     p_value = min(1.0, len(tables) * math.erfc(float(above.max()) / math.sqrt(2)) / 2)
     stratum = " and ".join(evidence.within)
     verdict = judge(p_value, True)
-    if verdict == "fine":
+    if verdict == Verdict.FINE:
         return verdict, f"That some {stratum} has a larger one was not seen."
     return verdict, f"Some {stratum} has a larger one: {shown_p(p_value)}."
 
@@ -323,10 +325,10 @@ def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
     tables = counts.reshape(len(counts), -1, counts.shape[-1]).swapaxes(0, 1)
     stratum, test = " and ".join(evidence.within), in_common(tables)
     matters = {
-        "violated": f"The probabilities depend on the {stratum}",
-        "doubtful": f"That the probabilities depend on the {stratum} is significant, but small or not certain",
-        "fine": f"That the probabilities depend on the {stratum} was not seen",
-        "not tested": f"There are too few records to tell whether the {stratum} matters",
+        Verdict.VIOLATED: f"The probabilities depend on the {stratum}",
+        Verdict.DOUBTFUL: f"That the probabilities depend on the {stratum} is significant, but small or not certain",
+        Verdict.FINE: f"That the probabilities depend on the {stratum} was not seen",
+        Verdict.NOT_TESTED: f"There are too few records to tell whether the {stratum} matters",
     }[test.verdict]
     return test.verdict, f"{matters}: {test.figure}."
 

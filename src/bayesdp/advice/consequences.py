@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bayesdp.advice.alternatives import alternatives
 from bayesdp.errors import NoTheoremAppliesError, TooLargeError
 from bayesdp.models import Model
 from bayesdp.rounding import shown_above
@@ -58,8 +59,8 @@ class Consequence:
 
 
 def weaker_than(model: Model) -> tuple[Weaker, ...]:
-    """Return the weaker assumptions that a model itself names."""
-    return tuple((condition, Composition(alternative)) for condition, alternative in model.alternatives)
+    """Return the weaker assumptions that are known of a model."""
+    return tuple((condition, Composition(weaker)) for condition, weaker in alternatives(model))
 
 
 def consequences(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Consequence, ...]:

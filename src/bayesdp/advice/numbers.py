@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import Any
 
-from bayesdp.advice.rung import Judgement, Rung, diagnosed
+from bayesdp.advice.rung import Judgement, NoVerdict, Rung, diagnosed
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
@@ -177,7 +177,7 @@ def _groups(evidence: NumberEvidence) -> Rung:
     )
     model = evidence.groups
     if model is None:
-        return Rung(name, condition, assumes, "not possible", evidence.no_groups, reason=evidence.no_groups)
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.no_groups, reason=evidence.no_groups)
     diagnosis = model.diagnosis
     assert diagnosis is not None
     return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
@@ -193,9 +193,9 @@ def _series(evidence: NumberEvidence, order: int) -> Rung:
     except RecordsError:
         raise
     except BayesDPError as error:
-        return Rung(name, condition, assumes, "not possible", str(error), reason=str(error))
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
     trust = "That it is normal is taken on trust."
-    return Rung(name, condition, assumes, worst(verdict, "not tested"), f"{shown} {trust}", model)
+    return Rung(name, condition, assumes, worst(verdict, Verdict.NOT_TESTED), f"{shown} {trust}", model)
 
 
 def _arbitrary(evidence: NumberEvidence) -> Rung:
@@ -205,13 +205,13 @@ def _arbitrary(evidence: NumberEvidence) -> Rung:
     if not named:
         reason = "All records are one series: then no useful answer can be protected against everything. Name entities."
         assumes = "Entities are independent of one another; inside one anything may happen."
-        return Rung(name, condition, assumes, "not possible", reason, reason=reason)
+        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
     largest = View(evidence.table, evidence.missing).largest_group(named)
-    verdict: Judgement = "not denied"
+    verdict: Judgement = NoVerdict.NOT_DENIED
     shown = f"No {together} has more than {largest:,} records."
     if evidence.groups is not None and evidence.groups.diagnosis is not None:
         for finding in evidence.groups.diagnosis.findings:
-            if finding.name == "independent groups" and finding.verdict in ("violated", "doubtful"):
+            if finding.name == "independent groups" and finding.verdict in (Verdict.VIOLATED, Verdict.DOUBTFUL):
                 verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
     assumes = f"One {together} is independent of another; inside one anything may happen."
     model = ArbitraryGroups(largest, group=named, record=evidence.record)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import singledispatch
-from typing import Any, Literal
+from typing import Any
 
 from bayesdp.advice.consequences import Consequence, consequences, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import MarkovChain, Model
-from bayesdp.models.diagnosis import Diagnosis
+from bayesdp.models.diagnosis import Diagnosis, Verdict
 from bayesdp.queries import Query
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Release
 
-__all__ = ["HARMLESS", "Judgement", "Rung", "climbed", "diagnosed", "priced", "recommended"]
-
-Judgement = Literal["fine", "not denied", "not tested", "doubtful", "violated", "not possible"]
-"""What a table says of an assumption. "not denied": nothing in a table could speak against it; "not possible": there is
-no such model of this table."""
+__all__ = ["HARMLESS", "Judgement", "NoVerdict", "Rung", "climbed", "diagnosed", "priced", "recommended"]
 
 HARMLESS = 0.1
 """A denied assumption is kept if what denies it changes ε by a smaller share than this."""
@@ -28,6 +25,23 @@ HARMLESS = 0.1
 _MOST_DRAWN = 4
 """Of chains that remember one of so many values models are drawn from the posterior; of larger ones the estimate is
 taken, which is a matter of seconds instead of minutes."""
+
+
+class NoVerdict(StrEnum):
+    """Why a table has no verdict: nothing in a table could speak against the assumption, or no such model is possible.
+
+    Each is its text, also when it prints.
+    """
+
+    NOT_DENIED = "not denied"
+    NOT_POSSIBLE = "not possible"
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+Judgement = Verdict | NoVerdict
+"""What a table says of an assumption."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class Rung:
     @property
     def denied(self) -> bool:
         """Whether the table speaks against it."""
-        return self.verdict == "violated"
+        return self.verdict == Verdict.VIOLATED
 
     @property
     def alpha(self) -> float | None:

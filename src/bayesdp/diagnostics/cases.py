@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bayesdp.diagnostics.power import Power
 from bayesdp.diagnostics.report import DOUBTFUL, Outcome, judge, shown_p
-from bayesdp.models.diagnosis import worst
+from bayesdp.models.diagnosis import Verdict, worst
 
 __all__ = ["Case", "holm", "judged"]
 
@@ -58,7 +58,7 @@ def judged(
     p_values = holm([case.p_value for case in cases])
     powers = [case.power(DOUBTFUL / len(cases)) for case in cases]
     verdicts = [judge(p, case.large, power.enough) for case, p, power in zip(cases, p_values, powers, strict=True)]
-    verdict = worst(*verdicts, "not tested") if untested else worst(*verdicts)
+    verdict = worst(*verdicts, Verdict.NOT_TESTED) if untested else worst(*verdicts)
     order = sorted(range(len(cases)), key=p_values.__getitem__)
     texts = [f"{cases[i].name}: {cases[i].statistic}, {shown_p(p_values[i])}, {cases[i].effect}" for i in order]
     hidden = f"; {len(texts) - _SHOWN} more with larger p" if len(texts) > _SHOWN else ""
@@ -70,9 +70,9 @@ def judged(
             f"{case.name}: {key}": value for key, value in {"p_value": p, "power": power.chance, **case.values}.items()
         }
     figure = "; ".join(texts[:_SHOWN]) + hidden + left_out + also + f"; power {weakest.chance:.2f}"
-    if verdict == "fine":
+    if verdict == Verdict.FINE:
         return Outcome(verdict, figure, fine, values=values)
-    if verdict == "not tested":
+    if verdict == Verdict.NOT_TESTED:
         weak = [power for p, power in zip(p_values, powers, strict=True) if p >= DOUBTFUL and not power.enough]
         reason = (
             str(max(weak, key=lambda power: power.needed or math.inf))
@@ -80,6 +80,6 @@ def judged(
             else f"Too few values, or all equal: {', '.join(untested)}."
         )
         return Outcome(verdict, figure, reason, values=values)
-    if verdict == "doubtful":
+    if verdict == Verdict.DOUBTFUL:
         flagged += " The deviation is significant, but small or not certain."
     return Outcome(verdict, figure, flagged, advice, values)

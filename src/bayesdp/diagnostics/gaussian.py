@@ -16,7 +16,7 @@ from bayesdp.diagnostics.report import Outcome, UntestableError, check
 from bayesdp.diagnostics.roles import bounded, equal_variances, same_covariance
 from bayesdp.diagnostics.samples import CONSTANT, LEAST, GroupSample
 from bayesdp.models import GaussianGroups
-from bayesdp.models.diagnosis import Diagnosis, Finding
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,6 +143,8 @@ def _group_size(sample: GroupSample, model: GaussianGroups) -> Outcome:
     figure = f"the largest group has {largest} records, at most {model.group_size} allowed"
     values = {"largest_group": largest, "allowed": model.group_size}
     if largest <= model.group_size:
-        return Outcome("fine", figure, "The groups are as small as the model says.", values=values)
+        return Outcome(Verdict.FINE, figure, "The groups are as small as the model says.", values=values)
     meaning = "Some group is larger than the model allows, so the ε that is stated does not cover it."
-    return Outcome("violated", figure, meaning, "Raise size=, or give a covariance for the largest group.", values)
+    return Outcome(
+        Verdict.VIOLATED, figure, meaning, "Raise size=, or give a covariance for the largest group.", values
+    )

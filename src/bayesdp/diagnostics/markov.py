@@ -17,7 +17,7 @@ from bayesdp.diagnostics.report import DOUBTFUL, Outcome, UntestableError, by_co
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import MarkovChain
-from bayesdp.models.diagnosis import Diagnosis, Finding
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,13 +80,13 @@ def _findings(statistics: ChainStatistics, model: MarkovChain) -> Iterator[Findi
         yield independent_entities(statistics)
         if model.start == "stationary":
             start = begin_stationary(statistics, model)
-            if start.verdict != "not tested":
+            if start.verdict != Verdict.NOT_TESTED:
                 yield start
     yield _small_counts(statistics, model)
     yield _gaps(statistics, model)
     if statistics.before_gaps is not None and statistics.before_gaps.any():
         missing = _missing_at_random(statistics.before_gaps, statistics.counts.sum(axis=1))
-        if missing.verdict != "not tested":
+        if missing.verdict != Verdict.NOT_TESTED:
             yield missing
     if model.length is not None and statistics.longest is not None:
         yield _length(statistics.longest, model.length)
@@ -125,15 +125,15 @@ def _dependence(statistics: ChainStatistics) -> Outcome:
     ratio = alike([statistics.counts], int(statistics.counts.sum()))
     if ratio.p_value < DOUBTFUL:
         meaning = "It does, so independent records must not be assumed. The chain takes this into account."
-        return Outcome("fine", ratio.figure, meaning, values=ratio.values, word="present")
+        return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="present")
     if ratio.power.enough:
         meaning = (
             "It was not seen, with a test that would have seen it: Independent() may describe these data as well. The "
             "chain is safe."
         )
-        return Outcome("fine", ratio.figure, meaning, values=ratio.values, word="not seen")
+        return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="not seen")
     advice = "Join states that are rare or alike. Do not take the records for independent."
-    return Outcome("not tested", ratio.figure, str(ratio.power), advice, ratio.values, "too sparse to tell")
+    return Outcome(Verdict.NOT_TESTED, ratio.figure, str(ratio.power), advice, ratio.values, "too sparse to tell")
 
 
 @check(
@@ -233,7 +233,7 @@ def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
     )
     if not few.any() and not unsure.any():
         meaning = "The p-values here and the estimated probabilities rest on enough transitions."
-        return Outcome("fine", figure, meaning, values=values)
+        return Outcome(Verdict.FINE, figure, meaning, values=values)
     missing = max(
         ENOUGH / float(expected[few].min(initial=ENOUGH) or math.inf),
         visits / float(np.broadcast_to(left[:, None], unsure.shape)[unsure].min(initial=visits) or math.inf),
@@ -242,7 +242,7 @@ def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         f" About {math.ceil(missing * left.sum()):,} transitions would be needed." if missing > 1 and left.all() else ""
     )
     return Outcome(
-        "not tested",
+        Verdict.NOT_TESTED,
         figure,
         "The p-values of the other findings are approximate, and probabilities estimated from so few transitions are "
         "uncertain: γ and how fast the chain forgets, hence ε, depend most on the smallest. A transition that was "
@@ -264,14 +264,14 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         meaning = "Every record follows on the one before, as the model says."
     else:
         return Outcome(
-            "violated",
+            Verdict.VIOLATED,
             figure,
             "The model says that no records are missing, so distances along the chain are counted too short: what "
             "depends on the chain's length is not proven.",
             "Give the model gaps=True.",
             values,
         )
-    return Outcome("fine", figure, meaning, values=values)
+    return Outcome(Verdict.FINE, figure, meaning, values=values)
 
 
 @check(
@@ -296,9 +296,9 @@ def _length(longest: int, allowed: int) -> Outcome:
     figure = f"the longest chain has {longest:,} records, at most {allowed:,} allowed"
     values = {"longest": longest, "allowed": allowed}
     if longest <= allowed:
-        return Outcome("fine", figure, "Chains are as short as the model says.", values=values)
+        return Outcome(Verdict.FINE, figure, "Chains are as short as the model says.", values=values)
     meaning = "Some chain is longer than the model allows, so the ε that is stated does not cover it."
-    return Outcome("violated", figure, meaning, "Raise length=, or give none: any length.", values)
+    return Outcome(Verdict.VIOLATED, figure, meaning, "Raise length=, or give none: any length.", values)
 
 
 @check(
@@ -313,7 +313,7 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         source, target = divmod(int(impossible.argmax()), len(impossible))
         seen = int(impossible.sum())
         return Outcome(
-            "violated",
+            Verdict.VIOLATED,
             f"{seen:,} transitions have probability 0 under the model, most often {model.states[source]!r} → "
             f"{model.states[target]!r} ({int(impossible.max()):,} times)",
             "What the model calls impossible happens, so it is not the law of these data, and nothing is proven.",

@@ -114,11 +114,11 @@ class LikelihoodRatio:
     def told(self, fine: str, flagged: str, advice: str, figure: str = "") -> Outcome:
         """Return the outcome, with what it means where the larger model is and is not needed."""
         verdict = self.verdict
-        if verdict == "fine":
+        if verdict == Verdict.FINE:
             return Outcome(verdict, self.figure + figure, fine, values=self.values)
-        if verdict == "not tested":
+        if verdict == Verdict.NOT_TESTED:
             return Outcome(verdict, self.figure + figure, str(self.power), values=self.values)
-        if verdict == "doubtful":
+        if verdict == Verdict.DOUBTFUL:
             flagged += (
                 " The deviation is significant, but small or not certain: the BIC prefers the simpler model, or no "
                 f"probability is off by a factor of {_SMALL_FACTOR:g}, or p is not below 0.001. With many records "

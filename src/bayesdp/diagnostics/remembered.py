@@ -51,7 +51,7 @@ class Remembered:
     def verdict(self) -> Verdict:
         """Violated if the rows differ, beyond what the number of transitions makes of a small difference."""
         if not self.freedom:
-            return "not tested"
+            return Verdict.NOT_TESTED
         large = self.statistic > self.freedom * log(max(self.size, 2)) and self.factor >= _SMALL_FACTOR
         power = Power(lambda size: chi_square(size, self.freedom), self.size, "transitions", "a small deviation")
         return judge(self.p_value, large, power.enough)

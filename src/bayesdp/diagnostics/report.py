@@ -35,10 +35,10 @@ def judge(p_value: float, large: bool, powerful: bool = True) -> Verdict:
     ('fine', 'doubtful', 'doubtful', 'violated', 'not tested')
     """
     if p_value < VIOLATED and large:
-        return "violated"
+        return Verdict.VIOLATED
     if p_value < DOUBTFUL:
-        return "doubtful"
-    return "fine" if powerful else "not tested"
+        return Verdict.DOUBTFUL
+    return Verdict.FINE if powerful else Verdict.NOT_TESTED
 
 
 def shown_p(p_value: float) -> str:
@@ -64,7 +64,7 @@ class Outcome:
 
 def by_construction(meaning: str) -> Outcome:
     """Return the outcome of what cannot be otherwise: no test, but nothing is left open either."""
-    return Outcome("fine", "", meaning, word="by construction")
+    return Outcome(Verdict.FINE, "", meaning, word="by construction")
 
 
 class UntestableError(Exception):
@@ -92,9 +92,9 @@ def check(name: str, tested: str) -> Callable[[Callable[P, Outcome]], Callable[P
                     warnings.simplefilter("ignore")
                     outcome = function(*args, **kwargs)
             except UntestableError as reason:
-                return Finding(name, tested, "", "not tested", str(reason), reason.advice)
+                return Finding(name, tested, "", Verdict.NOT_TESTED, str(reason), reason.advice)
             if not all(map(math.isfinite, outcome.values.values())):
-                return Finding(name, tested, "", "not tested", "The figures are beyond the range of floats.", "")
+                return Finding(name, tested, "", Verdict.NOT_TESTED, "The figures are beyond the range of floats.", "")
             return Finding(
                 name,
                 tested,

@@ -11,6 +11,7 @@ from bayesdp._support.markdown import plain
 from bayesdp.experiments.paper import FIGURES, TITLE
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.charts import Chart
 
 __all__ = ["html", "introduction", "markdown"]
@@ -73,7 +74,7 @@ def _used(studies: Sequence[Study]) -> str:
 
 def _judged(studies: Sequence[Study]) -> list[str]:
     """Return which data sets do not look as their models assume, and what the twins hide, if anything."""
-    against = [study for study in studies if study.diagnosis.verdict == "violated"]
+    against = [study for study in studies if study.diagnosis.verdict == Verdict.VIOLATED]
     sentences = []
     if against:
         sentences.append(

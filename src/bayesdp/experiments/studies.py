@@ -14,6 +14,7 @@ from bayesdp.experiments import paper
 from bayesdp.experiments.data import Dataset, load
 from bayesdp.experiments.simulate import Assumption, Experiment
 from bayesdp.models import ChainLayout, GaussianGroups, MarkovChain
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.plotting.results import EPSILONS
 from bayesdp.queries import Count, Query, Sum
 
@@ -31,7 +32,7 @@ IF_EQUAL = "if variances were equal"
 _SORTED = 0.9
 """From this correlation with the place in the file on, families are listed in the order of the father's height."""
 
-_AGAINST = ("doubtful", "violated")
+_AGAINST = (Verdict.DOUBTFUL, Verdict.VIOLATED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Study:
                 f"{finding.name}: {finding.figure.partition(';')[0] or finding.meaning}" for finding in against
             )
         else:
-            untested = [finding.name for finding in diagnosis.findings if finding.verdict == "not tested"]
+            untested = [finding.name for finding in diagnosis.findings if finding.verdict == Verdict.NOT_TESTED]
             sentence = "nothing that was tested contradicts the model"
             sentence += f"; not tested: {', '.join(untested)}" if untested else ""
         return sentence

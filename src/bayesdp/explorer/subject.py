@@ -9,7 +9,7 @@ from typing import Literal
 
 from bayesdp._support.validation import Scalar
 from bayesdp.explorer.choices import Choices
-from bayesdp.models import Model
+from bayesdp.models import AnyOf, Model
 
 __all__ = ["Subject", "discreet", "hides"]
 
@@ -65,7 +65,9 @@ class Subject:
 
 def hides(model: Model, public: tuple[Scalar, ...]) -> bool:
     """Tell whether a model has states that must not be shown: see `discreet`."""
-    return any(_secret(member, public) for member in model.members)
+    return any(
+        member.estimated and not all(_open(state, public) for state in member.states) for member in model.members
+    )
 
 
 def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
@@ -80,14 +82,10 @@ def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
     >>> discreet(fitted, ("attic",)).states
     ('value 1', 'attic')
     """
-    return model.over_members(lambda member: _renamed(member, public) if _secret(member, public) else member)
-
-
-def _secret(model: Model, public: tuple[Scalar, ...]) -> bool:
-    return model.estimated and not all(_open(state, public) for state in model.states)
-
-
-def _renamed(model: Model, public: tuple[Scalar, ...]) -> Model:
+    if not hides(model, public):
+        return model
+    if isinstance(model, AnyOf):
+        return model.over_members(lambda member: discreet(member, public))
     names = (state if _open(state, public) else f"value {place}" for place, state in enumerate(model.states, 1))
     return model.with_states(tuple(names))
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.base import Alternative, Model
+from bayesdp.models.base import Model
 from bayesdp.models.diagnosis import Diagnosis, least_alarming
 from bayesdp.models.view import TableView
 from bayesdp.queries import Query
@@ -79,11 +79,6 @@ class AnyOf(Model):
     @property
     def protects_several(self) -> bool:
         return any(model.protects_several for model in self.models)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        """What else might hold instead of one of the models, model by model: a condition may stand there twice."""
-        return tuple(alternative for model in self.models for alternative in model.alternatives)
 
     @property
     def metric(self) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, whole_group
+from bayesdp.models.base import Model, check_unit, whole_group
 from bayesdp.models.layout import column_names
 from bayesdp.models.view import TableView
 
@@ -73,11 +72,6 @@ class ArbitraryGroups(Model):
     def at_any_length(self) -> Self:
         """Return the model: a group that grows stays within its size, or the table is refused."""
         return self
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        larger = replace(self, size=math.ceil(HALF_AGAIN * self.size), diagnosis=None)
-        return (Alternative("groups are half as large again", larger),)
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model; refuses a table with a larger group, if the model names the columns of groups."""

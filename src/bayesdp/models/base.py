@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
@@ -21,20 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["HALF_AGAIN", "SCHEMA", "Alternative", "Model", "check_unit", "readonly", "whole_group"]
+__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
-
-HALF_AGAIN = 1.5
-"""By how much a strength of correlation is raised to see what that would leak."""
-
-
-class Alternative(NamedTuple):
-    """What else might hold, a weaker assumption: the model, and how it differs, as the clause after "if"."""
-
-    condition: str
-    model: Model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,15 +139,6 @@ class Model(Document):
         """The models of which one holds: this one alone, unless nobody knows which of several does."""
         return (self,)
 
-    def over_members(self, change: Callable[[Model], Model]) -> Model:
-        """Return the model with `change` applied to each of its members; the same model if that changes none."""
-        return change(self)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        """What else might hold, a little less than is assumed: guarantees say what their noise would leak then."""
-        return ()
-
     @property
     def metric(self) -> bool:
         """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
@@ -212,18 +193,6 @@ class Model(Document):
             f'a model of type "{self.kind}" that says nothing about rows that are added later does not fit growing data'
         )
 
-    @property
-    def surroundings(self) -> str:
-        """Where the records of one adversary are, in words."""
-        return "in one group"
-
-    def check_position(self, position: int) -> None:
-        """Refuse a record's position, counted from 0, that chains or groups of the model do not have.
-
-        Raises InvalidInputError. Models without positions leave the question to their theorems.
-        """
-        return
-
     @classmethod
     def fit(cls, frame: object, *args: Any, **options: Any) -> Self:
         """Estimate the model from a table; the types that can be fitted list what that takes in `fit_options`.
@@ -241,11 +210,6 @@ class Model(Document):
         Raises RecordsError, which says in detail what is wrong, for a table that is outside of the model: a state it
         does not know, a longer chain, a larger group, two records of a group in one role.
         """
-
-    @property
-    def half_diagnosed(self) -> str | None:
-        """That only some of several models were diagnosed, as a sentence; None where that does not arise."""
-        return None
 
     @property
     def unchecked(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Values, brief, checked_missing
-from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError
+from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.base import Model
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import ChainLayout
@@ -237,25 +237,6 @@ class Chain(Model):
             "No order was named: not checked in which order the records follow one another. The whole table was taken "
             "for one chain."
         )
-
-    @property
-    def surroundings(self) -> str:
-        return f"in a chain of exactly {self.length}"
-
-    def check_position(self, position: int) -> None:
-        """Refuse a position that the chain does not have, or that does not say how many steps lie between records."""
-        if self.length is None:
-            raise InvalidInputError(
-                "one adversary's records are positions in a chain of known length; give the model a length"
-            )
-        if self.gaps:
-            raise InvalidInputError(
-                "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
-            )
-        if position >= self.length:
-            raise InvalidInputError(
-                f"there is no record {position} in a chain of {self.length}; they are numbered from 0"
-            )
 
     def _content(self) -> dict[str, Any]:
         content: dict[str, Any] = {"states": list(self.states)} if self.states else {}

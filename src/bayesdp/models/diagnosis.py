@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path, PurePath
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, Section, Table, lines
@@ -18,9 +19,6 @@ __all__ = ["Diagnosis", "Finding", "Verdict", "least_alarming", "worst"]
 
 KIND, SCHEMA = "diagnosis", 1
 
-Verdict = Literal["fine", "not tested", "doubtful", "violated"]
-"""From the least to the most alarming."""
-
 NOTES = (
     "A test can find a violation, but cannot prove an assumption: fine means that a test which would have seen a "
     "deviation that matters saw none.",
@@ -31,17 +29,34 @@ NOTES = (
 UNNAMED = "the table"
 """What a table is called that has no name of its own."""
 
-_RANK = {verdict: rank for rank, verdict in enumerate(get_args(Verdict))}
-_MARKS: Mapping[Verdict, str] = {"fine": "✓", "not tested": "–", "doubtful": "?", "violated": "✗"}
+
+class Verdict(StrEnum):
+    """What a table says of an assumption, from the least to the most alarming; each is its text, also when it prints.
+
+    >>> Verdict.FINE == "fine", Verdict("not tested"), f"{Verdict.VIOLATED}"
+    (True, 'not tested', 'violated')
+    """
+
+    FINE = "fine"
+    NOT_TESTED = "not tested"
+    DOUBTFUL = "doubtful"
+    VIOLATED = "violated"
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+_RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
+_MARKS = {Verdict.FINE: "✓", Verdict.NOT_TESTED: "–", Verdict.DOUBTFUL: "?", Verdict.VIOLATED: "✗"}
 
 
 def worst(*verdicts: Verdict) -> Verdict:
     """Return the verdict of several: violated if any is, else doubtful, else not tested; fine only if all are.
 
-    >>> worst("fine", "not tested"), worst("not tested", "doubtful"), worst("fine", "fine"), worst()
-    ('not tested', 'doubtful', 'fine', 'not tested')
+    >>> worst(Verdict.FINE, Verdict.DOUBTFUL, Verdict.NOT_TESTED), worst(Verdict.FINE, Verdict.FINE), worst()
+    ('doubtful', 'fine', 'not tested')
     """
-    return max(verdicts, key=_RANK.__getitem__, default="not tested")
+    return max(verdicts, key=_RANK.__getitem__, default=Verdict.NOT_TESTED)
 
 
 @dataclass(frozen=True)
@@ -51,7 +66,7 @@ class Finding:
     name:    the assumption in a word or two.
     tested:  what was asked of the data, and how.
     figure:  the statistic, its degrees of freedom, the p-value and the size of the deviation; empty if there is none.
-    verdict: "fine", "doubtful", "violated" or "not tested".
+    verdict: what the data say of it; its text will do.
     meaning: what that means for the guarantee; why nothing was tested, if nothing was.
     advice:  what to do; empty if nothing needs doing.
     values:  the figures as finite numbers.
@@ -76,7 +91,7 @@ class Finding:
         for name in ("tested", "figure", "meaning", "advice", "word"):
             _text(f"the {name} of a finding", getattr(self, name))
         validation.line("the name of a finding", self.name, ModelError)
-        _check_verdict(self.verdict)
+        object.__setattr__(self, "verdict", _verdict(self.verdict))
         if not isinstance(self.values, Mapping) or not all(isinstance(key, str) for key in self.values):
             raise ModelError(f"the values of a finding must be numbers by name, not {brief(self.values)}")
         values = {
@@ -176,7 +191,7 @@ class Diagnosis(Displayed, Document):
     @property
     def violated(self) -> tuple[str, ...]:
         """The names of the assumptions that the data deny."""
-        return tuple(finding.name for finding in self.findings if finding.verdict == "violated")
+        return tuple(finding.name for finding in self.findings if finding.verdict == Verdict.VIOLATED)
 
     def is_about(self, table_name: str, rows: int) -> bool:
         """Whether this is a diagnosis of that table, as far as its name and number of rows tell.
@@ -257,7 +272,7 @@ class Diagnosis(Displayed, Document):
         entries = _entries("a diagnosis", checked(document, KIND, SCHEMA, ModelError), known, ("kind", "schema"))
         entries = {name: entries[name] for name in known}
         _texts("the notes of a diagnosis", entries.pop("notes"))
-        verdict = _check_verdict(entries.pop("verdict"))
+        verdict = _verdict(entries.pop("verdict"))
         findings = validation.items("the findings of a diagnosis", entries.pop("findings"), ModelError)
         trusted = _texts("what a diagnosis takes on trust", entries.pop("trusted"))
         table = entries.pop("table")
@@ -288,12 +303,10 @@ def _entries(what: str, document: object, known: tuple[str, ...], optional: tupl
     return dict(document)
 
 
-def _check_verdict(value: object) -> Verdict:
-    for verdict in get_args(Verdict):
-        if isinstance(value, str) and value == verdict:
-            known: Verdict = verdict
-            return known
-    raise ModelError(f"a verdict is one of {', '.join(_RANK)}, not {brief(value)}")
+def _verdict(value: object) -> Verdict:
+    if isinstance(value, str) and value in _RANK:
+        return Verdict(value)
+    raise ModelError(f"a verdict is one of {', '.join(Verdict)}, not {brief(value)}")
 
 
 def _date(value: object) -> str:

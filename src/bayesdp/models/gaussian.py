@@ -12,9 +12,8 @@ import numpy as np
 from bayesdp._support import hooks, validation
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, brief, checked_missing
-from bayesdp.errors import InvalidInputError, ModelError, RecordsError
-from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import HALF_AGAIN, Alternative, Model, check_unit, readonly, whole_group
+from bayesdp.errors import ModelError, RecordsError
+from bayesdp.models.base import Model, check_unit, readonly, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
@@ -310,22 +309,6 @@ class GaussianGroups(Model):
         return max(_largest_correlation(matrix) for matrix in self.matrices)
 
     @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        anything = Alternative("inside a group anything may hold", ArbitraryGroups(self.group_size, unit=self.unit))
-        if self.correlation is None and not self.matrices:
-            return (anything,)
-        bound = min(1.0, HALF_AGAIN * self.largest_correlation)
-        stronger = GaussianGroups(
-            correlation=bound,
-            size=self.group_size,
-            distance=self.distance,
-            unit=self.unit,
-            column=self.column,
-            record=self.record,
-        )
-        return (Alternative("any correlation is half as large again as the largest", stronger), anything)
-
-    @property
     def assumption(self) -> str:
         groups = (
             f"records come in normal groups of at most {self.group_size} that are independent of one another, with "
@@ -562,13 +545,6 @@ class GaussianGroups(Model):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.spread or super().columns
-
-    def check_position(self, position: int) -> None:
-        """Refuse a position that no group has."""
-        if position >= self.group_size:
-            raise InvalidInputError(
-                f"there is no record {position} in a group of {self.group_size}; they are numbered from 0"
-            )
 
 
 def _kinds(covariance: object) -> Any:

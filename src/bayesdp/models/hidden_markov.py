@@ -13,7 +13,6 @@ from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import Matrix
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
-from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import Chain
 from bayesdp.models.odds import checked_odds, log_odds_above, log_odds_ratio, odds_above
 from bayesdp.rounding import shown_above
@@ -92,18 +91,6 @@ class HiddenMarkov(Chain):
     def emission_log_odds(self) -> float:
         """ln of the odds ratio of a hidden state and its record, rounded up; infinite without a limit."""
         return _log_odds(self.emission, self.emission_odds)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        odds = [HALF_AGAIN * odds_above([log]) for log in (self.transition_log_odds, self.emission_log_odds)]
-        if not np.isfinite(odds).all():
-            return ()
-        stronger = HiddenMarkov(
-            transition_odds=odds[0],
-            emission_odds=odds[1],
-            **{name: getattr(self, name) for name in ("states", "length", "column", "state", "gaps", "unit", "layout")},
-        )
-        return (Alternative("both odds ratios are half as large again", stronger),)
 
     @property
     def assumption(self) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import Alternative, Model
+from bayesdp.models.base import Model
 from bayesdp.models.view import TableView
 
 __all__ = ["Independent"]
@@ -33,13 +32,6 @@ class Independent(Model):
     def at_any_length(self) -> Self:
         """Return the model: more records are independent, too."""
         return self
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        return (
-            Alternative("each record may depend on one other in any way", ArbitraryGroups(2)),
-            Alternative("each record may depend on nine others in any way", ArbitraryGroups(10)),
-        )
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model: independence has no size or order that a table could exceed."""

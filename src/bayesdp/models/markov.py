@@ -15,7 +15,7 @@ from bayesdp._support import hooks, validation
 from bayesdp._support.tables import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.base import Alternative, readonly
+from bayesdp.models.base import readonly
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-__all__ = ["MarkovChain"]
+__all__ = ["MOST_COMPARED", "MarkovChain"]
 
 _AGREEMENT = 0.05
 """Probabilities that were rounded still agree with the counts they were estimated from: leakage depends on ratios."""
@@ -42,7 +42,7 @@ _UNDERFLOW = 1e-300
 _MOST_SHOWN = 12
 """The transition probabilities of so many states still fit on a screen, side by side."""
 
-_MOST_COMPARED = 400
+MOST_COMPARED = 400
 """For the odds ratio every two rows are compared, column by column: with 400 states, 64 million quotients."""
 
 _SMALLEST_SHOWN = 0.0005
@@ -434,19 +434,6 @@ class MarkovChain(Chain):
         return log_odds_ratio(self.transition) if self.memory == 1 else block_log_odds(self.table)
 
     @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        """What a chain of the same odds ratio might do, of which nothing else is known; none if it has no limit."""
-        from bayesdp.models.odds_chain import OddsChain  # types of models are listed in the order of their definition
-
-        if self.table[..., 0].size > _MOST_COMPARED or math.isinf(odds := odds_above([self.log_odds])):
-            return ()
-        named = {"states": self.states, "length": self.length, "column": self.column, "state": self.state}
-        placed = {"gaps": self.gaps, "unit": self.unit, "layout": self.layout, "record": self.record}
-        free = OddsChain(odds, memory=self.memory, **named, **placed)  # type: ignore[arg-type]
-        changing = Alternative("the probabilities change with time, with this odds ratio", free.endless)
-        return (changing, *free.alternatives)
-
-    @property
     def parameters(self) -> str:
         """The transition probabilities of up to a dozen states, or else their range, and the odds ratio."""
         rows = self.table[..., 0].size
@@ -458,7 +445,7 @@ class MarkovChain(Chain):
                 f"Transition probabilities between {len(self.states)} states: from {shown_below(possible.min(), 4)} to "
                 f"{shown_above(possible.max(), 4)}; {self.table.size - possible.size} of {self.table.size} are 0."
             )
-        return text if rows > _MOST_COMPARED else f"{text}\n{self._odds}"
+        return text if rows > MOST_COMPARED else f"{text}\n{self._odds}"
 
     @property
     def _odds(self) -> str:

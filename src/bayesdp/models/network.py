@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -14,7 +14,7 @@ from bayesdp._support.tables import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.base import HALF_AGAIN, Alternative, Model, readonly
+from bayesdp.models.base import Model, readonly
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.models.odds import checked_odds, log_odds_above
 from bayesdp.models.view import TableView
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Network", "Ties"]
 
 _MOST_SHOWN = 12
-_MOST_RELAXED = 1000
-"""What else might hold is looked at with every release: not for networks that take a while."""
 
 _MOST_POSITIONS = 2**53
 """Up to here every whole number is a float of its own."""
@@ -176,16 +174,6 @@ class Network(Model):
     def visible(self) -> int | None:
         """How many positions have a record; None without a limit."""
         return None if self.records is None else self.records - len(self.hidden)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        if self.odds is not None:
-            stronger = replace(self, odds=HALF_AGAIN * self.odds)
-        elif len(self.edges or ()) <= _MOST_RELAXED:
-            stronger = replace(self, edges=[(i, j, HALF_AGAIN * odds) for i, j, odds in self.edges or ()])
-        else:
-            return ()
-        return (Alternative("every odds ratio is half as large again", stronger),)
 
     @property
     def public_columns(self) -> tuple[str, ...]:

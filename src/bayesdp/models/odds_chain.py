@@ -17,7 +17,6 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
-from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name, column_names
@@ -31,11 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["OddsChain"]
-
-_LONG = 1000
-"""A longer chain leaks as one of any length does, which has a formula."""
-
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 _AGREEMENT = 0.05
 """An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
@@ -261,25 +255,6 @@ class OddsChain(Chain):
     def log_odds(self) -> float:
         """ln of the odds ratio, rounded up."""
         return log_above(Fraction(self.odds))
-
-    @property
-    def endless(self) -> Self:
-        """The chain with nothing but its odds, and without a length so large that it makes no difference."""
-        length = None if self.length is None or self.length >= _LONG else self.length
-        return replace(self, length=length, strata=None, within=(), credibility=None, learnt=None, diagnosis=None)
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        records, stretch = self.window
-        longer = self.memory + 1
-        return (
-            Alternative("the odds ratio is half as large again", replace(self.endless, odds=HALF_AGAIN * self.odds)),
-            Alternative(
-                f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
-                replace(self.endless, memory=longer),
-            ),
-            Alternative(f"anything may happen within {stretch}", replace(self.endless, unit=records)),
-        )
 
     @property
     def assumption(self) -> str:

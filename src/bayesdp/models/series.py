@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
-from bayesdp.models.arbitrary import ArbitraryGroups
-from bayesdp.models.base import HALF_AGAIN, Alternative
 from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_names
@@ -179,15 +176,6 @@ class GaussianSeries(Chain):
     @property
     def metric(self) -> bool:
         return True
-
-    @property
-    def alternatives(self) -> tuple[Alternative, ...]:
-        records, stretch = self.window
-        weaker = [Alternative(f"anything may happen within {stretch}, and no farther", ArbitraryGroups(records))]
-        with suppress(ModelError):  # where that would be no stationary series
-            stronger = replace(self, coefficients=[HALF_AGAIN * value for value in self.coefficients], moments=None)
-            weaker.insert(0, Alternative("every coefficient is half as large again", stronger))
-        return tuple(weaker)
 
     @property
     def assumption(self) -> str:

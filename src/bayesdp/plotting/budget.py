@@ -18,7 +18,7 @@ from bayesdp.plotting.drawing import check_place, save
 from bayesdp.plotting.palette import PALETTE
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_remaining
-from bayesdp.session.parts import merged
+from bayesdp.session.parts import everywhere, merged
 from bayesdp.theorems.spend import Release, Spend
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
 def _met(group: Sequence[Release], by: str, part: str) -> Spend:
     """Return what of one charge the records of a part have met, as if it had been asked about the whole table."""
     return tuple(
-        Release(query.everywhere(), tau)
+        Release(everywhere(query), tau)
         for query, tau in group
         if query.by is None or (query.by == by and part in query.parts)
     )

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bayesdp._support.words import listed
 from bayesdp.diagnostics.report import DOUBTFUL, VIOLATED
+from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.plotting.captions import NOT_PRIVATE, titled
 from bayesdp.plotting.charts import Chart, Line, Panel, Style
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import verdict_colour
-
-if TYPE_CHECKING:
-    from bayesdp.models.diagnosis import Diagnosis, Finding
 
 __all__ = ["diagnosis_chart", "plot_diagnosis"]
 
@@ -40,7 +37,7 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
     height = len(diagnosis.findings)
     guides = [
         Line(name, ((limit, -0.5), (limit, height - 0.5)), verdict_colour(name), "--")
-        for name, limit in (("doubtful", DOUBTFUL), ("violated", VIOLATED))
+        for name, limit in ((Verdict.DOUBTFUL, DOUBTFUL), (Verdict.VIOLATED, VIOLATED))
     ]
     drawn = [part for row, finding in enumerate(diagnosis.findings) for part in _drawn(finding, row)]
     return Chart(
@@ -63,9 +60,13 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
 def _verdict(diagnosis: Diagnosis) -> str:
     """Return the verdict in words, with the findings that make it."""
     named = [finding.name for finding in diagnosis.findings if finding.verdict == diagnosis.verdict]
-    if not named or diagnosis.verdict == "fine":
+    if not named or diagnosis.verdict == Verdict.FINE:
         return "nothing speaks against the model" if named else "nothing was tested"
-    words = {"violated": "denied", "doubtful": "doubtful", "not tested": "nothing is denied, but not tested"}
+    words = {
+        Verdict.VIOLATED: "denied",
+        Verdict.DOUBTFUL: "doubtful",
+        Verdict.NOT_TESTED: "nothing is denied, but not tested",
+    }
     return f"{words[diagnosis.verdict]}: {listed(named)}"
 
 
@@ -76,7 +77,7 @@ def _drawn(finding: Finding, row: int) -> list[Line]:
     tested = _P in finding.values
     worst = _place(finding.values[_P]) if tested else _LARGEST
     lines = [Line(finding.name, tuple((place, float(row)) for place in cases), colour, "ring")] if cases else []
-    style: Style = "o" if tested and finding.verdict != "not tested" else "ring"
+    style: Style = "o" if tested and finding.verdict != Verdict.NOT_TESTED else "ring"
     return [*lines, Line(finding.name, ((worst, float(row)),), colour, style, finding.shown)]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bayesdp.models.diagnosis import Verdict
+
 __all__ = ["COLOURS", "PALETTE", "PLAIN", "colour_of", "verdict_colour"]
 
 _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -38,7 +40,12 @@ COLOURS: Mapping[str, str] = {
 }
 
 
-_VERDICTS = {"fine": _GREEN, "not tested": _GREY, "doubtful": _ORANGE, "violated": _VERMILLION}
+_VERDICTS: Mapping[str, str] = {
+    Verdict.FINE: _GREEN,
+    Verdict.NOT_TESTED: _GREY,
+    Verdict.DOUBTFUL: _ORANGE,
+    Verdict.VIOLATED: _VERMILLION,
+}
 
 
 def verdict_colour(verdict: str) -> str:

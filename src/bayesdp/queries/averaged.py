@@ -45,10 +45,6 @@ class Averaged(Query):
         """Return the amount divided by the number of records."""
         return super().worth(amount, records) / records
 
-    @property
-    def public_size(self) -> int | None:
-        return self.size
-
     def of_size(self, records: int) -> Self:
         if records == 0:
             raise RecordsError(f"the {self.kind} is over no records at all; nothing can be said about it")

@@ -46,7 +46,6 @@ class Quantile(Query):
         "at": "the shares of records below, such as 0.9 or 0.25,0.5,0.75.",
         "candidates": "the public values it may be, such as 0,10,20, or 0:120:5 for 0 to 120 in steps of 5.",
     }
-    sampler: ClassVar[str] = "noisy max, which selects among candidates,"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document, parse
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
-from bayesdp._support.words import folded
-from bayesdp.errors import InvalidInputError, QueryError
+from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
 
 if TYPE_CHECKING:
@@ -73,9 +72,6 @@ class Query(Document):
 
     unforeseen: ClassVar[bool] = False
     """Whether its accuracy cannot be told before it is released, nor a τ be chosen for it."""
-
-    sampler: ClassVar[str] = "discrete Laplace sampler"
-    """What draws its noise, in OpenDP's words, for the statement."""
 
     options: ClassVar[Mapping[str, str]] = {}
     """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
@@ -172,33 +168,6 @@ class Query(Document):
         """
         return tuple(str(plain_number(cell)) for cell in self.by_cells or ())
 
-    @cached_property
-    def parts_met(self) -> tuple[str, ...]:
-        """The parts as an account tells them apart: a database may hold "North" and "north" for one.
-
-        >>> from bayesdp.queries import Count
-        >>> Count(equals=1, by="district", by_cells=["North", "north ", "south"]).parts_met
-        ('north', 'south')
-        """
-        return tuple(dict.fromkeys(map(folded, self.parts)))
-
-    def part_by_part(self) -> tuple[Self, ...]:
-        """Return the question about each of its parts, one after the other; only itself if it is about the whole table.
-
-        >>> from bayesdp.queries import Count
-        >>> [each.description for each in Count("on", equals=1, by="district", by_cells=["A", "B"]).part_by_part()]
-        ["the number of records with on = 1 for district = 'A'", "the number of records with on = 1 for district = 'B'"]
-        """
-        return (self,) if self.by is None else tuple(replace(self, by_cells=(cell,)) for cell in self.by_cells or ())
-
-    def everywhere(self) -> Self:
-        """Return the question about the whole table instead of parts: what the records of a part see of it."""
-        return self if self.by is None else replace(self, by=None, by_cells=None)
-
-    def meets(self, other: Query) -> bool:
-        """Tell whether a record may be in the parts of both questions: not if they are other values of one column."""
-        return self.by is None or self.by != other.by or not set(self.parts_met).isdisjoint(other.parts_met)
-
     # What is computed, in whole numbers
 
     def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
@@ -272,30 +241,9 @@ class Query(Document):
         cells = tuple(map(float, numbers))
         return cells if self.by_cell else cells[0]
 
-    def checked_value(self, value: object) -> Value:
-        """Return an answer read from JSON: a whole number, a number, or one of them for every cell.
-
-        Raises InvalidInputError for any other value.
-        """
-        cells = tuple(validation.items("value", value)) if self.by_cell else (value,)
-        if len(cells) != self.dimension:
-            raise InvalidInputError(f"value must have {self.dimension} cells, not {len(cells)}")
-        numbers = tuple(validation.number("value", cell) for cell in cells)
-        if not self.whole:
-            return numbers if self.by_cell else numbers[0]
-        counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
-        if len(counts) < len(cells):
-            raise InvalidInputError(f"value must be whole, not {brief(value)}")
-        return counts if self.by_cell else counts[0]
-
     def possible(self, records: int) -> tuple[Fraction, Fraction]:
         """Return the smallest and the largest answer (cell) that `records` records can give: counts, unless it adds."""
         return Fraction(0), self.worth(Fraction(records), records)
-
-    @property
-    def public_size(self) -> int | None:
-        """The number of records that was given for the average; None if it was left out, or does not apply."""
-        return None
 
     def of_size(self, records: int) -> Query:
         """Return the query with the number of records it is about; RecordsError if it is not about that many."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from bayesdp._support import documents, validation
 from bayesdp._support.display import Displayed, Section, Table, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
+from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.measurement import Interval, Measurement
@@ -26,8 +28,6 @@ KIND, SCHEMA = "answer", 1
 _DIAGNOSIS = ("verdict", "date", "table")
 _FITTED = "The model was fitted to data: if those are the private data, this guarantee does not cover that fit."
 _ASSUMED_THEN = ", by what was assumed before the model was learnt"
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Promise:
     @property
     def denied(self) -> bool:
         """Whether a table contradicts the assumption, so that nothing is proven about it."""
-        return self.diagnosis is not None and self.diagnosis["verdict"] == "violated"
+        return self.diagnosis is not None and self.diagnosis["verdict"] == Verdict.VIOLATED
 
     @property
     def verdict(self) -> str:
@@ -162,28 +162,62 @@ class Posting:
         return shown_remaining(self.epsilon_remaining, self.epsilon_total + self.epsilon_remaining)
 
 
-class _Of(Generic[T]):
-    """An entry of one of an answer's parts, read from the answer itself: `answer.tau` is `answer.posting.tau`."""
+class _Entries:
+    """What can be read from an answer although one of its parts has it: `answer.tau` is `answer.posting.tau`."""
 
-    def __init__(self, part: str) -> None:
-        self._part = part
+    value: Value
+    query: Query
+    records: int
+    noise: float
+    unit: float
+    rounding: float
+    beta: float
+    ends: Sequence[Interval] | None
+    ends_beta: float | None
+    scale: float
+    level: float
+    published: str
+    off_by: str
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+    theorem: str
+    proof: str
+    scope: str
+    protects: str
+    assumption: str
+    model_fingerprint: str
+    notes: Sequence[str]
+    worst_case: str | None
+    diagnosis: Mapping[str, Any] | None
+    accepted: str | None
+    parameters: str | None
+    consequences: Sequence[str]
+    credibility: float | None
+    unchecked: str | None
+    believed: str | None
+    fitted: str | None
+    proven: str
+    denied: bool
+    verdict: str
+    tested: str
 
-    @overload
-    def __get__(self, answer: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, answer: Answer, owner: type) -> T: ...
-    def __get__(self, answer: Answer | None, owner: type) -> Self | T:
-        if answer is None:
-            return self
-        value: T = getattr(getattr(answer, self._part), self._name)
-        return value
+    dataset: str
+    tau: float
+    epsilon: float
+    epsilon_total: float
+    epsilon_remaining: float
+    timestamp: str
+    query_fingerprint: str
+    entry: int
+    head: str
+    reused: bool
+    by: str | None
+    version: str | None
+    ledger: str | None
+    left: str
 
 
 @dataclass(frozen=True)
-class Answer(Displayed, Document):
+class Answer(_Entries, Displayed, Document):
     """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
     It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
@@ -219,56 +253,6 @@ class Answer(Displayed, Document):
     measurement: Measurement
     promise: Promise
     posting: Posting
-
-    value = _Of[Value]("measurement")
-    query = _Of[Query]("measurement")
-    records = _Of[int]("measurement")
-    noise = _Of[float]("measurement")
-    unit = _Of[float]("measurement")
-    rounding = _Of[float]("measurement")
-    beta = _Of[float]("measurement")
-    ends = _Of[Sequence[Interval] | None]("measurement")
-    ends_beta = _Of[float | None]("measurement")
-    scale = _Of[float]("measurement")
-    level = _Of[float]("measurement")
-    published = _Of[str]("measurement")
-    off_by = _Of[str]("measurement")
-
-    theorem = _Of[str]("promise")
-    proof = _Of[str]("promise")
-    scope = _Of[str]("promise")
-    protects = _Of[str]("promise")
-    assumption = _Of[str]("promise")
-    model_fingerprint = _Of[str]("promise")
-    notes = _Of[Sequence[str]]("promise")
-    worst_case = _Of[str | None]("promise")
-    diagnosis = _Of[Mapping[str, Any] | None]("promise")
-    accepted = _Of[str | None]("promise")
-    parameters = _Of[str | None]("promise")
-    consequences = _Of[Sequence[str]]("promise")
-    credibility = _Of[float | None]("promise")
-    unchecked = _Of[str | None]("promise")
-    believed = _Of[str | None]("promise")
-    fitted = _Of[str | None]("promise")
-    proven = _Of[str]("promise")
-    denied = _Of[bool]("promise")
-    verdict = _Of[str]("promise")
-    tested = _Of[str]("promise")
-
-    dataset = _Of[str]("posting")
-    tau = _Of[float]("posting")
-    epsilon = _Of[float]("posting")
-    epsilon_total = _Of[float]("posting")
-    epsilon_remaining = _Of[float]("posting")
-    timestamp = _Of[str]("posting")
-    query_fingerprint = _Of[str]("posting")
-    entry = _Of[int]("posting")
-    head = _Of[str]("posting")
-    reused = _Of[bool]("posting")
-    by = _Of[str | None]("posting")
-    version = _Of[str | None]("posting")
-    ledger = _Of[str | None]("posting")
-    left = _Of[str]("posting")
 
     @classmethod
     def of(cls, **entries: Any) -> Answer:
@@ -507,6 +491,19 @@ _ENTRIES = {
 
 _SELECTED = ("ends", "ends_beta")
 """Entries that only selected answers have."""
+
+
+def _entry(name: str) -> property:
+    """Return the property of an answer that reads an entry of one of its parts."""
+    part, own = next(
+        (part, vars(kind).get(name)) for part, kind in _PARTS.items() if name in {*kind.__annotations__, *vars(kind)}
+    )
+    described = own.__doc__ if isinstance(own, property) else f"The `{name}` of `{part}`."
+    return property(attrgetter(f"{part}.{name}"), doc=described)
+
+
+for _name in _Entries.__annotations__:  # type checkers see the annotations, readers of the reference the properties
+    setattr(Answer, _name, _entry(_name))
 
 
 def _part(name: str, entries: Mapping[str, Any]) -> Any:

@@ -18,6 +18,7 @@ from bayesdp.session.answer import Answer, Posting, Promise
 from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work
+from bayesdp.session.parts import meet
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import Inquiry
 
@@ -154,7 +155,7 @@ class Answering(Work[Answer]):
 
 def _shared_by(queries: Sequence[Query]) -> Iterator[str]:
     """Yield what answers that are released together say of one another."""
-    together = max(sum(other.meets(query) for other in queries) for query in queries) if len(queries) > 1 else 1
+    together = max(sum(meet(other, query) for other in queries) for query in queries) if len(queries) > 1 else 1
     if together > 1:
         yield f"This ε is for {together} answers released together."
     yield from (_PARTS.format(by=by) for by in dict.fromkeys(query.by for query in queries if query.by is not None))

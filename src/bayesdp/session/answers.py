@@ -14,6 +14,7 @@ from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Value
 from bayesdp.rounding import shown_above, shown_odds
 from bayesdp.session.answer import Answer
+from bayesdp.session.parts import everywhere
 
 __all__ = ["Answers"]
 
@@ -86,7 +87,7 @@ class Answers(Displayed, Document):
 
     def _printed(self) -> Sequence[Section]:
         first = self.answers[0]
-        about = first.query.part_by_part()[0].everywhere().description
+        about = everywhere(first.query).description
         rows = [
             [brief(part), answer.published, answer.off_by, "released before" if answer.reused else ""]
             for part, answer in zip(self.parts, self.answers, strict=True)

@@ -17,7 +17,7 @@ from bayesdp.frames.grid import Grid
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism, require_private
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.session.measurement import Measurement
+from bayesdp.session.measurement import Measurement, checked_value
 from bayesdp.session.selecting import SELECTIONS, selected
 
 __all__ = ["MOST_NOISE", "Asked", "PrivateNoise", "Selected"]
@@ -88,7 +88,7 @@ class Asked:
         parts = 1 if self.grid is not None else len(self.query.cells_asked())
         if parts != self.dimension or self.worth(self.records) <= 0:
             raise QueryError(f"{self.query.description} is not made of whole numbers, each worth something")
-        self.query.checked_value(self.query.assembled([1] * parts, self.grid, self.records))
+        checked_value(self.query, self.query.assembled([1] * parts, self.grid, self.records))
         return self
 
     def _check_size(self) -> None:

@@ -13,13 +13,14 @@ from functools import cached_property
 from math import ceil, ulp
 
 from bayesdp._support import validation
+from bayesdp._support.validation import brief
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
 from bayesdp.theorems.leakage import BETA
 
-__all__ = ["Measurement", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
+__all__ = ["Measurement", "checked_value", "last_place", "shortened", "shortened_accuracy", "warnings_about"]
 
 Interval = tuple[float, float]
 
@@ -51,7 +52,7 @@ class Measurement:
             (validation.natural, {"records": self.records}),
             (validation.probability, {"beta": self.beta}),
         )
-        object.__setattr__(self, "value", self.query.checked_value(self.value))
+        object.__setattr__(self, "value", checked_value(self.query, self.value))
         if bool(self.query.thresholds) != (self.ends is not None and self.ends_beta is not None):
             raise InvalidInputError("a selected answer, and no other, has ends, and the probability that they miss")
         if self.ends is not None:
@@ -176,6 +177,23 @@ class Measurement:
     @property
     def _cells(self) -> Sequence[int | float]:
         return _cells(self.value)
+
+
+def checked_value(query: Query, value: object) -> Value:
+    """Return an answer read from JSON: a whole number, a number, or one of them for every cell of the query.
+
+    Raises InvalidInputError for any other value.
+    """
+    cells = tuple(validation.items("value", value)) if query.by_cell else (value,)
+    if len(cells) != query.dimension:
+        raise InvalidInputError(f"value must have {query.dimension} cells, not {len(cells)}")
+    numbers = tuple(validation.number("value", cell) for cell in cells)
+    if not query.whole:
+        return numbers if query.by_cell else numbers[0]
+    counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
+    if len(counts) < len(cells):
+        raise InvalidInputError(f"value must be whole, not {brief(value)}")
+    return counts if query.by_cell else counts[0]
 
 
 def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:

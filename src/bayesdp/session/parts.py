@@ -7,16 +7,48 @@ nothing about the records of another, so what a table leaks is the most that any
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 
+from bayesdp._support.words import folded
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.theorems.spend import Release, Spend
 
-__all__ = ["Exposure", "exposures", "merged"]
+__all__ = ["Exposure", "everywhere", "exposures", "meet", "merged", "part_by_part"]
+
+
+def part_by_part(query: Query) -> tuple[Query, ...]:
+    """Return the question about each of its parts, one after the other; only itself if it is about the whole table.
+
+    >>> from bayesdp import Count
+    >>> [each.description for each in part_by_part(Count("on", equals=1, by="district", by_cells=["A", "B"]))]
+    ["the number of records with on = 1 for district = 'A'", "the number of records with on = 1 for district = 'B'"]
+    """
+    return (query,) if query.by is None else tuple(replace(query, by_cells=(cell,)) for cell in query.by_cells or ())
+
+
+def everywhere(query: Query) -> Query:
+    """Return the question about the whole table instead of parts: what the records of a part see of it."""
+    return query if query.by is None else replace(query, by=None, by_cells=None)
+
+
+def meet(one: Query, other: Query) -> bool:
+    """Tell whether a record may be in the parts of both questions: not if they are other values of one column."""
+    return one.by is None or one.by != other.by or not _cells(one.parts).isdisjoint(_cells(other.parts))
+
+
+@lru_cache(maxsize=4096)
+def _cells(parts: tuple[str, ...]) -> Set[str]:
+    """Return parts as an account tells them apart: a database may hold "North" and "north" for one.
+
+    >>> list(_cells(("North", "north ", "south")))
+    ['north', 'south']
+    """
+    return dict.fromkeys(map(folded, parts)).keys()
 
 
 @dataclass(frozen=True)
@@ -87,11 +119,11 @@ def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable
     """Return for each cell of a column what the releases by that column add for its records."""
     met: dict[str, tuple[list[Release], list[Query]]] = {}
     for query, tau in spent:
-        for cell in query.parts_met if query.by == column else ():
-            met.setdefault(cell, ([], []))[0].append(Release(query.everywhere(), tau))
+        for cell in _cells(query.parts) if query.by == column else ():
+            met.setdefault(cell, ([], []))[0].append(Release(everywhere(query), tau))
     for query in added:
-        for cell in query.parts_met if query.by == column else ():
-            met.setdefault(cell, ([], []))[1].append(query.everywhere())
+        for cell in _cells(query.parts) if query.by == column else ():
+            met.setdefault(cell, ([], []))[1].append(everywhere(query))
     return [Exposure(tuple(releases), tuple(queries)) for releases, queries in met.values()]
 
 

@@ -19,7 +19,7 @@ from bayesdp.rounding import float_above
 from bayesdp.session.accounting import Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
-from bayesdp.session.parts import merged
+from bayesdp.session.parts import meet, merged
 from bayesdp.theorems.spend import Release, Spend
 
 __all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
@@ -63,7 +63,7 @@ class Target:
 
         Those about other parts of the table share none of it.
         """
-        sharing = sorted(other.question for other in asked if other is question or other.query.meets(question.query))
+        sharing = sorted(other.question for other in asked if other is question or meet(other.query, question.query))
         return self.to_dict() | ({"questions": sharing} if len(sharing) > 1 else {})
 
     def covered_by(self, request: object, questions: Iterable[str]) -> bool:

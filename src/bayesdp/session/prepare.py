@@ -24,8 +24,9 @@ from bayesdp.frames.wide import VALUE, unpivoted
 from bayesdp.ledger import Check
 from bayesdp.models import Model
 from bayesdp.models.layout import column_names
-from bayesdp.queries import Count, Query
+from bayesdp.queries import Averaged, Count, Query
 from bayesdp.session.asked import Asked
+from bayesdp.session.parts import part_by_part
 
 __all__ = ["Inquiry", "check_table", "missing_rule"]
 
@@ -217,7 +218,7 @@ class Inquiry:
         parts = [
             (query, part)
             for query, named in zip(queries, self._named(queries), strict=True)
-            for part in named.part_by_part()
+            for part in part_by_part(named)
         ]
         questions = []
         for query, named in parts:
@@ -357,7 +358,7 @@ class Inquiry:
     def _averaged(self, query: Query, records: int) -> int:
         """Return over how many records a mean is: a public number, which its accuracy depends on."""
         if query.where is None and self.missing == "error":
-            size = query.public_size
+            size = query.size if isinstance(query, Averaged) else None
             if size not in (None, records):
                 raise QueryError(
                     f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave size= out"

@@ -22,7 +22,7 @@ from bayesdp.errors import InvalidInputError, LedgerError, ModelError
 from bayesdp.frames.growth import Extent
 from bayesdp.frames.source import Missing
 from bayesdp.ledger import Check, Ledger, State, default_ledger
-from bayesdp.models import Model
+from bayesdp.models import AnyOf, Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_remaining
@@ -549,7 +549,7 @@ class Session(Displayed):
             *notes_about(model),
             *([DROPPED] if self._inquiry.missing == "drop" else []),
             *([_GROWING] if self._inquiry.growing else []),
-            *([model.half_diagnosed] if model.half_diagnosed else []),
+            *([model.half_diagnosed] if isinstance(model, AnyOf) and model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
         ]
         return {

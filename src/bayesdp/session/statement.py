@@ -26,6 +26,9 @@ _OPENINGS = {".html": html_opening(TITLE), ".md": markdown_opening(TITLE)}
 
 _LARGEST_LOG = 700.0
 
+_ADDING, _SELECTING = "discrete Laplace sampler", "noisy max, which selects among candidates,"
+"""What draws noise, in OpenDP's words."""
+
 
 def statement(answer: Answer) -> Page:
     """Return the page: what was released, under which assumptions, what it can tell, who checks what."""
@@ -121,7 +124,8 @@ def _assumptions(answer: Answer) -> list[Block]:
         f"{answer.assumption[:1].upper()}{answer.assumption[1:]}.",
         "The number of records is public, and every release of the data set is in this ledger; of those that were made "
         "elsewhere and recorded in it, the τ is the word of whoever recorded them.",
-        f"The noise was drawn by OpenDP's {answer.query.sampler}; the operating system seeds its generator.",
+        f"The noise was drawn by OpenDP's {_SELECTING if answer.query.thresholds else _ADDING}; the operating system "
+        "seeds its generator.",
         *([f"{answer.believed}."] if answer.believed else []),
         *answer.notes,
     ]

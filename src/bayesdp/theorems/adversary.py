@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import Model
+from bayesdp.models import Chain, GaussianGroups, Model
 
 __all__ = ["Adversary", "Stretch"]
 
@@ -65,7 +66,7 @@ class Adversary:
 
     def within(self, model: Model) -> str:
         """Return the adversary in words, with where its records are."""
-        return f"{self}, {model.surroundings}"
+        return f"{self}, {f'in a chain of exactly {model.length}' if isinstance(model, Chain) else 'in one group'}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object under "adversary" of `bayesdp leakage --target`."""
@@ -76,7 +77,7 @@ class Adversary:
 
         Raises InvalidInputError; also for a chain whose number of records, or of steps between them, is not known.
         """
-        model.check_position(max(self.target, *self.known, 0))
+        _check_position(model, max(self.target, *self.known, 0))
 
     def stretches(self, length: int) -> tuple[Stretch, Stretch]:
         """Return what lies before and after the target in a chain of `length` records.
@@ -89,3 +90,30 @@ class Adversary:
         left = Stretch(self.target - before[-1] - 1, True) if before else Stretch(self.target, False)
         right = Stretch(after[0] - self.target - 1, True) if after else Stretch(length - 1 - self.target, False)
         return left, right
+
+
+@singledispatch
+def _check_position(model: Model, position: int) -> None:
+    """Refuse a record's position, counted from 0; models without positions leave the question to their theorems."""
+
+
+@_check_position.register
+def _check_position_in_chain(model: Chain, position: int) -> None:
+    if model.length is None:
+        raise InvalidInputError(
+            "one adversary's records are positions in a chain of known length; give the model a length"
+        )
+    if model.gaps:
+        raise InvalidInputError(
+            "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
+        )
+    if position >= model.length:
+        raise InvalidInputError(f"there is no record {position} in a chain of {model.length}; they are numbered from 0")
+
+
+@_check_position.register
+def _check_position_in_group(model: GaussianGroups, position: int) -> None:
+    if position >= model.group_size:
+        raise InvalidInputError(
+            f"there is no record {position} in a group of {model.group_size}; they are numbered from 0"
+        )
