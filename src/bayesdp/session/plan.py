@@ -20,7 +20,7 @@ from bayesdp.session.accounting import Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
 from bayesdp.session.parts import merged
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Spend, spend_with
 
 __all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
 
@@ -98,7 +98,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged((*spend_of(self.state.totals), *(Release(asked.standing, self.tau) for asked in self.fresh)))
+        return merged(spend_with(spend_of(self.state.totals), (asked.standing for asked in self.fresh), self.tau))
 
     def charges(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
