@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "bayesdp"
 
 LAYERS = (
     {"errors", "_support", "rounding"},
-    {"queries", "models", "accuracy"},
+    {"queries", "models", "losses", "accuracy"},
     {"theorems"},
     {"calibration", "mechanisms"},
     {"frames", "diagnostics", "advice"},

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, TooLargeError
@@ -55,7 +55,13 @@ _ULPS = 4
 
 
 class NoiseLaw(ABC):
-    """The law of an error, and the accuracy it allows."""
+    """The law of an error, and the accuracy it allows.
+
+    step: the distance between possible errors, 0 if any number is one. An interval reaches to the largest error below
+          α, which is α − step.
+    """
+
+    step: ClassVar[int] = 0
 
     def alpha(self, beta: float, cells: int = 1) -> float:
         """Return α such that the error reaches α with probability at most β, in any of `cells` cells."""
@@ -110,6 +116,8 @@ class DiscreteLaplace(NoiseLaw):
     """
 
     scale: float
+
+    step: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", validation.positive("scale", self.scale))

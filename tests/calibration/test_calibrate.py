@@ -2,6 +2,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from typing import Any, ClassVar
 
@@ -250,13 +251,13 @@ def test_mistakes_are_refused_with_a_message_that_helps(call: Any, error: type[E
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_theorems_the_one_that_allows_most_counts_in_any_order(epsilon: float, order: int) -> None:
     spent = (Release(COUNT, 0.001),)
-    panel = Panel.about(CHAIN, (COUNT, COUNT), composing=True)
+    panel = Panel.about(CHAIN, (*spent, Release(COUNT, 1.0)), composing=True)
     (row,) = panel.rows
     largest = [
         largest_taus(theorem, CHAIN, COUNT, [epsilon], spent)[0] or 0.0 for theorem, reason in row if reason is None
     ]
     assert len(largest) > 3
-    turned = Panel(panel.queries, panel.members, (row[::order],))
+    turned = replace(panel, rows=(row[::order],))
     assert largest_tau(turned, (COUNT,), epsilon, spent) == max(largest)
 
 

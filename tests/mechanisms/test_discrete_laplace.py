@@ -15,6 +15,7 @@ from scipy import stats
 
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import PureLoss
 from bayesdp.mechanisms import LARGEST_SCALE, LARGEST_VALUE, DiscreteLaplaceMechanism, discrete_laplace
 from bayesdp.rounding import float_above, up
 
@@ -191,3 +192,19 @@ def test_the_cells_of_a_vector_have_noise_of_their_own() -> None:
     noise = np.array(DiscreteLaplaceMechanism(1, 0.01, dimension=2 * draws).release([0] * 2 * draws)).reshape(-1, 2)
     correlation = np.corrcoef(np.sign(noise).T)[0, 1]
     assert abs(correlation) < stats.norm.isf(SIGNIFICANCE / 2) / math.sqrt(draws)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-9])
+@pytest.mark.parametrize("units", [1, 7, 10**6])
+def test_the_smallest_loss_of_an_accuracy(units: int, beta: float) -> None:
+    loss = DiscreteLaplaceMechanism.for_accuracy(units, beta, sensitivity=2, dimension=3)
+    assert DiscreteLaplaceMechanism(2, loss.tau, 3).alpha(beta) <= units
+    assert DiscreteLaplace(2 / (loss.tau * (1 - 1e-4))).alpha(beta, cells=3) > units
+    with pytest.raises(InvalidInputError, match="no noise is small enough for beta"):
+        DiscreteLaplaceMechanism.for_accuracy(1, 0.0, sensitivity=1, dimension=1)
+
+
+def test_noise_fits_up_to_the_largest_scale() -> None:
+    assert DiscreteLaplaceMechanism.fits(PureLoss(1.0), LARGEST_SCALE)
+    assert not DiscreteLaplaceMechanism.fits(PureLoss(1.0), LARGEST_SCALE + 1)
+    assert DiscreteLaplaceMechanism(1, 1.0).law.step == 1

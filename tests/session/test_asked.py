@@ -76,6 +76,13 @@ def ready(query: bdp.Query) -> Asked:
     return Asked.about(query, "q", exact.grid, 1 if exact.grid is None else exact.grid.span, records=4)
 
 
+def test_how_far_a_record_moves_an_answer_is_known_in_one_norm() -> None:
+    question = ready(bdp.Count("s", equals=1))
+    assert question.sensitivity_in("l1") == question.sensitivity
+    with pytest.raises(QueryError, match="known in l1 only, not in l2"):
+        question.sensitivity_in("l2")
+
+
 def test_what_is_added_up_gets_noise_and_what_is_a_quantile_is_selected() -> None:
     assert isinstance(ready(bdp.Count("s", equals=1)).mechanism(0.5), DiscreteLaplaceMechanism)
     quantile = ready(bdp.Median("x", candidates=[0, 1, 2]))

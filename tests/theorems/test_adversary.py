@@ -233,8 +233,9 @@ def test_adversaries_that_cannot_be(model: Model, asked: dict[str, Any], message
 
 
 def test_nothing_that_releases_takes_one_adversary() -> None:
+    spend = as_spend(COUNT, 1.0)
     with pytest.raises(InvalidInputError, match="safe from every adversary"):
-        report(CHAIN, as_spend(COUNT, 1.0), panel=Panel.about(CHAIN, (COUNT,), composing=True), adversary=Adversary(0))
+        report(CHAIN, spend, panel=Panel.about(CHAIN, spend, composing=True), adversary=Adversary(0))
     with pytest.raises(TypeError):
         calibrate(CHAIN, COUNT, epsilon=1.0, target=0)  # type: ignore[call-overload]
     assert calibrate(CHAIN, COUNT, epsilon=1.0).leakage.adversary is None

@@ -19,6 +19,7 @@ from typing import Any
 from bayesdp import Model, Query, Theorem
 from bayesdp.errors import BayesDPError
 from bayesdp.theorems.registry import theorems
+from bayesdp.theorems.spend import Release
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "what-is-covered.md"
@@ -109,7 +110,7 @@ def _covers(theorem: Theorem, model: Model, query: Query) -> bool:
         model.check_queries((query,))
     except BayesDPError:
         return False
-    return theorem.objection(model, (query,)) is None
+    return theorem.objection(model, (Release(query, 1.0),)) is None
 
 
 def engines(tests: Path) -> dict[str, dict[str, str]]:

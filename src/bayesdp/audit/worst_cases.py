@@ -304,7 +304,7 @@ def _adversaries(model: Model, query: Query, tau: float) -> set[WorstInChain | W
     spend = as_spend(query, tau)
 
     def named(theorem: Theorem, member: Model) -> WorstInChain | WorstInGroup | None:
-        return theorem.worst_adversary(member, spend) if theorem.objection(member, (query,)) is None else None
+        return theorem.worst_adversary(member, spend) if theorem.objection(member, spend) is None else None
 
     return {reply.value for replies in ask(model, named) for reply in replies if reply.value is not None}
 

@@ -28,7 +28,7 @@ from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.ask import Panel, Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
 from bayesdp.theorems.registry import theorem_named, theorems
-from bayesdp.theorems.spend import Release, Spend, as_spend, queries_of
+from bayesdp.theorems.spend import Released, Spend, as_spend, spend_with
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = [
@@ -44,6 +44,9 @@ __all__ = [
 
 _NEXT_TO_NOTHING = 1.001
 """A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
+
+_ANY_TAU = 1.0
+"""Hypotheses depend on the kinds of losses, never on how large they are."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +208,7 @@ def calibrate(
     epsilon: float,
     alpha: None = None,
     beta: float = BETA,
-    spent: Iterable[tuple[Query, float]] = (),
+    spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
 ) -> Calibration: ...
@@ -219,7 +222,7 @@ def calibrate(
     epsilon: Sequence[float],
     alpha: None = None,
     beta: float = BETA,
-    spent: Iterable[tuple[Query, float]] = (),
+    spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
 ) -> tuple[Calibration, ...]: ...
@@ -233,7 +236,7 @@ def calibrate(
     epsilon: None = None,
     alpha: float,
     beta: float = BETA,
-    spent: Iterable[tuple[Query, float]] = (),
+    spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
 ) -> Calibration: ...
@@ -246,7 +249,7 @@ def calibrate(
     epsilon: float | Sequence[float] | None = None,
     alpha: float | None = None,
     beta: float = BETA,
-    spent: Iterable[tuple[Query, float]] = (),
+    spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
 ) -> Calibration | tuple[Calibration, ...]:
@@ -277,7 +280,7 @@ def calibrate(
         raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
-        leaked = report(model, (*before, Release(query, tau)))
+        leaked = report(model, spend_with(before, [query], tau))
         every = _options_at(query, leaked, beta)
         plain = Calibration(query, leaked.epsilon, tau, leaked, every, beta)
         return plain if credibility is None else _credible_epsilon(plain, before, credibility, draws)
@@ -302,8 +305,9 @@ def options(
     composing: bool = False,
 ) -> list[list[list[Option]]]:
     """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `Panel.about`."""
-    check_queries(model, (*spent, Release(query, 1.0)))
-    panel = Panel.about(model, (*queries_of(spent), query), composing=composing)
+    asked = spend_with(spent, [query], _ANY_TAU)
+    check_queries(model, asked)
+    panel = Panel.about(model, asked, composing=composing)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
@@ -354,7 +358,7 @@ def largest_taus(
     [0.25, 0.5]
     """
     queries = (query,) if isinstance(query, Query) else query
-    reason = theorem.objection(model, (*queries_of(spent), *queries))
+    reason = theorem.objection(model, spend_with(spent, queries, _ANY_TAU))
     if reason is not None:
         raise DoesNotApplyError(theorem.name, reason)
     return _largest_taus(theorem, model, queries, epsilons, spent)
@@ -366,7 +370,7 @@ def _largest_taus(
     """Return the τ's of `largest_taus`, of a theorem that has no objection; what is evaluated asks for one again."""
 
     def evaluate(taus: Sequence[float]) -> list[float]:
-        return theorem.epsilons(model, [(*spent, *(Release(question, tau) for question in queries)) for tau in taus])
+        return theorem.epsilons(model, [spend_with(spent, queries, tau) for tau in taus])
 
     largest: dict[float, float | None] = {}
     for epsilon in set(epsilons):
@@ -395,7 +399,7 @@ def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent:
     def larger(theorem: Theorem, member: Model) -> float:
         """Return the largest τ of a theorem; 0 if it exceeds ε at the τ that another one allows: its own is smaller."""
         least = reached.get(id(member), 0.0)
-        if least > 0 and theorem.epsilon(member, (*spent, *(Release(query, least) for query in queries))) > epsilon:
+        if least > 0 and theorem.epsilon(member, spend_with(spent, queries, least)) > epsilon:
             return 0.0
         (tau,) = _largest_taus(theorem, member, queries, [epsilon], spent)
         reached[id(member)] = max(least, tau or 0.0)
@@ -428,14 +432,14 @@ def _options(
 
 
 def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, spent: Spend) -> str:
-    if spent and theorem.objection(model, queries_of(spent)) is None:
+    if spent and theorem.objection(model, spent) is None:
         before = theorem.epsilon(model, spent)
         if before >= epsilon:
             return (
                 f"what was released before leaks {shown_above(before)} already, which leaves nothing of ε = {epsilon:g}"
             )
     tiny = max(SMALLEST_SHARE * epsilon, math.ulp(0.0))
-    least = theorem.epsilon(model, (*spent, Release(query, tiny)))
+    least = theorem.epsilon(model, spend_with(spent, [query], tiny))
     return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
 
 
@@ -457,7 +461,7 @@ def _choose(
     if len(chosen) < len(taus):
         _refuse(epsilon, choices)
     tau = min(chosen)
-    return Calibration(query, epsilon, tau, report(model, (*spent, Release(query, tau))), every, beta)
+    return Calibration(query, epsilon, tau, report(model, spend_with(spent, [query], tau)), every, beta)
 
 
 def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
@@ -467,7 +471,7 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
     with _looking_at(drawn) as done:
         for sample in drawn:
             tau = sample.credible_tau(tau, plain.epsilon, credibility, done)
-        leaked = report(plain.leakage.model, (*spent, Release(plain.query, tau)))
+        leaked = report(plain.leakage.model, spend_with(spent, [plain.query], tau))
         worst = _worst(drawn, tau, credibility, plain.epsilon, done)
     return replace(plain, tau=tau, leakage=leaked, uncertainty=worst)
 
@@ -543,10 +547,10 @@ def _sample(
     theorem: Theorem, models: Sequence[Model], queries: tuple[Query, ...], epsilon: float, spent: Spend
 ) -> Sample:
     """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
-    everything = (*queries_of(spent), *queries)
+    everything = spend_with(spent, queries, _ANY_TAU)
 
     def leaks(several: Sequence[Model], tau: float) -> list[float]:
-        spend = (*spent, *(Release(query, tau) for query in queries))
+        spend = spend_with(spent, queries, tau)
         usable = [_usable(theorem, model, everything) for model in several]
         together = [theorem] if all(candidate is theorem for candidate in usable) else []
         (replies,) = ask(several[0], lambda asked, _: asked.epsilons_under(several, spend), only=together)
@@ -578,10 +582,10 @@ def _quick(leaked: Leakage) -> Theorem:
     return theorem_named(chosen.theorem).quick(leaked.epsilon)
 
 
-def _usable(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> Theorem | None:
+def _usable(theorem: Theorem, model: Model, spend: Spend) -> Theorem | None:
     """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
     others = sorted(theorems(), key=lambda candidate: (not candidate.composes, candidate.name == "general"))
-    return next((candidate for candidate in (theorem, *others) if candidate.objection(model, queries) is None), None)
+    return next((candidate for candidate in (theorem, *others) if candidate.objection(model, spend) is None), None)
 
 
 def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:

@@ -81,9 +81,8 @@ def study_tables(study: Study, result: Result) -> list[Table]:
 def least_epsilon(theorem: str, study: Study) -> float | None:
     """Return the ε a theorem proves for next to no τ: what it cannot go below; None where it does not apply."""
     chosen, spec = theorem_named(theorem), study.experiment
-    if chosen.objection(spec.model, (spec.query,)) is not None:
-        return None
-    return chosen.epsilon(spec.model, as_spend(spec.query, _NEXT_TO_NOTHING))
+    spend = as_spend(spec.query, _NEXT_TO_NOTHING)
+    return chosen.epsilon(spec.model, spend) if chosen.objection(spec.model, spend) is None else None
 
 
 def data_table(study: Study, result: Result) -> Table:

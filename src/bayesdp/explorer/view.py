@@ -125,7 +125,7 @@ def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> 
     """
     query, target = wanted.query, wanted.target
     wanted.model.check_queries((query,))
-    panel = Panel.about(wanted.model, (query,), composing=not settled)
+    panel = Panel.about(wanted.model, (Release(query, 1.0),), composing=not settled)
     if target.alpha is not None:
         tau = plain_tau = tau_for_accuracy(query, target.alpha, target.beta)
     else:
@@ -246,8 +246,8 @@ def done(job: Job) -> Findings:
 def _if_all_are_quick(comparison: Comparison) -> dict[float, Comparison]:
     """Return the whole chart, if the theorems that were not asked would only refuse; else nothing."""
     slow = [theorem for theorem in theorems() if not theorem.composes]
-    members = comparison.model.members
-    if any(theorem.objection(member, (comparison.query,)) is None for theorem in slow for member in members):
+    members, spend = comparison.model.members, (Release(comparison.query, 1.0),)
+    if any(theorem.objection(member, spend) is None for theorem in slow for member in members):
         return {}
     return {
         epsilon: replace(

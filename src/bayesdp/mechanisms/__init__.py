@@ -4,7 +4,8 @@ OpenDP and NumPy load when a mechanism is made or run, not when this package is 
 in simulations, and `require_private` keeps those out of releases.
 """
 
-from bayesdp.mechanisms.base import Mechanism, Noise, require_private
+from bayesdp.mechanisms.base import IntegerNoise, Mechanism, Noise, Norm, require_private
+from bayesdp.mechanisms.choice import noise_for
 from bayesdp.mechanisms.discrete_laplace import LARGEST_SCALE, LARGEST_VALUE, DiscreteLaplaceMechanism
 from bayesdp.mechanisms.noisy_max import NoisyMaxMechanism
 from bayesdp.mechanisms.randomized_response import RandomizedResponseMechanism
@@ -14,10 +15,13 @@ __all__ = [
     "LARGEST_SCALE",
     "LARGEST_VALUE",
     "DiscreteLaplaceMechanism",
+    "IntegerNoise",
     "Mechanism",
     "Noise",
     "NoisyMaxMechanism",
+    "Norm",
     "RandomizedResponseMechanism",
     "SimulatedLaplace",
+    "noise_for",
     "require_private",
 ]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import Loss
 from bayesdp.mechanisms.drawing import require_untouched_generator
 
-__all__ = ["Mechanism", "Noise", "require_private"]
+__all__ = ["IntegerNoise", "Mechanism", "Noise", "Norm", "require_private"]
 
 Number = TypeVar("Number", int, float)
+
+Norm = Literal["l1", "l2"]
+"""How the distance between two lists of numbers is measured: absolute differences added up, or Euclidean."""
 
 _PROVEN = {
     "bayesdp.mechanisms.discrete_laplace.DiscreteLaplaceMechanism",
@@ -53,6 +57,50 @@ class Noise(Mechanism, ABC, Generic[Number]):
     @abstractmethod
     def release(self, values: Sequence[Number]) -> tuple[Number, ...]:
         """Return `values`, each with fresh and independent noise."""
+
+
+class IntegerNoise(Noise[int]):
+    """Noise that makes a list of whole numbers private: how much it takes, and how far off it may be.
+
+    norm:      the norm in which the sensitivity must be measured.
+    dimension: how many numbers there are.
+    scale:     the scale of the noise, in the units of the numbers.
+    """
+
+    norm: ClassVar[Norm]
+    dimension: int
+    scale: float
+
+    @classmethod
+    @abstractmethod
+    def for_loss(cls, loss: Loss, sensitivity: int, dimension: int) -> Self:
+        """Return the noise that costs `loss`, for numbers that one replaced record moves by at most `sensitivity`."""
+
+    @classmethod
+    @abstractmethod
+    def law_of(cls, scale: float) -> NoiseLaw:
+        """Return the law of noise of this kind on one number, at a scale."""
+
+    @classmethod
+    @abstractmethod
+    def fits(cls, loss: Loss, sensitivity: int) -> bool:
+        """Tell whether the noise that costs `loss` fits into 64 bits."""
+
+    @classmethod
+    @abstractmethod
+    def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> Loss:
+        """Return the smallest loss at which all numbers at once are off by less than `units`, except with β.
+
+        Raises InvalidInputError if there is none.
+        """
+
+    @property
+    def law(self) -> NoiseLaw:
+        return self.law_of(self.scale)
+
+    def alpha(self, beta: float) -> float:
+        """Return α such that every number is off by less than α at once, except with probability β."""
+        return self.law.alpha(beta, cells=self.dimension)
 
 
 def require_private(mechanism: object) -> None:

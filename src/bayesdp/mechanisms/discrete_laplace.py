@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
-from bayesdp.mechanisms.base import Noise
+from bayesdp.losses import Loss, PureLoss
+from bayesdp.mechanisms.base import IntegerNoise, Norm
 from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
 from bayesdp.rounding import float_above, up
 
@@ -27,13 +29,16 @@ then privacy is untouched and only the accuracy is lost."""
 _MOST_CELLS = 2**31 - 1
 """OpenDP takes the length of a vector as a 32-bit integer."""
 
+_SMALLEST_TAU, _HALVINGS = 1e-300, 60
+"""Where the search for the smallest τ begins, and how often it halves what is left: more than floats can tell apart."""
+
 _NUDGES = 4
 """The scale is tried as it is and raised three times, as `_least_scale` explains."""
 
 
 @final
 @dataclass(frozen=True)
-class DiscreteLaplaceMechanism(Noise[int]):
+class DiscreteLaplaceMechanism(IntegerNoise):
     """Two-sided geometric noise that makes integers with ℓ1 sensitivity `sensitivity` τ-DP.
 
     sensitivity: how far one replaced record can move the values, in ℓ1 and in their own units: 1 for a count, 2 for a
@@ -57,6 +62,7 @@ class DiscreteLaplaceMechanism(Noise[int]):
     scale: float = field(init=False)
 
     private: ClassVar[bool] = True
+    norm: ClassVar[Norm] = "l1"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", validation.natural("sensitivity", self.sensitivity))
@@ -66,13 +72,47 @@ class DiscreteLaplaceMechanism(Noise[int]):
             raise InvalidInputError(f"dimension must be at most 2^31 - 1, not {self.dimension}")
         object.__setattr__(self, "scale", self._least_scale())
 
-    @property
-    def law(self) -> DiscreteLaplace:
-        return DiscreteLaplace(self.scale)
+    @classmethod
+    def for_loss(cls, loss: Loss, sensitivity: int, dimension: int) -> Self:
+        return cls(sensitivity, _tau(loss), dimension)
 
-    def alpha(self, beta: float) -> float:
-        """Return α such that every value is off by less than α at once, except with probability β."""
-        return self.law.alpha(beta, cells=self.dimension)
+    @classmethod
+    def law_of(cls, scale: float) -> DiscreteLaplace:
+        return DiscreteLaplace(scale)
+
+    @classmethod
+    def fits(cls, loss: Loss, sensitivity: int) -> bool:
+        return sensitivity <= _tau(loss) * LARGEST_SCALE
+
+    @classmethod
+    def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> PureLoss:
+        """Return the smallest τ at which all values are off by less than `units` at once, except with probability β.
+
+        Raises InvalidInputError if no τ is large enough for β.
+
+        >>> DiscreteLaplaceMechanism.for_accuracy(units=4, beta=0.05, sensitivity=1, dimension=1).description
+        'tau = 0.831889'
+        """
+
+        def reached(tau: float) -> bool:
+            try:
+                scale = float_above(Fraction(sensitivity) / Fraction(tau))
+                return cls.law_of(scale).alpha(beta, cells=dimension) <= units
+            except InvalidInputError:
+                return False
+
+        high = max(float(Fraction(sensitivity, units)), _SMALLEST_TAU)
+        while not reached(high):
+            high *= 2
+            if math.isinf(high):
+                raise InvalidInputError(f"no noise is small enough for beta = {beta:g}; give a larger beta")
+        low = high / 2
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return PureLoss(high)
 
     def release(self, values: Sequence[int]) -> tuple[int, ...]:
         """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
@@ -122,6 +162,12 @@ class DiscreteLaplaceMechanism(Noise[int]):
             if abs(numbers[index]) > LARGEST_VALUE:
                 raise InvalidInputError(f"values[{index}] lies outside ±2^62, where noise would overflow 64 bits")
         return numbers
+
+
+def _tau(loss: Loss) -> float:
+    if type(loss) is not PureLoss:
+        raise InvalidInputError(f"discrete Laplace noise costs {PureLoss.kind}, not {loss.kind}")
+    return loss.tau
 
 
 def _measurement(scale: float, dimension: int) -> Any:

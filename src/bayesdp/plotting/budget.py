@@ -142,11 +142,12 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
         [Release(query_from_dict(release["query"]).standing(), release["tau"]) for release in group]
         for group in releases
     ]
-    every = {(query.by, part) for group in spends for query, _ in group if query.by is not None for part in query.parts}
+    queries = [release.query for group in spends for release in group]
+    every = {(query.by, part) for query in queries if query.by is not None for part in query.parts}
     alike: dict[tuple[Spend, ...], list[tuple[str, str]]] = {}
     for by, part in sorted(every, key=str):
         alike.setdefault(tuple(_met(group, by, part) for group in spends), []).append((by, part))
-    most = sorted(alike, key=lambda met: -sum(tau for group in met for _, tau in group))[:_MOST_KINDS]
+    most = sorted(alike, key=lambda met: -sum(release.tau for group in met for release in group))[:_MOST_KINDS]
     lines = []
     for place, met in enumerate(tracked(most, len(most), "adding up what parts leaked")):
         sums = accumulate(met, lambda before, new: merged((*before, *new)), initial=_NOTHING)
@@ -159,9 +160,9 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
 def _met(group: Sequence[Release], by: str, part: str) -> Spend:
     """Return what of one charge the records of a part have met, as if it had been asked about the whole table."""
     return tuple(
-        Release(everywhere(query), tau)
-        for query, tau in group
-        if query.by is None or (query.by == by and part in query.parts)
+        Release(everywhere(release.query), release.loss)
+        for release in group
+        if release.query.by is None or (release.query.by == by and part in release.query.parts)
     )
 
 

@@ -218,7 +218,7 @@ def theorems_chart(asked: Leakage) -> Chart:
 
     Of several releases all τ's are made smaller and larger by the same factors.
     """
-    spends = [tuple(Release(query, tau * factor) for query, tau in asked.spend) for factor in _AROUND]
+    spends = [tuple(Release(release.query, release.tau * factor) for release in asked.spend) for factor in _AROUND]
     curves: dict[str, list[tuple[float, float]]] = {row.theorem: [] for row in asked.assessments if row.applies}
     for spend in tracked(spends, len(spends), "asking every theorem"):
         try:
@@ -231,7 +231,7 @@ def theorems_chart(asked: Leakage) -> Chart:
     drawn = [line(name, tuple(points), name) for name, points in curves.items() if points]
     taus = tuple((total_tau(spend), total_tau(spend)) for spend in spends)
     ring = ((asked.tau, asked.epsilon),) if asked.epsilon else ()
-    queries = "; ".join(query.description for query, _ in asked.spend)
+    queries = "; ".join(release.query.description for release in asked.spend)
     return Chart(
         "leakage",
         f"What a τ-DP release of {queries} leaks: {caption(asked.model)}",

@@ -26,7 +26,7 @@ from bayesdp.queries import Query, query_from_text
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.leakage import Composition, Leakage
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Release, Spend, spend_with
 
 __all__ = ["Accountant", "Cost", "check_credibility", "remaining", "spend_of"]
 
@@ -179,7 +179,7 @@ class Accountant:
         More releases leak no less: should the quicker bounds of drawn models say otherwise, what they leaked before
         stands.
         """
-        totals = merged((*spent, *(Release(query, tau) for query in standing)))
+        totals = merged(spend_with(spent, standing, tau))
         parts = exposures(totals, standing)
         leakages = [(self._report(part.spent), bool(part.added)) for part in parts]
         worst = _worst([leakage for leakage, _ in leakages])

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 from bayesdp.errors import QueryError, TooLargeError
 from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import Grid
-from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism, require_private
+from bayesdp.losses import Loss, PureLoss
+from bayesdp.mechanisms import IntegerNoise, NoisyMaxMechanism, Norm, noise_for, require_private
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.session.measurement import Measurement, checked_value
@@ -25,7 +26,7 @@ __all__ = ["MOST_NOISE", "Asked", "PrivateNoise", "Selected"]
 MOST_NOISE = 2**80
 """In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
 
-PrivateNoise = DiscreteLaplaceMechanism | NoisyMaxMechanism
+PrivateNoise = IntegerNoise | NoisyMaxMechanism
 
 
 @dataclass(frozen=True)
@@ -102,16 +103,33 @@ class Asked:
                 "once noise is added; give narrower bounds"
             ) from None
 
+    def sensitivity_in(self, norm: Norm) -> int:
+        """Return how far one replaced record moves the whole numbers, measured in a norm."""
+        if norm != "l1":
+            raise QueryError(f"how far one record moves {self.query.description} is known in l1 only, not in {norm}")
+        return self.sensitivity
+
+    def fits(self, loss: Loss) -> bool:
+        """Tell whether the noise that costs `loss` fits into 64 bits on this grid."""
+        kind = noise_for(type(loss))
+        return kind.fits(loss, self.sensitivity_in(kind.norm))
+
+    def loss_for(self, units: int, beta: float) -> Loss:
+        """Return the smallest loss at which the noise stays below so many whole numbers, except with probability β."""
+        kind = noise_for(PureLoss)
+        return kind.for_accuracy(units, beta, self.sensitivity_in(kind.norm), self.dimension)
+
     def mechanism(self, tau: float) -> PrivateNoise:
         """Return the noise that makes the answer τ-DP."""
-        mechanism = DiscreteLaplaceMechanism(self.sensitivity, tau, self.dimension)
+        kind, loss = noise_for(PureLoss), PureLoss(tau)
+        mechanism = kind.for_loss(loss, self.sensitivity_in(kind.norm), self.dimension)
         require_private(mechanism)
         return mechanism
 
     def foreseen(self, mechanism: Any, beta: float) -> tuple[float, float]:
         """Return, before anything is drawn, the bound on the answer's error and how far its interval reaches."""
         units, worth, slack = Fraction(mechanism.alpha(beta)), self.worth(self.records), self.rounding(self.records)
-        return float_above(units * worth + slack), float_above((units - 1) * worth + slack)
+        return float_above(units * worth + slack), float_above((units - mechanism.law.step) * worth + slack)
 
     def drawn(self, exact: Tally, mechanism: Any, beta: float) -> Measurement:
         """Draw the noise of a charged release."""

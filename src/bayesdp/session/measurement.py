@@ -14,8 +14,10 @@ from math import ceil, ulp
 
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import DiscreteLaplace
+from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import PureLoss
+from bayesdp.mechanisms import noise_for
 from bayesdp.queries import Query, Value
 from bayesdp.rounding import float_above, float_below, hardly_a_promise, nearest, shown_above, shown_below, up
 from bayesdp.theorems.leakage import BETA
@@ -80,7 +82,7 @@ class Measurement:
         if self.ends is not None:
             ends = zip(self._cells, self._selected(self.beta if beta is None else beta), strict=True)
             return max(float_above(_farther(Fraction(cell), *between)) for cell, between in ends)
-        return self._own_reach if beta is None else self._beyond(Fraction(self._alpha(beta) - 1))
+        return self._own_reach if beta is None else self._beyond(Fraction(self._alpha(beta) - self._law.step))
 
     def interval(self, level: float | None = None) -> Interval | tuple[Interval, ...]:
         """Return where the true answer lies with probability at least `level`; for a histogram, all cells at once."""
@@ -139,7 +141,7 @@ class Measurement:
 
     @cached_property
     def _own_reach(self) -> float:
-        return self._beyond(Fraction(self._own_alpha - 1))
+        return self._beyond(Fraction(self._own_alpha - self._law.step))
 
     @cached_property
     def _own_alpha(self) -> float:
@@ -147,7 +149,11 @@ class Measurement:
 
     def _alpha(self, beta: float) -> float:
         """Return the α of the noise, in units."""
-        return DiscreteLaplace(self.noise).alpha(beta, cells=self.query.dimension)
+        return self._law.alpha(beta, cells=self.query.dimension)
+
+    @cached_property
+    def _law(self) -> NoiseLaw:
+        return noise_for(PureLoss).law_of(self.noise)
 
     def _beyond(self, units: Fraction) -> float:
         """Return what so many units of noise are worth, and what else the number may be off by."""

@@ -16,7 +16,7 @@ from itertools import product
 from bayesdp._support.words import folded
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Release, Spend, queries_of, spend_with
 
 __all__ = ["Exposure", "everywhere", "exposures", "meet", "merged", "part_by_part"]
 
@@ -68,13 +68,14 @@ class Exposure:
 
     def after(self, tau: float) -> Spend:
         """Return the totals after the new releases, with this τ each."""
-        return merged((*self.spent, *(Release(query, tau) for query in self.added)))
+        return merged(spend_with(self.spent, self.added, tau))
 
     def exceeded_by(self, other: Exposure) -> bool:
         """Tell whether another exposure has met at least as much of everything: it then leaks at least as much."""
         mine, theirs = _totals(self.spent), _totals(other.spent)
-        new, newer = Counter(self.added), Counter(other.added)
-        return all(theirs.get(query, 0) >= total for query, total in mine.items()) and new <= newer
+        others, new = Counter(_not_pure(self.spent)), Counter(self.added)
+        more = others <= Counter(_not_pure(other.spent)) and new <= Counter(other.added)
+        return more and all(theirs.get(query, 0) >= total for query, total in mine.items())
 
 
 def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]:
@@ -89,7 +90,7 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     >>> [release.tau for release in met.spent]
     [1.5]
     """
-    columns = dict.fromkeys(query.by for query in (*(query for query, _ in spent), *added) if query.by is not None)
+    columns = dict.fromkeys(query.by for query in (*queries_of(spent), *added) if query.by is not None)
     if not columns:
         return (Exposure(spent, tuple(added)),)
     whole = Exposure(
@@ -101,26 +102,32 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
 
 
 def merged(spend: Iterable[Release]) -> Spend:
-    """Return one release for each question, the τ's added exactly and rounded up once."""
+    """Return one τ-DP release for each question, the τ's added exactly and rounded up once; others stay as they are."""
     releases = tuple(spend)
     if len({release.query for release in releases}) == len(releases):
         return releases
-    return tuple(Release(query, float_above(total)) for query, total in _totals(releases).items())
+    added = (Release(query, float_above(total)) for query, total in _totals(releases).items())
+    return (*added, *_not_pure(releases))
 
 
 def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
     totals: dict[Query, Fraction] = {}
-    for query, tau in spend:
-        totals[query] = totals.get(query, 0) + Fraction(tau)
+    for release in spend:
+        if release.pure:
+            totals[release.query] = totals.get(release.query, 0) + Fraction(release.tau)
     return totals
+
+
+def _not_pure(spend: Iterable[Release]) -> Spend:
+    return tuple(release for release in spend if not release.pure)
 
 
 def _of_each_cell(spent: Spend, added: Sequence[Query], column: str) -> Iterable[Exposure]:
     """Return for each cell of a column what the releases by that column add for its records."""
     met: dict[str, tuple[list[Release], list[Query]]] = {}
-    for query, tau in spent:
-        for cell in _cells(query.parts) if query.by == column else ():
-            met.setdefault(cell, ([], []))[0].append(Release(everywhere(query), tau))
+    for release in spent:
+        for cell in _cells(release.query.parts) if release.query.by == column else ():
+            met.setdefault(cell, ([], []))[0].append(Release(everywhere(release.query), release.loss))
     for query in added:
         for cell in _cells(query.parts) if query.by == column else ():
             met.setdefault(cell, ([], []))[1].append(everywhere(query))

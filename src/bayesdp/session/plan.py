@@ -11,22 +11,18 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
-from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, Pending, State
-from bayesdp.mechanisms import LARGEST_SCALE
-from bayesdp.rounding import float_above
+from bayesdp.losses import PureLoss
 from bayesdp.session.accounting import Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
 from bayesdp.session.parts import meet, merged
-from bayesdp.theorems.spend import Release, Spend
+from bayesdp.theorems.spend import Spend, spend_with
 
 __all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
 
 _NO_LIMIT = sys.float_info.max
-_HALVINGS = 60
-_SMALLEST_TAU = 1e-300
 
 
 class TooFineError(Exception):
@@ -100,7 +96,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged((*spend_of(self.state.totals), *(Release(asked.standing, self.tau) for asked in self.fresh)))
+        return merged(spend_with(spend_of(self.state.totals), (asked.standing for asked in self.fresh), self.tau))
 
     def to_charge(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
@@ -177,7 +173,7 @@ def _plan(
 
 def _possible(planned: Plan, beta: float) -> Plan:
     """Return a plan whose noise can be drawn and whose accuracy can be stated; what fails must fail here."""
-    if any(prepared.sensitivity > planned.tau * LARGEST_SCALE for prepared in planned.fresh):
+    if not all(prepared.fits(PureLoss(planned.tau)) for prepared in planned.fresh):
         raise TooFineError
     mechanisms = {prepared.question: prepared.mechanism(planned.tau) for prepared in planned.fresh}
     for prepared in planned.fresh:
@@ -214,23 +210,6 @@ def tau_for(asked: Asked, target: Target) -> float:
         raise InvalidInputError(
             f"alpha = {target.alpha:g} cannot be reached; the least error this answer can state is {least:g}"
         )
-
-    def reached(tau: float) -> bool:
-        try:
-            scale = float_above(Fraction(asked.sensitivity) / Fraction(tau))
-            return DiscreteLaplace(scale).alpha(target.beta, cells=asked.dimension) <= units
-        except InvalidInputError:
-            return False
-
-    high = max(float(Fraction(asked.sensitivity, units)), _SMALLEST_TAU)
-    while not reached(high):
-        high *= 2
-        if math.isinf(high):
-            raise InvalidInputError(f"no noise is small enough for beta = {target.beta:g}; give a larger beta")
-    low = high / 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    loss = asked.loss_for(units, target.beta)
+    assert isinstance(loss, PureLoss)
+    return loss.tau

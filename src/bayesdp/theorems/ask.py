@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from bayesdp.errors import DoesNotApplyError, TooLargeError
+from bayesdp.losses import Loss
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.theorems.registry import theorems
+from bayesdp.theorems.spend import Spend, losses_of, queries_of
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["Panel", "Reply", "ask"]
@@ -34,23 +36,30 @@ class Panel:
     """Who is asked: every theorem, under every member of a model, unless it said already that it does not apply.
 
     queries: what the theorems were asked to cover.
-    rows:    for each member, every theorem with the reason why it does not cover the queries, or None if it does.
+    losses:  the kind of loss of each query.
+    rows:    for each member, every theorem with the reason why it does not cover these, or None if it does.
     """
 
     queries: tuple[Query, ...]
+    losses: tuple[type[Loss], ...]
     members: tuple[Model, ...]
     rows: tuple[tuple[tuple[Theorem, str | None], ...], ...]
 
     @classmethod
-    def about(cls, model: Model, queries: tuple[Query, ...], *, composing: bool = False) -> Panel:
-        """Return who can be asked about these queries: hypotheses are looked at once, however often one asks then.
+    def about(cls, model: Model, spend: Spend, *, composing: bool = False) -> Panel:
+        """Return who can be asked about a spend: hypotheses are looked at once, however often one asks then.
 
+        spend:     only its queries and the kinds of its losses count, not how large these are.
         composing: only theorems that cover any number of releases together, as a ledger must.
         """
         asked = [theorem for theorem in theorems() if theorem.composes or not composing]
         members = model.members
-        rows = tuple(tuple((theorem, _refusal(theorem, member, queries)) for theorem in asked) for member in members)
-        return cls(queries, members, rows)
+        rows = tuple(tuple((theorem, _refusal(theorem, member, spend)) for theorem in asked) for member in members)
+        return cls(queries_of(spend), losses_of(spend), members, rows)
+
+    def covers(self, spend: Spend) -> bool:
+        """Tell whether the theorems were asked about the same queries, with losses of the same kinds."""
+        return self.queries == queries_of(spend) and self.losses == losses_of(spend)
 
     def ask(self, question: Callable[[Theorem, Model], T]) -> tuple[tuple[Reply[T], ...], ...]:
         """Return what every theorem says, a row of replies for each model that may hold; as the function `ask`."""
@@ -85,12 +94,12 @@ def ask(
     """
     row = tuple((theorem, None) for theorem in (theorems() if only is None else only))
     members = model.members
-    return Panel((), members, (row,) * len(members)).ask(question)
+    return Panel((), (), members, (row,) * len(members)).ask(question)
 
 
-def _refusal(theorem: Theorem, model: Model, queries: tuple[Query, ...]) -> str | None:
-    """Return why a theorem does not cover these queries, also where it finds out by an error; None if it does."""
-    reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, queries))
+def _refusal(theorem: Theorem, model: Model, spend: Spend) -> str | None:
+    """Return why a theorem does not cover a spend, also where it finds out by an error; None if it does."""
+    reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, spend))
     return reply.reason or reply.value
 
 

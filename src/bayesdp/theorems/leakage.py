@@ -15,10 +15,10 @@ from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
 from bayesdp.models import Model
 from bayesdp.queries import Query
-from bayesdp.rounding import hardly_a_promise, shown_above, shown_below, shown_odds
+from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
 from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.ask import Panel, Reply, ask
-from bayesdp.theorems.spend import Spend, as_spend, queries_of, total_tau
+from bayesdp.theorems.spend import Released, Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = [
@@ -73,7 +73,7 @@ class Leakage(Displayed, Document):
     `parts` holds the leakage under each of its models, and everything else is that of the worst.
 
     model:       what is assumed.
-    spend:       what is released, (query, τ) pairs.
+    spend:       what is released: queries, and the loss of each.
     epsilon:     at most this leaks.
     theorem:     the name of the theorem that proves it, and proof: where its proof is.
     scope:       which target values, mechanisms and attackers that covers.
@@ -97,7 +97,7 @@ class Leakage(Displayed, Document):
 
     @property
     def tau(self) -> float:
-        """The ordinary differential privacy of the whole spend."""
+        """The ordinary differential privacy of the whole spend; InvalidInputError if a loss is not pure."""
         return total_tau(self.spend)
 
     @property
@@ -187,7 +187,7 @@ class Leakage(Displayed, Document):
 
 def leakage(
     model: Model,
-    releases: Query | Iterable[tuple[Query, float]],
+    releases: Query | Iterable[Released],
     *,
     tau: float | None = None,
     target: int | None = None,
@@ -231,7 +231,7 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     if panel is None:
         check_queries(model, spend)
     if adversary is None:
-        panel = Panel.about(model, queries_of(spend)) if panel is None else panel
+        panel = Panel.about(model, spend) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
     else:
         members, rows = model.members, _replies_about(model, spend, adversary)
@@ -270,12 +270,11 @@ class Composition:
 
     def panel(self, spend: Spend) -> Panel:
         """Return the theorems to ask about a spend."""
-        queries = queries_of(spend)
         # Compared, not hashed: an account may have hundreds of questions, and mostly they are the very same objects.
-        panel = next((panel for panel in self._panels if panel.queries == queries), None)
+        panel = next((panel for panel in self._panels if panel.covers(spend)), None)
         if panel is None:
-            self.model.check_queries(queries)
-            panel = Panel.about(self.model, queries, composing=True)
+            self.model.check_queries(queries_of(spend))
+            panel = Panel.about(self.model, spend, composing=True)
             self._panels[:] = [panel, *self._panels[: _REMEMBERED - 1]]
         return panel
 
@@ -354,12 +353,12 @@ def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Sect
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:
-    """Return the Laplace scale and α of a single release; None for several, or where no finite scale is known."""
+    """Return the Laplace scale and α of a single τ-DP release; None for others, or where no finite scale is known."""
     if len(spend) != 1:
         return None, None
-    (query, tau) = spend[0]
+    query = spend[0].query
     try:
-        scale = laplace_scale(query, tau)
+        scale = laplace_scale(query, spend[0].tau)
         return scale, Laplace(scale).alpha(BETA, cells=query.dimension)
     except InvalidInputError:
         return None, None
@@ -378,8 +377,6 @@ def _numbered(texts: Iterable[str]) -> str:
 
 
 def _described(spend: Spend) -> str:
-    first = f"{spend[0].query.description} with tau = {shown_below(spend[0].tau)}"
-    if len(spend) == 1:
-        return first
-    rest = "; ".join(f"{query.description} with tau = {shown_below(tau)}" for query, tau in spend[1:])
-    return f"{first}; {rest} (together tau = {shown_above(total_tau(spend))})"
+    releases = "; ".join(f"{release.query.description} with {release.loss.description}" for release in spend)
+    several = len(spend) > 1 and all(release.pure for release in spend)
+    return f"{releases} (together tau = {shown_above(total_tau(spend))})" if several else releases

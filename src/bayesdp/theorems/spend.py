@@ -1,4 +1,4 @@
-"""What a data set has spent: a tuple of releases, each a query answered with a τ-DP mechanism.
+"""What a data set has spent: a tuple of releases, each a query and the loss of the mechanism that answered it.
 
 Theorems convert a whole spend into one ε. They never add the ε's of its parts, which would promise too little:
 leakage is superadditive (docs/theory/composition.md).
@@ -6,34 +6,77 @@ leakage is superadditive (docs/theory/composition.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import Loss, PureLoss
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_above
 
-__all__ = ["Release", "Spend", "as_spend", "exact_total", "queries_of", "total_tau"]
+__all__ = [
+    "Release",
+    "Released",
+    "Spend",
+    "as_spend",
+    "exact_total",
+    "losses_of",
+    "queries_of",
+    "spend_with",
+    "total_tau",
+]
 
 
-class Release(NamedTuple):
-    """One query, answered with noise that makes the answer τ-DP."""
+@dataclass(frozen=True, init=False)
+class Release:
+    """One query, and what its answer costs. A number instead of a loss is the τ of a pure loss.
+
+    A release with a pure loss can be unpacked as (query, τ).
+
+    >>> from bayesdp.queries import Count
+    >>> query, tau = Release(Count(equals=1), PureLoss(0.5))
+    >>> tau
+    0.5
+    """
 
     query: Query
-    tau: float
+    loss: Loss
 
+    def __init__(self, query: Query, loss: Loss | float) -> None:
+        object.__setattr__(self, "query", query)
+        object.__setattr__(self, "loss", loss if isinstance(loss, Loss) else PureLoss(loss))
+
+    @property
+    def pure(self) -> bool:
+        """Whether the release is τ-DP. A subclass of PureLoss may mean something else, and does not count."""
+        return type(self.loss) is PureLoss
+
+    @property
+    def tau(self) -> float:
+        """The τ of a pure loss; InvalidInputError for any other, which no single τ describes."""
+        if type(self.loss) is not PureLoss:
+            raise InvalidInputError(
+                f"a release with {self.loss.description} has no tau: only {PureLoss.kind} has, not {self.loss.kind}"
+            )
+        return self.loss.tau
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.query, self.tau))
+
+
+Released = Release | tuple[Query, Loss | float]
+"""One release as callers write it: a `Release`, or a query with its loss or τ."""
 
 Spend = tuple[Release, ...]
 
 
-def as_spend(
-    releases: Query | Iterable[tuple[Query, float]], tau: float | None = None, *, allow_nothing: bool = False
-) -> Spend:
-    """Return a checked spend from one query and its τ, or from (query, τ) pairs.
+def as_spend(releases: Query | Iterable[Released], tau: float | None = None, *, allow_nothing: bool = False) -> Spend:
+    """Return a checked spend from one query and its τ, or from releases and (query, τ) pairs.
 
     >>> from bayesdp.queries import Count
     >>> total_tau(as_spend([(Count(equals=1), 0.5), (Count(equals=2), 0.25)]))
@@ -53,18 +96,28 @@ def as_spend(
     return spend
 
 
+def spend_with(spent: Spend, queries: Iterable[Query], loss: Loss | float) -> Spend:
+    """Return a spend with more queries, each released with the same loss or τ."""
+    return (*spent, *(Release(query, loss) for query in queries))
+
+
 def queries_of(spend: Spend) -> tuple[Query, ...]:
     """Return the queries of a spend, in order."""
-    return tuple([query for query, _ in spend])
+    return tuple([release.query for release in spend])
+
+
+def losses_of(spend: Spend) -> tuple[type[Loss], ...]:
+    """Return the kinds of the losses of a spend, in order."""
+    return tuple([type(release.loss) for release in spend])
 
 
 def exact_total(spend: Spend) -> Fraction:
-    """Return the exact sum of the τ's: the releases together are that much DP."""
-    return _exact_sum(tuple([tau for _, tau in spend]))
+    """Return the exact sum of the τ's: the releases together are that much DP. InvalidInputError if one has none."""
+    return _exact_sum(tuple([release.tau for release in spend]))
 
 
 def total_tau(spend: Spend) -> float:
-    """Return the sum of the τ's, rounded up to a float."""
+    """Return the sum of the τ's, rounded up to a float. InvalidInputError if a release has none."""
     return float_above(exact_total(spend))
 
 
@@ -75,9 +128,12 @@ def _exact_sum(taus: tuple[float, ...]) -> Fraction:
 
 
 def _as_release(index: int, release: object) -> Release:
-    if not isinstance(release, tuple) or len(release) != 2:
+    pair = (release.query, release.loss) if isinstance(release, Release) else release
+    if not isinstance(pair, tuple) or len(pair) != 2:
         raise InvalidInputError(f"release {index} must be a pair (query, tau), not {brief(release)}")
-    query, tau = release
+    query, loss = pair
     if not isinstance(query, Query):
         raise InvalidInputError(f"release {index} must begin with a query such as Count(...), not {brief(query)}")
-    return Release(query, validation.positive("tau", tau))
+    if isinstance(loss, PureLoss) or not isinstance(loss, Loss):
+        validation.positive("tau", loss.tau if isinstance(loss, PureLoss) else loss)
+    return Release(query, loss)

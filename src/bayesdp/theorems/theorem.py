@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp.errors import DoesNotApplyError, TheoremError
+from bayesdp.losses import Loss, PureLoss
 from bayesdp.theorems.attackers import EXACT_KNOWLEDGE
-from bayesdp.theorems.spend import queries_of
+from bayesdp.theorems.spend import losses_of, queries_of
 
 if TYPE_CHECKING:
     from bayesdp.models import Model
@@ -30,7 +31,7 @@ _ONE_RECORD = "one adversary asks about one record, but the model protects sever
 
 
 class Theorem(ABC):
-    """A proven conversion from ordinary τ's to Bayesian ε.
+    """A proven conversion from losses, such as ordinary τ's, to Bayesian ε.
 
     name:       what people type and read.
     proof:      where the proof is, as a path in the repository.
@@ -40,6 +41,8 @@ class Theorem(ABC):
     vectorised: whether `bounds` computes several spends hardly slower than one.
     against:    the attacker it protects against, in words; by default one who knows records exactly or not at all.
     larger_units: whether it covers a model that protects several records at once (`unit=`); the others are never asked.
+    losses:     the kinds of losses it covers; about a spend with any other it is never asked. A subclass of a kind is
+                another kind.
 
     Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
     """
@@ -51,17 +54,34 @@ class Theorem(ABC):
     vectorised: ClassVar[bool] = False
     against: ClassVar[str] = EXACT_KNOWLEDGE
     larger_units: ClassVar[bool] = False
+    losses: ClassVar[tuple[type[Loss], ...]] = (PureLoss,)
 
     @abstractmethod
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
 
-    def objection(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        """Return why the theorem cannot be used for `queries`: its refusal, or that the model protects more than it."""
-        reason = self.refusal(model, queries)
+    def refusal_of(self, model: Model, spend: Spend) -> str | None:
+        """Return in words why the theorem does not cover `spend`, or None if it does; by default its `refusal`.
+
+        Override it if the kinds of the losses matter. It sees only kinds in `losses`, and must not depend on how large
+        a loss is.
+        """
+        return self.refusal(model, queries_of(spend))
+
+    def objection(self, model: Model, spend: Spend) -> str | None:
+        """Return why the theorem cannot be used for `spend`: a loss it does not know, its refusal, or a larger unit."""
+        reason = self._uncovered(spend) or self.refusal_of(model, spend)
         if reason is None and not self.larger_units and model.protects_several:
             return f"it protects one record only, not {model.protects.partition(',')[0]}"
         return reason
+
+    def _uncovered(self, spend: Spend) -> str | None:
+        """Return that the theorem does not know a loss of `spend`, or None if it knows all."""
+        unknown = [kind for kind in dict.fromkeys(losses_of(spend)) if kind not in self.losses]
+        if not unknown:
+            return None
+        covered = " and ".join(kind.kind for kind in self.losses)
+        return f"it covers {covered} only, not {', '.join(getattr(kind, 'kind', kind.__name__) for kind in unknown)}"
 
     @abstractmethod
     def bound(self, model: Model, spend: Spend) -> float:
@@ -138,8 +158,8 @@ class Theorem(ABC):
         """Return the proven ε of each of several spends on the same queries; raises as `epsilon` does."""
         if not spends:
             return []
-        reason = self.objection(model, queries_of(spends[0]))
-        if reason is not None:
+        reasons = (self.objection(model, spends[0]), *(self._uncovered(spend) for spend in spends[1:]))
+        for reason in filter(None, reasons):
             raise DoesNotApplyError(self.name, reason)
         leakages = list(self.bounds(model, spends))
         if len(leakages) != len(spends):
@@ -149,7 +169,7 @@ class Theorem(ABC):
     def epsilons_under(self, models: Sequence[Model], spend: Spend) -> list[float]:
         """Return the proven ε of one spend under each of several models; raises as `epsilon` does."""
         for model in models:
-            reason = self.objection(model, queries_of(spend))
+            reason = self.objection(model, spend)
             if reason is not None:
                 raise DoesNotApplyError(self.name, reason)
         leakages = list(self.bounds_under(models, spend))
@@ -160,13 +180,13 @@ class Theorem(ABC):
     def epsilon_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
         """Return the proven ε of `spend` against one adversary; raises as `epsilon` does."""
         reason = _ONE_RECORD if model.protects_several else None
-        reason = reason or self.refusal_for(model, queries_of(spend), adversary)
+        reason = reason or self._uncovered(spend) or self.refusal_for(model, queries_of(spend), adversary)
         if reason is not None:
             raise DoesNotApplyError(self.name, reason)
         return self._leakage(self.bound_for(model, spend, adversary), spend)
 
     def _leakage(self, value: float, spend: Spend) -> float:
         if not isinstance(value, int | float) or not (math.isfinite(value) and value >= 0):
-            taus = ", ".join(f"{release.tau:g}" for release in spend)
-            raise TheoremError(f"{self.name} returned {value} for tau = {taus}, which is not a leakage")
+            losses = ", ".join(release.loss.description for release in spend)
+            raise TheoremError(f"{self.name} returned {value} for {losses}, which is not a leakage")
         return value

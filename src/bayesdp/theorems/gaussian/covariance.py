@@ -86,10 +86,10 @@ class GaussianCovariance(MetricTheorem):
         worst = Fraction(0)
         for kind in (kind for kind in model.kinds if last < len(kind)):
             unknown, leaks = len(kind) - len(adversary.known), Fraction(0)
-            for query, tau in spend:
-                reach = reach_of(query, model, queries)
+            for release in spend:
+                reach = reach_of(release.query, model, queries)
                 moved = unknown if reach is None else factor_for(kind, float_above(reach), adversary)
-                leaks += on_grid(Fraction(moved), unknown, query) * Fraction(tau)
+                leaks += on_grid(Fraction(moved), unknown, release.query) * Fraction(release.tau)
             worst = max(worst, leaks)
         return float_above(worst)
 
@@ -106,10 +106,10 @@ class GaussianCovariance(MetricTheorem):
         assert isinstance(model, GaussianGroups)
         queries = queries_of(spend)
         taus: dict[Fraction, Fraction] = {}
-        for query, tau in spend:
-            reach = reach_of(query, model, queries)
+        for release in spend:
+            reach = reach_of(release.query, model, queries)
             if reach is not None:
-                taus[reach] = taus.get(reach, Fraction(0)) + Fraction(tau)
+                taus[reach] = taus.get(reach, Fraction(0)) + Fraction(release.tau)
         weights = list(map(float_above, taus.values()))
         kind, worst = max(
             (

@@ -67,10 +67,10 @@ class MetricTheorem(Theorem):
         reaches = {query: reach_of(query, model, queries) for query in queries}
         widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
         taus: dict[tuple[Query, int | None], Fraction] = {}
-        for query, tau in spend:
-            reach = reaches[query]
-            key = (query, None if reach is None else widths.index(reach))
-            taus[key] = taus.get(key, Fraction(0)) + Fraction(tau)
+        for release in spend:
+            reach = reaches[release.query]
+            key = (release.query, None if reach is None else widths.index(reach))
+            taus[key] = taus.get(key, Fraction(0)) + Fraction(release.tau)
         return [
             sum(
                 (

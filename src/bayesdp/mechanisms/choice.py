@@ -1,0 +1,23 @@
+"""Which noise a loss takes: the one place that chooses a mechanism for whole numbers."""
+
+from __future__ import annotations
+
+from bayesdp.errors import InvalidInputError
+from bayesdp.losses import Loss, PureLoss
+from bayesdp.mechanisms.base import IntegerNoise
+from bayesdp.mechanisms.discrete_laplace import DiscreteLaplaceMechanism
+
+__all__ = ["noise_for"]
+
+_NOISE: dict[type[Loss], type[IntegerNoise]] = {PureLoss: DiscreteLaplaceMechanism}
+
+
+def noise_for(loss: type[Loss]) -> type[IntegerNoise]:
+    """Return the mechanism whose noise on whole numbers costs losses of this kind; InvalidInputError if none does.
+
+    >>> noise_for(PureLoss).norm
+    'l1'
+    """
+    if loss not in _NOISE:
+        raise InvalidInputError(f"no noise here costs {getattr(loss, 'kind', loss.__name__)}")
+    return _NOISE[loss]

@@ -1,0 +1,218 @@
+"""What a release costs; and no theorem, wherever it is asked, is asked about a loss it does not declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+import bayesdp as bdp
+from bayesdp.advice.consequences import consequences, weaker_than
+from bayesdp.calibration.calibrate import credible_epsilon, largest_tau, largest_taus, options
+from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.losses import Loss, PureLoss
+from bayesdp.session.accounting import Accountant
+from bayesdp.session.parts import Exposure, exposures, merged
+from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.ask import Panel, ask
+from bayesdp.theorems.leakage import Composition, report
+from bayesdp.theorems.registry import theorems
+from bayesdp.theorems.spend import Release, Spend, as_spend
+
+COUNT = bdp.Count(equals=1)
+CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=10)
+REASON = r"it covers pure differential privacy \(tau\) only, not made-up privacy \(tau, delta\)"
+
+
+@dataclass(frozen=True)
+class MadeUpLoss(Loss):
+    """A τ that fails with probability δ."""
+
+    tau: float
+    delta: float
+
+    kind: ClassVar[str] = "made-up privacy (tau, delta)"
+
+    @property
+    def description(self) -> str:
+        return f"tau = {self.tau:g}, delta = {self.delta:g}"
+
+
+@dataclass(frozen=True)
+class DisguisedLoss(PureLoss):
+    """The same, in the disguise of a pure loss."""
+
+    delta: float = 0.5
+
+    kind: ClassVar[str] = MadeUpLoss.kind
+
+
+class Stranger(bdp.Theorem):
+    """A theorem that predates losses: it reads whatever it finds of a τ, and never refuses."""
+
+    name: ClassVar[str] = "stranger"
+    proof: ClassVar[str] = "nowhere"
+    larger_units: ClassVar[bool] = True
+
+    def refusal(self, model: bdp.Model, queries: tuple[bdp.Query, ...]) -> str | None:
+        return None
+
+    def refusal_for(self, model: bdp.Model, queries: tuple[bdp.Query, ...], adversary: Adversary) -> str | None:
+        return None
+
+    def bound(self, model: bdp.Model, spend: Spend) -> float:
+        return float(sum(vars(release.loss)["tau"] for release in spend))
+
+    def bound_for(self, model: bdp.Model, spend: Spend, adversary: Adversary) -> float:
+        return self.bound(model, spend)
+
+    def closed_form(self, model: bdp.Model, query: bdp.Query, epsilon: float, spent: Spend) -> float:
+        return epsilon - self.bound(model, spent)
+
+
+class Aware(Stranger):
+    """A theorem that declares the loss, but not beside others."""
+
+    name: ClassVar[str] = "aware"
+    losses: ClassVar[tuple[type[Loss], ...]] = (PureLoss, MadeUpLoss)
+
+    def refusal_of(self, model: bdp.Model, spend: Spend) -> str | None:
+        mixed = len({type(release.loss) for release in spend}) > 1
+        return "it does not mix losses" if mixed else super().refusal_of(model, spend)
+
+
+@pytest.fixture(autouse=True)
+def stranger() -> Iterator[Stranger]:
+    theorem = Stranger()
+    bdp.register(theorem)
+    yield theorem
+    bdp.unregister("stranger")
+
+
+@pytest.fixture(params=[MadeUpLoss(0.5, 0.01), DisguisedLoss(0.5)], ids=["made-up", "disguised"])
+def spend(request: pytest.FixtureRequest) -> Spend:
+    return as_spend([(COUNT, 0.25), (COUNT, request.param)])
+
+
+def test_a_pure_loss_is_its_tau() -> None:
+    assert PureLoss(1).tau == 1.0
+    assert PureLoss(1.0) != DisguisedLoss(1.0)
+    for bad in (-1.0, float("nan"), float("inf"), "1", True):
+        with pytest.raises(InvalidInputError, match="tau must be"):
+            PureLoss(bad)  # type: ignore[arg-type]
+
+
+def test_a_strangers_theorem_is_asked_about_pure_losses(stranger: Stranger) -> None:
+    assert stranger.epsilon(CHAIN, as_spend(COUNT, 0.25)) == 0.25
+    assert bdp.leakage(CHAIN, COUNT, tau=0.25).theorem in ("stranger", "independent")
+
+
+@pytest.mark.parametrize("theorem", [Stranger(), *theorems()], ids=lambda theorem: theorem.name)
+def test_a_theorem_refuses_a_loss_it_does_not_declare(theorem: bdp.Theorem, spend: Spend) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: theorem.epsilon(CHAIN, spend),
+        lambda: theorem.epsilons(CHAIN, [spend]),
+        lambda: theorem.epsilons_under([CHAIN], spend),
+        lambda: theorem.epsilon_for(CHAIN, spend, Adversary(0)),
+        lambda: largest_taus(theorem, CHAIN, COUNT, [1.0], spend),
+    ]
+    for call in calls:
+        with pytest.raises(DoesNotApplyError, match=REASON):
+            call()
+    with pytest.raises(DoesNotApplyError):
+        theorem.epsilons(CHAIN, [spend[:1], spend[1:]])
+    assert theorem.objection(CHAIN, spend) is not None
+
+
+@pytest.mark.parametrize("model", [CHAIN, bdp.AnyOf(CHAIN, bdp.ArbitraryGroups(3))], ids=["one", "any-of"])
+def test_nothing_is_proven_wherever_theorems_are_asked(model: bdp.Model, spend: Spend) -> None:
+    panel, composition, accountant = Panel.about(model, spend), Composition(model), Accountant(model)
+    stale = Panel.about(model, as_spend([(COUNT, 1.0)] * len(spend)))
+    calls: list[Callable[[], object]] = [
+        lambda: bdp.leakage(model, spend),
+        lambda: report(model, spend, panel=panel),
+        lambda: report(model, spend, panel=stale),
+        lambda: composition.proven(spend),
+        lambda: composition.report(spend),
+        lambda: largest_tau(panel, (COUNT,), 1.0, spend),
+        lambda: bdp.calibrate(model, COUNT, epsilon=1.0, spent=spend),
+        lambda: bdp.calibrate(model, COUNT, alpha=10.0, spent=spend),
+        lambda: accountant.leaked(spend),
+        lambda: accountant.leakage_of(spend),
+        lambda: accountant.affordable((COUNT,), epsilon=1.0, spent=spend, budget=9.0),
+        lambda: accountant.cost_of((COUNT,), tau=0.1, spent=spend, budget=9.0),
+    ]
+    for call in calls:
+        with pytest.raises(NoTheoremAppliesError, match=REASON) as refused:
+            call()
+        assert any(name.endswith("stranger") for name, _ in refused.value.reasons)
+
+
+def test_one_adversary_learns_nothing_that_is_proven_either(spend: Spend) -> None:
+    with pytest.raises(NoTheoremAppliesError, match=REASON):
+        bdp.leakage(CHAIN, spend, target=0)
+
+
+def test_rows_of_options_have_the_reason(spend: Spend) -> None:
+    ((row,),) = options(CHAIN, COUNT, [1.0], spent=spend)
+    assert row
+    assert all(option.tau is None and not option.covered for option in row)
+    assert next(option.reason for option in row if option.theorem == "stranger") == REASON.replace("\\", "")
+
+
+def test_what_is_remembered_of_pure_losses_is_not_used_for_others(spend: Spend) -> None:
+    composition, pure = Composition(CHAIN), as_spend([(COUNT, 1.0)] * len(spend))
+    assert composition.proven(pure) > 0
+    with pytest.raises(NoTheoremAppliesError):
+        composition.proven(spend)
+    assert composition.panel(pure) is not composition.panel(spend)
+    (replies,) = Panel.about(CHAIN, pure).ask(lambda theorem, member: theorem.epsilon(member, spend))
+    assert all(reply.value is None for reply in replies)
+
+
+def test_drawn_models_are_not_asked_either(spend: Spend) -> None:
+    fitted = bdp.MarkovChain.from_counts([[90, 10], [10, 30]])
+    proven = bdp.leakage(fitted, COUNT, tau=1.0)
+    with pytest.raises(BayesDPError):
+        credible_epsilon(replace(proven, spend=spend), 0.9)
+    with pytest.raises(NoTheoremAppliesError, match=REASON):
+        bdp.calibrate(fitted, COUNT, epsilon=1.0, spent=spend, credibility=0.9)
+
+
+def test_what_might_hold_instead_says_nothing(spend: Spend) -> None:
+    assert all(line.epsilon is None for line in consequences(spend, 1.0, weaker_than(bdp.OddsChain(17.2))))
+
+
+def test_a_theorem_that_declares_a_loss_sees_the_whole_spend(spend: Spend) -> None:
+    aware, made_up = Aware(), as_spend([(COUNT, MadeUpLoss(0.5, 0.01))])
+    bdp.register(aware)
+    try:
+        leaked = bdp.leakage(CHAIN, made_up)
+        assert (leaked.epsilon, leaked.theorem) == (0.5, "aware")
+        assert "with tau = 0.5, delta = 0.01 leaks at most" in str(leaked)
+        with pytest.raises(InvalidInputError, match="has no tau"):
+            _ = leaked.tau
+        with pytest.raises(NoTheoremAppliesError):
+            bdp.leakage(CHAIN, spend)
+        mixed = as_spend([(COUNT, 0.25), *made_up])
+        (replies,) = ask(CHAIN, lambda theorem, member: theorem.epsilon(member, mixed), only=[aware])
+        assert replies[0].reason == "it does not mix losses"
+    finally:
+        bdp.unregister("aware")
+
+
+def test_totals_add_up_pure_losses_and_keep_the_others(spend: Spend) -> None:
+    other = spend[1]
+    assert merged([*spend, *spend]) == (Release(COUNT, 0.5), other, other)
+    assert exposures(spend) == (Exposure(spend),)
+    assert Exposure(spend[:1]).exceeded_by(Exposure(spend))
+    assert not Exposure(spend).exceeded_by(Exposure(as_spend(COUNT, 9.0)))
+    assert not Exposure((other, other)).exceeded_by(Exposure((other,)))
+    north = [(replace(COUNT, by="district", by_cells=[cell]), other.loss) for cell in ("N", "S")]
+    assert {release for part in exposures(as_spend(north)) for release in part.spent} == {other}
+
+
+def test_every_theorem_of_ours_covers_pure_losses_only_so_far() -> None:
+    assert all(theorem.losses == (PureLoss,) for theorem in theorems() if theorem.name != "stranger")
