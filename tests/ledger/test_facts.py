@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Check, Entry, Ledger
+from bayesdp.ledger.books import _APPEND, _MOVE
 
 
 def charge(account: Account) -> int:
@@ -86,6 +88,32 @@ def test_parts_are_noted_and_compared(ledger: Ledger) -> None:
     assert account.parts("district") == {"by": "district", "members": "m2", "end": ["hour", 9]}
     assert len(ledger.entries(kind="parts")) == 2
     assert ledger.verify().ok
+
+
+def test_what_somebody_else_than_the_holder_enters_is_refused(ledger: Ledger) -> None:
+    """An analyst of a team may add entries, but not to the table of decisions."""
+    account = opened(ledger, "district")
+    ledger.check("meters", Check("a" * 64, 9, "s"))
+    with ledger._books(write=True) as books:
+        body = {"columns": ["ill"], "reason": "I want it"}
+        written = Entry(books.entries + 1, "meters", "public", None, None, canonical("body", body), "now", books.head)
+        books._later(_APPEND, **vars(written.sealed()))
+        books._later(_MOVE, previous=books.head, number=written.number, hash=written.sealed().hash)
+    for use in (account.state, lambda: charge(account), lambda: ledger.public("meters")):
+        with pytest.raises(LedgerError, match="not those that were named"):
+            use()
+    assert any("decision" in problem for problem in ledger.verify().problems)
+
+
+def test_a_ledger_is_upgraded_on_purpose(tmp_path: Path) -> None:
+    place = tmp_path / "budget.db"
+    with closing(sqlite3.connect(place)) as database:
+        database.executescript(OLD.read_text(encoding="utf-8"))
+    with Ledger(place, create=False) as ledger:
+        for _ in range(2):
+            ledger.upgrade()
+        assert ledger.export()["schema"] == 2
+        assert ledger.verify().ok
 
 
 OLD = Path(__file__).with_name("ledger_of_0_1_sealed.sql")

@@ -489,7 +489,8 @@ def test_a_clock_that_is_an_hour_off_charges_nothing_twice(hours: float, direct:
         answer = session.release(bdp.Count("ill", equals=True), epsilon=0.5)
         assert float(other.stdout.readline()) == answer.value
     with Ledger(direct, create=False) as ledger:
-        assert [entry.kind for entry in ledger.entries()] == ["open", "charge", "answer"]
+        kinds = [entry.kind for entry in ledger.entries() if entry.kind != "check"]
+        assert kinds == ["open", "charge", "answer"]
         assert ledger.verify().ok
         moments = [datetime.fromisoformat(entry.timestamp) for entry in ledger.entries()]
     assert moments == sorted(moments)

@@ -53,6 +53,7 @@ def test_each_does_its_work(address: Callable[[str], str]) -> None:
     with Ledger(address("carla")) as ledger:
         ledger.lower("visits", 1.0)
         ledger.raise_budget("visits", 2.0, reason="decided by the board")
+        ledger.allow_checks("visits", 200, reason="decided by the board")
     with session(address("ada")) as mine, pytest.raises(BudgetError):
         mine.release(COUNT, epsilon=5.0)
     with Ledger(address("otto"), create=False) as ledger:
@@ -72,7 +73,8 @@ def test_each_does_its_work(address: Callable[[str], str]) -> None:
         "DELETE FROM bayesdp_totals",
         "DELETE FROM bayesdp_ledger",
         "INSERT INTO bayesdp_ledger VALUES (2, 1, 0, '')",
-        "UPDATE bayesdp_ledger SET schema = 2",
+        "UPDATE bayesdp_ledger SET schema = 3",
+        "DELETE FROM bayesdp_decisions",
         "UPDATE bayesdp_accounts SET model = ''",
         "UPDATE bayesdp_totals SET query = '{}'",
         "CREATE TABLE bayesdp.mine (a int)",
@@ -90,6 +92,7 @@ def test_nobody_can_rewrite_what_was_entered(person: str, statement: str, addres
     [
         ("ada", "UPDATE bayesdp_accounts SET budget = 1000"),
         ("ada", "INSERT INTO bayesdp_accounts VALUES ('other', '', '', 1000, 0)"),
+        ("ada", "INSERT INTO bayesdp_decisions VALUES (99)"),
         ("carla", "UPDATE bayesdp_accounts SET charges = 0"),
         ("carla", "UPDATE bayesdp_totals SET tau = '0'"),
         ("otto", "INSERT INTO bayesdp_entries VALUES (99, 'visits', 'raise', NULL, NULL, '{}', '', '', '')"),
@@ -115,8 +118,14 @@ def test_the_library_says_so_and_writes_nothing(address: Callable[[str], str]) -
         looking.release(COUNT, epsilon=0.5)
     with session(address("carla")) as curating, pytest.raises(LedgerError, match="permission denied"):
         curating.release(COUNT, epsilon=0.5)
-    with Ledger(address("ada")) as ledger, pytest.raises(LedgerError, match="permission denied"):
-        ledger.raise_budget("visits", 1000.0, reason="more")
+    decisions: list[Callable[[Ledger], object]] = [
+        lambda ledger: ledger.raise_budget("visits", 1000.0, reason="more"),
+        lambda ledger: ledger.name_public("visits", ["ill"], reason="I want it"),
+        lambda ledger: ledger.allow_checks("visits", 1000, reason="more"),
+    ]
+    for decide in decisions:
+        with Ledger(address("ada")) as ledger, pytest.raises(LedgerError, match="permission denied"):
+            decide(ledger)
     with Ledger(address("otto"), create=False) as ledger:
         after = ledger.state("visits")
         assert after.same_account(before)

@@ -20,14 +20,15 @@ from bayesdp.ledger.database import (
     IS_CHECK,
     SCHEMA,
     accounts,
+    add_schema_2,
+    decisions,
     entries,
     index_changes,
-    index_checks,
     ledgers,
     totals,
 )
 from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
-from bayesdp.ledger.records import GENESIS, SINCE_SCHEMA_2, Charge, Entry, OfCharge, Opening, Pending, State
+from bayesdp.ledger.records import DECISIONS, GENESIS, SINCE_SCHEMA_2, Charge, Entry, OfCharge, Opening, Pending, State
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 from bayesdp.ledger.transaction import Row, Statement, Transaction
@@ -80,6 +81,8 @@ _PARTS = (
 )
 _CHECKS = select(entries).where(IS_CHECK, entries.c.question == bindparam("columns")).order_by(entries.c.number)
 _HASH = select(entries.c.hash).where(entries.c.number == bindparam("number"))
+_DECISIONS = select(decisions.c.entry)
+_DECIDE = decisions.insert()
 _OPEN = accounts.insert()
 _BEGIN = totals.insert()
 _APPEND = entries.insert()
@@ -214,7 +217,7 @@ class Books:
     def public(self, dataset: str) -> tuple[str, ...]:
         """Return the columns that an account names as public, sorted; LedgerError if an entry was changed."""
         named = Entry.intact(self.rows(_PUBLIC, dataset=dataset))
-        if not all(map(self._is_linked, named)):
+        if not all(map(self._is_linked, named)) or not self.are_decided(named):
             _damaged(f"the public columns of {dataset!r} are not those that were named")
         return tuple(sorted({column for entry in named for column in entry.content().get("columns", ())}))
 
@@ -227,7 +230,14 @@ class Books:
 
     def checks_of(self, columns: str) -> list[Entry]:
         """Return what was kept of the checks of all tables with these columns, by their fingerprint, oldest first."""
-        return Entry.intact(self.rows(_CHECKS, columns=columns))
+        kept = Entry.intact(self.rows(_CHECKS, columns=columns))
+        if not self.are_decided([entry for entry in kept if entry.kind in DECISIONS]):
+            _damaged("it allows checks that the holder of the data did not allow")
+        return kept
+
+    def are_decided(self, made: Sequence[Entry]) -> bool:
+        """Tell whether entries that only the holder of the data may make are listed as such."""
+        return not made or {entry.number for entry in made} <= {number for (number,) in self.rows(_DECISIONS)}
 
     def append(self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None) -> Entry:
         """Write an entry that changes no account."""
@@ -460,24 +470,27 @@ class Books:
         self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None, charge: int | None = None
     ) -> Entry:
         self._check_end()
-        if self.schema < SCHEMA and kind in SINCE_SCHEMA_2:
-            self._upgrade()
+        if kind in SINCE_SCHEMA_2:
+            self.upgrade()
         written = canonical("the body", body)
         entry = Entry(self.entries + 1, dataset, kind, question, charge, written, self.moment, self.head).sealed()
         self._later(_APPEND, **vars(entry))
         self._later(_MOVE, previous=self.head, number=entry.number, hash=entry.hash)
+        if kind in DECISIONS:
+            self._later(_DECIDE, entry=entry.number)
         self.entries, self.head = entry.number, entry.hash
         return entry
 
-    def _upgrade(self) -> None:
+    def upgrade(self) -> None:
         """Give the ledger the present schema: older versions refuse it from now on, for they would not know all of it.
 
-        Its index comes with it, unless the database does not let us make one.
+        On a server, only the owner of the tables can.
         """
-        self.flush()
-        index_checks(self._transaction)
-        self._later(_UPGRADE, of=1)
-        self.schema = SCHEMA
+        if self.schema < SCHEMA:
+            self.flush()
+            add_schema_2(self._transaction)
+            self._later(_UPGRADE, of=1)
+            self.schema = SCHEMA
 
 
 _AT_OPENING = "named when the account was opened"

@@ -48,9 +48,10 @@ __all__ = [
     "LostError",
     "UncertainError",
     "accounts",
+    "add_schema_2",
+    "decisions",
     "entries",
     "index_changes",
-    "index_checks",
     "ledgers",
     "reconnecting",
     "to_be_created",
@@ -136,6 +137,11 @@ totals = sa.Table(
     sa.Column("query", sa.Text, nullable=False),
     sa.Column("tau", sa.Text, nullable=False),  # exact: a fraction
     sa.Column("since", _Number, nullable=False),
+)
+decisions = sa.Table(
+    "bayesdp_decisions",
+    _metadata,
+    sa.Column("entry", _Number, primary_key=True, autoincrement=False),
 )
 
 _READ_SQLITE = ("BEGIN",)
@@ -385,8 +391,9 @@ def index_changes(transaction: Transaction) -> None:
     _add_index(transaction, _changes)
 
 
-def index_checks(transaction: Transaction) -> None:
-    """Give a ledger of schema 1 the index by which the checks of a table are found; without it, that is slower."""
+def add_schema_2(transaction: Transaction) -> None:
+    """Give a ledger of schema 1 the table that came with 2, and the index; without the index, it is slower."""
+    transaction.write((sa.schema.CreateTable(decisions, if_not_exists=True), {}))
     _add_index(transaction, _checks)
 
 

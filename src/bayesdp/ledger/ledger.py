@@ -222,6 +222,14 @@ class Ledger:
         with self._books() as books:
             return tuple(books.read(None if dataset is None else books.name(dataset), kind))
 
+    def upgrade(self) -> None:
+        """Give a ledger of an earlier version the present schema, which those versions refuse; one that has it is left.
+
+        The first new entry does the same. On a server only the owner of the tables can (docs/team.md).
+        """
+        with self._books(write=True) as books:
+            books.upgrade()
+
     def verify(self, heads: Iterable[tuple[int, str]] = ()) -> Verification:
         """Recompute everything from the entries: the chain and its hashes, budgets and totals, one charge per answer.
 

@@ -39,6 +39,9 @@ CHANGES = ("open", "charge", "lower", "raise")
 CHECKS = ("check", "refusal", "allow")
 """The kinds of entries that say what was looked up in a table, and how often that may be."""
 
+DECISIONS = ("public", "allow")
+"""The kinds of entries that only the holder of the data may make: a table that analysts cannot write to lists them."""
+
 SINCE_SCHEMA_2 = ("check", "allow", "public", "parts")
 """The kinds of entries that no ledger of schema 1 holds."""
 

@@ -9,7 +9,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import BayesDPError, LedgerError
-from bayesdp.ledger.records import CHANGES, Entry
+from bayesdp.ledger.records import CHANGES, DECISIONS, Entry
 from bayesdp.ledger.standing import SEAL, Standing
 
 __all__ = ["Replay"]
@@ -20,6 +20,7 @@ class Replay:
 
     def __init__(self) -> None:
         self.accounts: dict[str, Standing] = {}
+        self.decisions: set[int] = set()
         self._charges: dict[int, tuple[str, str | None]] = {}
         self._answered: set[int | None] = set()
 
@@ -40,6 +41,8 @@ class Replay:
             return f"{entry.kind!r} is no kind of entry"
         if entry.kind not in _WITHOUT_ACCOUNT and entry.dataset not in self.accounts:
             return f"the data set {entry.dataset!r} was never opened"
+        if entry.kind in DECISIONS:
+            self.decisions.add(entry.number)
         wrong = _APPLY[entry.kind](self, entry, body)
         if wrong is None and SEAL in body and entry.kind in CHANGES:
             wrong = None if body[SEAL] == self.accounts[entry.dataset].seal else _UNSEALED

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from bayesdp.ledger.books import Books
-from bayesdp.ledger.database import accounts, totals
+from bayesdp.ledger.database import accounts, decisions, totals
 from bayesdp.ledger.records import GENESIS
 from bayesdp.ledger.replay import Replay
 
@@ -48,6 +48,9 @@ def problems(books: Books, heads: dict[int, set[str]]) -> Iterator[str]:
         for subtotal in account.subtotals
     }
     yield from _differences("total", rows, books.rows(select(totals)), 2)
+    if books.schema > 1:
+        rows = {(number,): () for number in replay.decisions}
+        yield from _differences("decision", rows, books.rows(select(decisions)), 1)
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:
