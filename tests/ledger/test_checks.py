@@ -108,3 +108,10 @@ def test_processes_at_once_do_not_exceed_the_limit(ledger: Ledger) -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(attempt, range(8)))
     assert len(ledger.entries(kind="check")) == MOST_CHECKS
+
+
+def test_the_table_is_the_one_that_was_checked_last(ledger: Ledger) -> None:
+    ledger.refused("steps", "outside", check(1))
+    ledger.check("steps", check(2, columns=OTHER))
+    ledger.allow_checks("steps", 200, reason="agreed")
+    assert ledger.entries(kind="allow")[0].question == OTHER

@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 
 import polars
@@ -192,6 +193,35 @@ def test_a_process_that_was_slow_returns_what_another_one_stored(
     monkeypatch.setattr(Account, "answer", late)
     with opened(tmp_path, CHAIN) as session:
         assert session.release(Count("s", equals=1), epsilon=0.5) == others[1]
+
+
+@pytest.mark.parametrize("kind", ["record", "randomize"])
+def test_a_second_one_of_the_same_is_charged_although_the_first_is_being_stored(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each record and each column is a release of its own: one in the making is waited for, and not taken over."""
+    model, use = KINDS[kind]
+    monkeypatch.setattr(attempts, "PATIENCE", 60.0)
+    plain, charged = Account.answer, Event()
+
+    def slowly(self: Account, *told: Any) -> str:
+        charged.set()
+        time.sleep(0.2)
+        return plain(self, *told)
+
+    monkeypatch.setattr(Account, "answer", slowly)
+
+    def once(number: int) -> Any:
+        if number:
+            assert charged.wait(60)
+        with opened(tmp_path, model) as session:
+            return use(session)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(once, range(2))
+    assert first.entry != second.entry
+    with Ledger(tmp_path / "budget.db") as ledger:
+        assert len(ledger.entries(kind="charge")) == len(ledger.entries(kind="answer")) == 2
 
 
 KILLED = """

@@ -62,10 +62,11 @@ def table_of(books: Books, dataset: str) -> Check:
         described: Mapping[str, Any] = opening["description"]
         if isinstance(described.get("columns"), str):
             return Check(described["columns"], described.get("records"), "")
-    for entry in reversed([*books.read(dataset, "check"), *books.read(dataset, "refusal")]):
-        if entry.question is not None:
-            return Check(entry.question, entry.content().get("records"), "")
-    raise LedgerError(f"the ledger knows of no table of the data set {dataset!r}")
+    checked = [entry for kind in ("check", "refusal") for entry in books.read(dataset, kind) if entry.question]
+    if not checked:
+        raise LedgerError(f"the ledger knows of no table of the data set {dataset!r}")
+    last = max(checked, key=lambda entry: entry.number)
+    return Check(str(last.question), last.content().get("records"), "")
 
 
 def _counted(books: Books, check: Check) -> tuple[set[str], int]:

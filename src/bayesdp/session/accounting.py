@@ -28,7 +28,11 @@ from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.leakage import Composition, Leakage
 from bayesdp.theorems.spend import Release, Spend, spend_with
 
-__all__ = ["Accountant", "Cost", "check_credibility", "remaining", "spend_of"]
+__all__ = ["COST_ENTRIES", "Accountant", "Cost", "check_credibility", "remaining", "spend_of"]
+
+
+COST_ENTRIES = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
+"""Under which names a ledger keeps the cost of a charge."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,8 @@ class Cost:
     @property
     def entries(self) -> dict[str, Any]:
         """What the ledger keeps of the cost of a charge."""
-        return {
-            "epsilon": self.epsilon,
-            "epsilon_total": self.total,
-            "epsilon_remaining": self.left,
-            "theorem": self.leakage.theorem,
-        }
+        kept = (self.epsilon, self.total, self.left, self.leakage.theorem)
+        return dict(zip(COST_ENTRIES, kept, strict=True))
 
 
 def spend_of(totals: Iterable[Total]) -> Spend:

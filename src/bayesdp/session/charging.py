@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger import Account, Charge, State
+from bayesdp.session.accounting import COST_ENTRIES
 from bayesdp.session.asked import Asked
 from bayesdp.session.plan import Plan
 
@@ -111,9 +112,8 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
 
 def _begun(plan: Plan) -> tuple[Charged, ...]:
     """Return the charges that have no answer yet."""
-    names = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
     return tuple(
-        Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in names})
+        Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
         for asked, pending in plan.begun
     )
 

@@ -23,7 +23,7 @@ from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
 from bayesdp.session.lessons import QUESTION, Learner, Lesson, Prepared
-from bayesdp.session.plan import Plan
+from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepare import Inquiry
 
 __all__ = ["Fit", "first_fit", "learn"]
@@ -146,9 +146,9 @@ class Learning(Work[Fit]):
         asked, tau = self.ready.asked, self.lesson.tau
         if state.answers(QUESTION):
             return Decision(Plan(state, tau, (), {}, None), ())
-        pending = state.unanswered(QUESTION)
-        if pending is not None and pending.tau == tau and pending.details.get("asked") == self._request:
-            return Decision(self.attempt.unhurried(Plan(state, tau, (), {}, None, begun=((asked, pending),))), ())
+        begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
+        if begun:
+            return Decision(self.attempt.unhurried(Plan(state, tau, (), {}, None, begun=begun)), ())
         accountant, spent = Accountant(self.inquiry.model), spend_of(state.totals)
         cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
         planned = self.attempt.unhurried(Plan(state, tau, (asked,), {}, cost))

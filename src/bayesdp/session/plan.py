@@ -14,13 +14,16 @@ from bayesdp._support.documents import fingerprint
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, Pending, State
 from bayesdp.losses import PureLoss
-from bayesdp.session.accounting import Accountant, Cost, spend_of
+from bayesdp.session.accounting import COST_ENTRIES, Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
 from bayesdp.session.parts import meet, merged
 from bayesdp.theorems.spend import Spend, spend_with
 
-__all__ = ["Plan", "Target", "TooFineError", "plan", "tau_for"]
+__all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "plan", "tau_for"]
+
+Begun = tuple[tuple[Asked, Pending], ...]
+"""Questions, each with a charge that has no answer yet."""
 
 _NO_LIMIT = sys.float_info.max
 
@@ -91,7 +94,7 @@ class Plan:
     stored: Mapping[str, Answer]
     cost: Cost | None
     mechanisms: Mapping[str, PrivateNoise] = field(default_factory=dict)
-    begun: tuple[tuple[Asked, Pending], ...] = ()
+    begun: Begun = ()
 
     @property
     def spend(self) -> Spend:
@@ -122,25 +125,31 @@ def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
     """
     known = {prepared.question: tuple(state.answers(prepared.question)) for prepared in asked}
-    begun = tuple(
-        (prepared, pending)
-        for prepared in asked
-        if (pending := _begun(prepared, state.unanswered(prepared.question), target, known)) is not None
-    )
-    rest = tuple(prepared for prepared in asked if prepared not in [prepared for prepared, _ in begun])
+    begun = tuple(pair for prepared in asked for pair in _begun(prepared, state, target, known))
+    waiting = {prepared.question for prepared, _ in begun}
+    rest = tuple(prepared for prepared in asked if prepared.question not in waiting)
     if not rest:
         return Plan(state, 0.0, (), {}, None, begun=begun)
     return replace(_plan(accountant, rest, target, state, known), begun=begun)
 
 
-def _begun(asked: Asked, pending: Pending | None, target: Target, questions: Iterable[str]) -> Pending | None:
-    """Return a charge that was made for the same question in the same terms, if its noise is this question's."""
-    if pending is None or not target.covered_by(pending.details.get("asked"), questions):
-        return None
+def begun_before(asked: Asked, state: State, terms: Mapping[str, Any], *, tau: float | None = None) -> Begun:
+    """Return the charge of a question that has no answer yet, if it was made in these terms; nothing otherwise.
+
+    terms: entries of its details that must be the same.      tau: the τ that it must have, if that matters.
+    """
+    pending = state.unanswered(asked.question)
+    if pending is None or tau not in (None, pending.tau) or not set(COST_ENTRIES) <= set(pending.details):
+        return ()
+    same = all(pending.details.get(name) == value for name, value in terms.items())
+    return ((asked, pending),) if same else ()
+
+
+def _begun(asked: Asked, state: State, target: Target, questions: Iterable[str]) -> Begun:
+    """Return the charge of a question that asked for at least as much, and whose noise is this question's."""
     same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
-    priced = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
-    known = all(name in pending.details for name in priced)
-    return pending if known and all(pending.details.get(name) == value for name, value in same.items()) else None
+    begun = begun_before(asked, state, same)
+    return tuple(pair for pair in begun if target.covered_by(pair[1].details.get("asked"), questions))
 
 
 def _plan(

@@ -17,9 +17,10 @@ from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
 from bayesdp.session.asked import Asked
+from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
-from bayesdp.session.plan import Plan, Target
+from bayesdp.session.plan import Plan, Target, begun_before
 from bayesdp.session.prepare import Inquiry
 
 __all__ = ["Randomized", "randomize"]
@@ -83,6 +84,7 @@ def randomize(
     account: Account,
     target: Target,
     terms: Mapping[str, Any],
+    attempt: Attempt,
 ) -> Randomized:
     """Release the column of a chain of two states: prepare, plan, charge, draw, answer.
 
@@ -99,7 +101,7 @@ def randomize(
     if len(truths) != inquiry.rows:
         raise FrameError(f"{inquiry.name} has {len(truths)} rows now, but had {inquiry.rows}")
 
-    _, drawn = carry_out(account, Randomizing(model.subject, asked, truths, accountant, target, terms))
+    _, drawn = carry_out(account, Randomizing(model.subject, asked, truths, accountant, target, terms, attempt))
     return drawn[asked.question]
 
 
@@ -113,6 +115,7 @@ class Randomizing(Work[Randomized]):
     accountant: Accountant
     target: Target
     terms: Mapping[str, Any]
+    attempt: Attempt
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -121,9 +124,9 @@ class Randomizing(Work[Randomized]):
 
     def decided(self, state: State) -> Decision:
         """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
-        pending = state.unanswered(self.asked.question)
-        if pending is not None and pending.details.get("asked") == self.target.to_dict():
-            return Decision(Plan(state, pending.tau, (), {}, None, begun=((self.asked, pending),)), ())
+        begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
+        if begun:
+            return Decision(self.attempt.unhurried(Plan(state, 0.0, (), {}, None, begun=begun)), ())
         spent, epsilon = spend_of(state.totals), self.target.epsilon or 0.0
         cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))

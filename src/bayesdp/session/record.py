@@ -19,9 +19,10 @@ from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
 from bayesdp.session.asked import Asked
+from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
-from bayesdp.session.plan import Plan
+from bayesdp.session.plan import Plan, begun_before
 
 __all__ = ["Neighbours", "Recorded", "record"]
 
@@ -107,6 +108,7 @@ def record(
     definition: str,
     column: str | None,
     published: bool,
+    attempt: Attempt,
 ) -> Recorded:
     """Charge a release made elsewhere: plan, charge, and store what was recorded.
 
@@ -126,7 +128,7 @@ def record(
         raise InvalidInputError(f"tau = {stated:g} is too large to be charged")
 
     recorded: dict[str, Any] = {"what": what, "stated_tau": stated, "neighbours": neighbours, "published": published}
-    work = Recording(query, charged, recorded, accountant, terms)
+    work = Recording(query, charged, recorded, accountant, terms, attempt)
     _, entered = carry_out(account, work)
     return entered[work.asked.question]
 
@@ -140,6 +142,7 @@ class Recording(Work[Recorded]):
     recorded: Mapping[str, Any]
     accountant: Accountant
     terms: Mapping[str, Any]
+    attempt: Attempt
 
     @cached_property
     def asked(self) -> Asked:
@@ -153,9 +156,9 @@ class Recording(Work[Recorded]):
 
     def decided(self, state: State) -> Decision:
         """Return what to charge: nothing if the same was charged, and could not be noted as recorded."""
-        pending = state.unanswered(self.asked.question)
-        if pending is not None and pending.tau == self.tau and pending.details.get("recorded") == dict(self.recorded):
-            return Decision(Plan(state, self.tau, (), {}, None, begun=((self.asked, pending),)), ())
+        begun = begun_before(self.asked, state, {"recorded": dict(self.recorded)}, tau=self.tau)
+        if begun:
+            return Decision(self.attempt.unhurried(Plan(state, self.tau, (), {}, None, begun=begun)), ())
         limit = _NO_LIMIT if self.recorded["published"] else state.budget
         cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state.totals), budget=limit)
         planned = Plan(state, self.tau, (self.asked,), {}, replace(cost, budget=state.budget))

@@ -446,7 +446,9 @@ class Session(Displayed):
         target, terms = Target.of(epsilon, None, BETA), {**self._terms(accept), **self._reached}
         return self._checking(
             self._inquiry.model_columns,
-            lambda: randomize(self._frame, self._inquiry, self._accountant, self._account, target, terms),
+            lambda: persistently(
+                partial(randomize, self._frame, self._inquiry, self._accountant, self._account, target, terms)
+            ),
         )
 
     @property
@@ -530,16 +532,20 @@ class Session(Displayed):
         """
         if column is not None:
             self._inquiry.check_private(column)
-        return record(
-            self._accountant,
-            self._account,
-            {**self._terms(accept), **self._reached},
-            tau=tau,
-            what=what,
-            neighbours=neighbours,
-            definition=definition,
-            column=column,
-            published=published,
+        terms = {**self._terms(accept), **self._reached}
+        return persistently(
+            lambda attempt: record(
+                self._accountant,
+                self._account,
+                terms,
+                tau=tau,
+                what=what,
+                neighbours=neighbours,
+                definition=definition,
+                column=column,
+                published=published,
+                attempt=attempt,
+            )
         )
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
