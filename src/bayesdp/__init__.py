@@ -155,7 +155,7 @@ _hooks.register(
     {
         "diagnose.chain": "bayesdp.frames.checks:diagnose_chain_of",
         "diagnose.groups": "bayesdp.frames.checks:diagnose_groups_of",
-        "plot.advice": "bayesdp.plotting.ladder:plot_advice",
+        "plot.advice": "bayesdp.plotting.priced_assumptions:plot_advice",
         "plot.budget": "bayesdp.plotting.budget:plot_budget",
         "plot.calibration": "bayesdp.plotting.results:plot_calibration",
         "plot.comparison": "bayesdp.plotting.results:plot_comparison",

@@ -12,7 +12,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.consequences import Consequence
-from bayesdp.advice.rung import NoVerdict, Rung
+from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
 from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
@@ -20,36 +20,36 @@ from bayesdp.models.diagnosis import Verdict
 
 ON = bdp.Count("on", equals=1)
 COSTLY = bdp.calibrate(bdp.OddsChain(9), ON, epsilon=1.0)
-CHAIN = Rung("chain", "it is a chain", "A.", Verdict.VIOLATED, "B.", bdp.OddsChain(9), calibration=COSTLY)
-INDEPENDENT = Rung(
+CHAIN = PricedAssumption("chain", "it is a chain", "A.", Verdict.VIOLATED, "B.", bdp.OddsChain(9), calibration=COSTLY)
+INDEPENDENT = PricedAssumption(
     *("independent", "records are independent", "E."),
     Verdict.FINE,
     "F.",
     bdp.Independent(column="on"),
     calibration=bdp.calibrate(bdp.Independent(), ON, epsilon=1.0),
 )
-NONE = Rung("groups", "anything holds", "C.", NoVerdict.NOT_POSSIBLE, "D.", reason="Name entities.")
+NONE = PricedAssumption("groups", "anything holds", "C.", NoVerdict.NOT_POSSIBLE, "D.", reason="Name entities.")
 
 
-def advised(chosen: Rung | None, *ladder: Rung) -> Advice:
+def advised(chosen: PricedAssumption | None, *priced_assumptions: PricedAssumption) -> Advice:
     way_on = WayOn("table.csv", {"state": "on", "order_by": ["t"]}, 0.95)
-    return Advice(ON, 1.0, 0.05, ladder or (CHAIN, NONE), chosen, "It shows a memory.", "table.csv", way_on)
+    return Advice(ON, 1.0, 0.05, priced_assumptions or (CHAIN, NONE), chosen, "It shows a memory.", "table.csv", way_on)
 
 
 def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
     advice = advised(CHAIN, INDEPENDENT, CHAIN, NONE)
     text = str(advice)
-    for rung in advice.ladder:
-        assert rung.name.capitalize() in text
+    for assumption in advice.priced_assumptions:
+        assert assumption.name.capitalize() in text
     assert "Recommended: " in text
     assert "without any noise" in text
     document = json.loads(advice.to_json())
     assert document["recommended"]["model"] == advice.recommended.model.identity  # type: ignore[union-attr]
     assert document["recommended"]["alpha"] == advice.recommended.alpha  # type: ignore[union-attr]
-    for rung, entry in zip(advice.ladder, document["ladder"], strict=True):
+    for assumption, entry in zip(advice.priced_assumptions, document["ladder"], strict=True):
         assert {"model", "verdict", "alpha", "assumes"} <= set(entry)
         if entry["model"] is not None:
-            assert Model.from_dict(entry["model"]) == rung.model
+            assert Model.from_dict(entry["model"]) == assumption.model
     assert advice.plot(tmp_path / "ladder.svg").stat().st_size > 2000
 
 
@@ -64,9 +64,9 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
     ],
 )
 def test_it_says_why_a_rung_is_recommended(change: dict[str, Any], said: str) -> None:
-    rung = replace(CHAIN, **change)
-    assert said in advised(rung, rung, NONE).why
-    assert "→ chain" in advised(rung, rung, NONE).table()
+    assumption = replace(CHAIN, **change)
+    assert said in advised(assumption, assumption, NONE).why
+    assert "→ chain" in advised(assumption, assumption, NONE).table()
 
 
 def test_where_nothing_is_enough_nothing_is_recommended_and_there_is_no_code() -> None:

@@ -11,7 +11,7 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.rung import Rung
+from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.errors import FrameError, InvalidInputError, QueryError
 from bayesdp.experiments.data import load
 from bayesdp.models import Model
@@ -19,8 +19,8 @@ from bayesdp.models import Model
 ON = bdp.Count("on", equals=1)
 
 
-def rungs(advice: bdp.Advice) -> dict[str, Rung]:
-    return {rung.name: rung for rung in advice.ladder}
+def assumptions(advice: bdp.Advice) -> dict[str, PricedAssumption]:
+    return {assumption.name: assumption for assumption in advice.priced_assumptions}
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_cheapest_rung_that_holds_is_recommended(
     assert advice.recommended is not None
     assert advice.recommended.name in chosen
     assert not advice.recommended.denied
-    named = rungs(advice)
+    named = assumptions(advice)
     assert named["independent"].denied == (kind != "independent")
     assert named["chain"].denied == (kind in ("two", "clock"))
     assert named["bounded odds"].denied == (kind == "two")
@@ -50,19 +50,21 @@ def test_the_rungs_go_from_the_strongest_assumption_to_the_weakest_and_noise_lea
     advised: Callable[[str], bdp.Advice],
 ) -> None:
     advice = advised("two")
-    names = list(rungs(advice))
+    names = list(assumptions(advice))
     assert names[:4] == ["independent", "chain", "bounded odds", "bounded odds within each hour"]
     assert names[4] == "chain with a memory of two"
     assert names[-1] == "arbitrary groups"
-    for rung in advice.ladder[:-1]:
-        assert rung.calibration is not None
-        assert rung.calibration.leakage.epsilon <= 1
-        for line in rung.consequences:
+    for assumption in advice.priced_assumptions[:-1]:
+        assert assumption.calibration is not None
+        assert assumption.calibration.leakage.epsilon <= 1
+        for line in assumption.consequences:
             assert line.epsilon is None or line.epsilon >= 1
     (two,) = (
-        line for line in rungs(advice)["chain"].consequences if line.condition == "what matters is the last two records"
+        line
+        for line in assumptions(advice)["chain"].consequences
+        if line.condition == "what matters is the last two records"
     )
-    memory, chain = rungs(advice)["chain with a memory of two"], rungs(advice)["chain"]
+    memory, chain = assumptions(advice)["chain with a memory of two"], assumptions(advice)["chain"]
     assert isinstance(memory.model, Model)
     assert chain.calibration is not None
     assert two.epsilon == pytest.approx(bdp.leakage(memory.model, ON, tau=chain.calibration.tau).epsilon)
@@ -73,12 +75,12 @@ def test_the_cost_of_a_rung_is_what_calibrate_says(simulated: Callable[..., pola
     frame = simulated("chain", 2000)
     advice = bdp.advise(frame, ON, order_by="t", epsilon=2.0, beta=0.1, credibility=0.9)
     odds = bdp.OddsChain.fit(frame, state="on", order_by="t", credibility=0.9)
-    assert rungs(advice)["bounded odds"].model == odds
-    assert rungs(advice)["bounded odds"].alpha == bdp.calibrate(odds, ON, epsilon=2.0, beta=0.1).accuracy(0.1)
+    assert assumptions(advice)["bounded odds"].model == odds
+    assert assumptions(advice)["bounded odds"].alpha == bdp.calibrate(odds, ON, epsilon=2.0, beta=0.1).accuracy(0.1)
     chain = bdp.MarkovChain.fit(frame, state="on", order_by="t")
-    assert rungs(advice)["chain"].model == chain
+    assert assumptions(advice)["chain"].model == chain
     credible = bdp.calibrate(chain, ON, epsilon=2.0, beta=0.1, credibility=0.9)
-    assert rungs(advice)["chain"].alpha == credible.accuracy(0.1)
+    assert assumptions(advice)["chain"].alpha == credible.accuracy(0.1)
 
 
 @pytest.mark.slow
@@ -90,12 +92,14 @@ def test_whole_entities_are_the_last_rung_if_they_are_named(
         for seed in range(1, 9)
     ]
     advice = bdp.advise(polars.concat(frames), ON, order_by="t", entity="meter")
-    last = advice.ladder[-1]
+    last = advice.priced_assumptions[-1]
     assert last.model == bdp.ArbitraryGroups(300, group="meter")
     assert last.verdict == "not denied"
     assert last.alpha == pytest.approx(300 * 2.9957, rel=1e-3)
-    assert "anything may happen within one meter" in [line.condition for line in advice.ladder[0].consequences]
-    alone = advised("two").ladder[-1]
+    assert "anything may happen within one meter" in [
+        line.condition for line in advice.priced_assumptions[0].consequences
+    ]
+    alone = advised("two").priced_assumptions[-1]
     assert alone.verdict == "not possible"
     assert alone.model is None
     assert "Name entities" in alone.reason
@@ -130,11 +134,14 @@ def test_every_engine_gives_the_same_advice(simulated: Callable[..., polars.Data
 
     relation = duckdb.sql("from frame")
     tables = {"polars": frame, "lazy": frame.lazy(), "pandas": frame.to_pandas(), "duckdb": relation}
-    ladders = {
-        name: [(rung.name, rung.verdict, rung.alpha) for rung in bdp.advise(table, ON, order_by="t").ladder]
+    seen = {
+        name: [
+            (assumption.name, assumption.verdict, assumption.alpha)
+            for assumption in bdp.advise(table, ON, order_by="t").priced_assumptions
+        ]
         for name, table in tables.items()
     }
-    assert all(ladder == ladders["polars"] for ladder in ladders.values())
+    assert all(priced_assumptions == seen["polars"] for priced_assumptions in seen.values())
 
 
 @pytest.mark.slow
@@ -142,7 +149,7 @@ def test_the_last_of_many_states_is_asked_for_and_what_was_not_counted_is_said()
     generator = np.random.default_rng(2)
     frame = polars.DataFrame({"t": range(5000), "room": generator.integers(0, 60, 5000)})
     advice = bdp.advise(frame, state="room", order_by="t")
-    assert list(rungs(advice)) == ["independent", "chain", "bounded odds", "arbitrary groups"]
+    assert list(assumptions(advice)) == ["independent", "chain", "bounded odds", "arbitrary groups"]
     assert "could not be counted" in advice.shows
     assert advice.query == bdp.Count("room", equals=59)
 
@@ -151,7 +158,7 @@ def test_the_last_of_many_states_is_asked_for_and_what_was_not_counted_is_said()
 def test_the_twin_of_the_step_counter_is_advised() -> None:
     advice = bdp.advise(load("activity").frame, state="steps > 0", order_by=["date", "interval"], missing="drop")
     assert advice.query == bdp.Count("steps > 0", equals=True)
-    assert rungs(advice)["independent"].denied
+    assert assumptions(advice)["independent"].denied
     assert advice.recommended is not None
 
 
@@ -162,7 +169,7 @@ REAL = Path(__file__).parents[3] / "shared" / "data" / "activity.csv"
 @pytest.mark.skipif(not REAL.exists(), reason="the original file is not there")
 def test_on_the_real_step_counter_no_chain_of_one_record_is_recommended() -> None:
     advice = bdp.advise(REAL, state="steps > 0", order_by=["date", "interval"], missing="drop")
-    named = rungs(advice)
+    named = assumptions(advice)
     assert advice.recommended is not None
     assert advice.recommended.model.memory > 1  # type: ignore[union-attr]
     assert not advice.recommended.denied

@@ -10,8 +10,8 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.chains import STEPS, ChainEvidence, chain_rungs
-from bayesdp.advice.rung import Rung
+from bayesdp.advice.chains import STEPS, ChainEvidence, priced_chain_assumptions
+from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.errors import RecordsError
 from bayesdp.frames.source import scan
 from bayesdp.models import ChainLayout
@@ -32,8 +32,8 @@ def looked(
     )
 
 
-def ladder(evidence: ChainEvidence) -> dict[str, Rung]:
-    return {rung.name: rung for rung in chain_rungs(evidence)}
+def priced_assumptions(evidence: ChainEvidence) -> dict[str, PricedAssumption]:
+    return {assumption.name: assumption for assumption in priced_chain_assumptions(evidence)}
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_a_table_denies_what_its_law_denies_and_nothing_else(
     simulated: Simulated, kind: str, denied: set[str], memory: int
 ) -> None:
     evidence = looked(simulated(kind))
-    rungs = ladder(evidence)
-    assert {name for name, rung in rungs.items() if rung.denied} == denied
+    assumptions = priced_assumptions(evidence)
+    assert {name for name, assumption in assumptions.items() if assumption.denied} == denied
     assert evidence.memory == (memory, True)
     assert evidence.within == ("hour",)
-    assert [name.partition(" within")[0] for name in rungs] == [
+    assert [name.partition(" within")[0] for name in assumptions] == [
         "independent",
         "chain",
         "bounded odds",
@@ -66,43 +66,45 @@ def test_a_table_denies_what_its_law_denies_and_nothing_else(
 
 def test_the_models_are_those_that_are_fitted_one_by_one(simulated: Simulated) -> None:
     frame = simulated("two", 2000)
-    rungs = ladder(looked(frame, within=()))
+    assumptions = priced_assumptions(looked(frame, within=()))
     place: dict[str, Any] = {"state": "on", "order_by": "t", "record": "minute"}
-    assert rungs["chain"].model == bdp.MarkovChain.fit(frame, **place)
-    assert rungs["chain with a memory of two"].model == bdp.MarkovChain.fit(frame, memory=2, **place)
-    assert rungs["bounded odds"].model == bdp.OddsChain.fit(frame, credibility=0.9, **place)
-    assert rungs["bounded odds, memory of two"].model == bdp.OddsChain.fit(frame, memory=2, credibility=0.9, **place)
+    assert assumptions["chain"].model == bdp.MarkovChain.fit(frame, **place)
+    assert assumptions["chain with a memory of two"].model == bdp.MarkovChain.fit(frame, memory=2, **place)
+    assert assumptions["bounded odds"].model == bdp.OddsChain.fit(frame, credibility=0.9, **place)
+    assert assumptions["bounded odds, memory of two"].model == bdp.OddsChain.fit(
+        frame, memory=2, credibility=0.9, **place
+    )
 
 
 def test_few_records_are_told_from_no_violation(simulated: Simulated) -> None:
-    rungs = ladder(looked(simulated("chain", 60)))
-    assert rungs["chain"].verdict == "not tested"
-    assert "too few records" in rungs["bounded odds"].shown
+    assumptions = priced_assumptions(looked(simulated("chain", 60)))
+    assert assumptions["chain"].verdict == "not tested"
+    assert "too few records" in assumptions["bounded odds"].shown
 
 
 def test_many_states_have_no_rungs_of_memory() -> None:
     generator = np.random.default_rng(2)
     frame = polars.DataFrame({"t": range(5000), "room": generator.integers(0, 60, 5000)})
     evidence = looked(frame, "room")
-    assert list(ladder(evidence)) == ["independent", "chain", "bounded odds", "arbitrary groups"]
+    assert list(priced_assumptions(evidence)) == ["independent", "chain", "bounded odds", "arbitrary groups"]
     assert evidence.memory == (1, False)
 
 
 def test_whole_entities_are_a_model_and_one_chain_of_all_is_not(simulated: Simulated) -> None:
     parts = [simulated("chain", 300, seed).with_columns(polars.lit(seed).alias("meter")) for seed in range(1, 5)]
-    last = ladder(looked(polars.concat(parts), entity=["meter"]))["arbitrary groups"]
+    last = priced_assumptions(looked(polars.concat(parts), entity=["meter"]))["arbitrary groups"]
     assert last.model == bdp.ArbitraryGroups(300, group="meter", record="minute")
     assert last.verdict == "not denied"
-    alone = ladder(looked(simulated("chain", 300)))["arbitrary groups"]
+    alone = priced_assumptions(looked(simulated("chain", 300)))["arbitrary groups"]
     assert alone.model is None
     assert alone.verdict == "not possible"
     assert "Name entities" in alone.reason
 
 
 def test_a_column_of_one_state_has_a_ladder_too_and_no_record_says_anything() -> None:
-    rungs = ladder(looked(polars.DataFrame({"t": range(400), "on": [1] * 400})))
-    assert rungs["bounded odds"].model.odds == rungs["bounded odds, memory of two"].model.odds == 1  # type: ignore[union-attr]
-    assert not any(rung.denied for rung in rungs.values())
+    assumptions = priced_assumptions(looked(polars.DataFrame({"t": range(400), "on": [1] * 400})))
+    assert assumptions["bounded odds"].model.odds == assumptions["bounded odds, memory of two"].model.odds == 1  # type: ignore[union-attr]
+    assert not any(assumption.denied for assumption in assumptions.values())
 
 
 def test_what_is_wrong_with_the_records_is_not_taken_for_an_order_without_a_clock(simulated: Simulated) -> None:

@@ -7,7 +7,7 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.rung import Rung
+from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.errors import InvalidInputError, RecordsError
 
 HEIGHT = bdp.Sum("height", bounds=(0, 100))
@@ -33,21 +33,21 @@ def series(coefficients: list[float], records: int = 6000, seed: int = 8) -> pol
     return polars.DataFrame({"t": range(records), "load": values[len(coefficients) :]})
 
 
-def rungs(advice: bdp.Advice) -> dict[str, Rung]:
-    return {rung.name: rung for rung in advice.ladder}
+def assumptions(advice: bdp.Advice) -> dict[str, PricedAssumption]:
+    return {assumption.name: assumption for assumption in advice.priced_assumptions}
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.4])
 def test_groups_that_are_correlated_deny_independence_and_nothing_else(correlation: float) -> None:
     advice = bdp.advise(families(correlation), HEIGHT, group="family")
-    named = rungs(advice)
+    named = assumptions(advice)
     assert list(named) == ["independent", "normal groups", "arbitrary groups"]
     assert named["independent"].denied == (correlation > 0)
     assert not named["normal groups"].denied
     assert named["arbitrary groups"].model == bdp.ArbitraryGroups(3, group="family")
     assert advice.recommended is not None
     assert advice.recommended.name == ("normal groups" if correlation else "independent")
-    alphas = [rung.alpha for rung in advice.ladder]
+    alphas = [assumption.alpha for assumption in advice.priced_assumptions]
     assert alphas == sorted(alphas, key=lambda alpha: alpha or 0.0)
     assert advice.shows == ""
 
@@ -55,10 +55,12 @@ def test_groups_that_are_correlated_deny_independence_and_nothing_else(correlati
 def test_groups_that_are_not_normal_are_told_and_anything_may_hold_in_them() -> None:
     frame = families(0.4).with_columns(height=(polars.col("height") / 10).exp())
     advice = bdp.advise(frame, bdp.Sum("height", bounds=(0, 1000)), group="family")
-    assert rungs(advice)["normal groups"].denied
+    assert assumptions(advice)["normal groups"].denied
     assert advice.recommended is not None
     assert advice.recommended.name == "arbitrary groups"
-    (line,) = (line for line in rungs(advice)["normal groups"].consequences if "anything may happen" in line.condition)
+    (line,) = (
+        line for line in assumptions(advice)["normal groups"].consequences if "anything may happen" in line.condition
+    )
     assert line.epsilon is not None
     assert line.epsilon > 1
 
@@ -73,9 +75,9 @@ def test_groups_that_are_not_normal_are_told_and_anything_may_hold_in_them() -> 
 )
 def test_a_series_needs_the_order_it_has(coefficients: list[float], denied: set[str], chosen: str) -> None:
     advice = bdp.advise(series(coefficients), LOAD, order_by="t")
-    named = rungs(advice)
+    named = assumptions(advice)
     assert list(named)[1:3] == ["normal series of order 1", "normal series of order 3"]
-    assert {name for name, rung in named.items() if rung.denied} == denied
+    assert {name for name, assumption in named.items() if assumption.denied} == denied
     assert named["arbitrary groups"].verdict == "not possible"
     assert advice.recommended is not None
     assert advice.recommended.name == chosen
@@ -90,7 +92,7 @@ def test_a_series_needs_the_order_it_has(coefficients: list[float], denied: set[
 def test_entities_are_the_last_rung_of_series() -> None:
     parts = [series([0.5], 400, seed).with_columns(polars.lit(seed).alias("meter")) for seed in range(4)]
     advice = bdp.advise(polars.concat(parts), LOAD, order_by="t", entity="meter")
-    assert advice.ladder[-1].model == bdp.ArbitraryGroups(400, group="meter")
+    assert advice.priced_assumptions[-1].model == bdp.ArbitraryGroups(400, group="meter")
 
 
 def test_what_belongs_together_must_be_said() -> None:
@@ -99,4 +101,4 @@ def test_what_belongs_together_must_be_said() -> None:
     lacking = families(0.2, 20).with_columns(height=polars.when(polars.col("height") > 50).then(polars.col("height")))
     with pytest.raises(RecordsError, match="missing"):
         bdp.advise(lacking, HEIGHT, group="family")
-    assert bdp.advise(lacking, HEIGHT, group="family", missing="drop").ladder[0].verdict == "not tested"
+    assert bdp.advise(lacking, HEIGHT, group="family", missing="drop").priced_assumptions[0].verdict == "not tested"

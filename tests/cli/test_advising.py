@@ -9,7 +9,7 @@ import numpy as np
 import polars
 import pytest
 
-from bayesdp.advice import rung
+from bayesdp.advice import priced_assumption
 from bayesdp.cli import run
 from bayesdp.models import Model
 
@@ -17,7 +17,7 @@ from bayesdp.models import Model
 @pytest.fixture(autouse=True)
 def estimates_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no models from the posterior, which takes most of the time: prices are tested with `advise` itself."""
-    monkeypatch.setattr(rung, "_MOST_DRAWN", 0)
+    monkeypatch.setattr(priced_assumption, "_MOST_DRAWN", 0)
 
 
 @pytest.fixture

@@ -137,21 +137,21 @@ def test_five_surfaces_tell_one_figure(
     for number, case in enumerate(cases()):
         told = _told(case, tmp_path / f"{number}.db")
         assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, case.model.assumption
-        for rung in _rungs(case):
-            credibility = CREDIBILITY if rung.credible else None
-            own = replace(case, model=rung.model, query=rung.calibration.query)
-            told = _told(own, tmp_path / f"{number} {rung.name}.db", credibility)
-            told["advise"] = (rung.calibration.tau, rung.calibration.scale)
-            assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, rung.name
+        for assumption in _assumptions(case):
+            credibility = CREDIBILITY if assumption.credible else None
+            own = replace(case, model=assumption.model, query=assumption.calibration.query)
+            told = _told(own, tmp_path / f"{number} {assumption.name}.db", credibility)
+            told["advise"] = (assumption.calibration.tau, assumption.calibration.scale)
+            assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, assumption.name
 
 
-def _rungs(case: Case) -> list[Any]:
+def _assumptions(case: Case) -> list[Any]:
     if case.advised is None:
         return []
     return [
-        rung
-        for rung in bdp.advise(case.table, case.query, credibility=CREDIBILITY, **case.advised).ladder
-        if rung.calibration is not None
+        assumption
+        for assumption in bdp.advise(case.table, case.query, credibility=CREDIBILITY, **case.advised).priced_assumptions
+        if assumption.calibration is not None
     ]
 
 

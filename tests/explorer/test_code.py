@@ -14,7 +14,7 @@ import pytest
 from bayesdp import GaussianGroups
 from bayesdp.cli import run
 from bayesdp.explorer.choices import Choices
-from bayesdp.explorer.ladder import Ladder, look
+from bayesdp.explorer.priced_assumptions import PricedAssumptions, look
 from bayesdp.explorer.screen import Screen, wanted_of
 from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, done, next_job, together
@@ -33,15 +33,17 @@ SCREENS = [
 ]
 
 
-def complete(subject: Subject, choices: Choices, ladder: Ladder | None = None) -> tuple[Screen, Findings]:
+def complete(
+    subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None = None
+) -> tuple[Screen, Findings]:
     """Return a screen with nothing left to compute."""
     from bayesdp.explorer.screen import screen
 
-    wanted = wanted_of(subject, choices, ladder)
+    wanted = wanted_of(subject, choices, priced_assumptions)
     findings = Findings.about(wanted)
     while (job := next_job(findings, wanted)) is not None:
         findings = together(findings, done(job))
-    return screen(subject, choices, ladder, findings), findings
+    return screen(subject, choices, priced_assumptions, findings), findings
 
 
 def compare_rows(rows: Sequence[tuple[str, float, float | None]], findings: Findings) -> None:
@@ -85,10 +87,14 @@ def compare_shell(shown: Screen, findings: Findings, folder: Path, capsys: pytes
 
 
 def check(
-    subject: Subject, choices: Sequence[Choices], folder: Path, capsys: pytest.CaptureFixture[str], ladder: Any = None
+    subject: Subject,
+    choices: Sequence[Choices],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    priced_assumptions: Any = None,
 ) -> None:
     for chosen in choices:
-        shown, findings = complete(subject, chosen, ladder)
+        shown, findings = complete(subject, chosen, priced_assumptions)
         assert shown.problem == ""
         assert not shown.waiting
         compare_python(shown, findings)
@@ -127,7 +133,7 @@ def test_every_rung_of_a_table(
     polars.DataFrame({"family": [f for f in range(60) for _ in range(3)], "height": heights}).write_csv(path)
     subject = Subject.of(path)
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    ladder = look(subject, chosen)
-    rungs = [replace(chosen, rung=step.name) for step in ladder.steps if step.possible]
-    assert len(rungs) >= 3
-    check(subject, rungs, tmp_path, capsys, ladder)
+    priced_assumptions = look(subject, chosen)
+    assumptions = [replace(chosen, assumption=step.name) for step in priced_assumptions.steps if step.possible]
+    assert len(assumptions) >= 3
+    check(subject, assumptions, tmp_path, capsys, priced_assumptions)

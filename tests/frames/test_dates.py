@@ -180,4 +180,4 @@ def test_what_is_refused_because_of_how_text_was_read_is_not_said_by_a_session(t
 
 def test_advice_on_times_with_offsets_does_without_clocks() -> None:
     zoned = _visits([f"{day}T00:00:00Z" for day in DAYS])
-    assert bdp.advise(zoned, state="s", order_by="day").ladder
+    assert bdp.advise(zoned, state="s", order_by="day").priced_assumptions

@@ -120,9 +120,10 @@ def test_diagnosis_and_advice(frame: Any, path: Path, monkeypatch: pytest.Monkey
     assert there.diagnosis is not None
     assert here.diagnosis is not None
     assert there.diagnosis.findings == here.diagnosis.findings
-    ladder = bdp.advise(frame, Count("s", equals=1), **given, within=["w"]).ladder
-    assert [rung.verdict for rung in ladder] == [
-        rung.verdict for rung in bdp.advise(str(path), Count("s", equals=1), **given, within=["w"]).ladder
+    priced_assumptions = bdp.advise(frame, Count("s", equals=1), **given, within=["w"]).priced_assumptions
+    assert [assumption.verdict for assumption in priced_assumptions] == [
+        assumption.verdict
+        for assumption in bdp.advise(str(path), Count("s", equals=1), **given, within=["w"]).priced_assumptions
     ]
 
 

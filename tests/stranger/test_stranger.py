@@ -12,7 +12,7 @@ import pytest
 from twins import Cents, Exchanged, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
-from bayesdp.advice.rung import Rung, priced
+from bayesdp.advice.priced_assumption import PricedAssumption, with_price
 from bayesdp.advice.way_on import WayOn
 from bayesdp.audit import attack
 from bayesdp.cli import run
@@ -190,7 +190,9 @@ def test_the_ways_on_lead_to_the_models() -> None:
     python = way.model_in_python(twins).splitlines()[1].removeprefix("model = ")
     assert eval(python, {"bdp": bdp}) == twins
     assert way.model_in_shell(twins) == """echo '{"type": "twins", "pair": "couple"}' > MODEL.json"""
-    assert priced(Rung("twins", "", "", Verdict.FINE, "", twins), COUNT, 1.0, 0.05, 0.95).alpha is not None
+    assert (
+        with_price(PricedAssumption("twins", "", "", Verdict.FINE, "", twins), COUNT, 1.0, 0.05, 0.95).alpha is not None
+    )
 
 
 def test_the_explorer_and_the_audit_know_the_models(monkeypatch: pytest.MonkeyPatch) -> None:

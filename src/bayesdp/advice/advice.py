@@ -10,7 +10,7 @@ from typing import Any
 from bayesdp._support import hooks
 from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
-from bayesdp.advice.rung import HARMLESS, Rung
+from bayesdp.advice.priced_assumption import HARMLESS, PricedAssumption
 from bayesdp.advice.way_on import WayOn
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query
@@ -44,8 +44,8 @@ class Advice(Displayed, Document):
     query: Query
     epsilon: float
     beta: float
-    ladder: tuple[Rung, ...]
-    recommended: Rung | None
+    priced_assumptions: tuple[PricedAssumption, ...]
+    recommended: PricedAssumption | None
     shows: str
     table_name: str
     way_on: WayOn
@@ -91,7 +91,7 @@ class Advice(Displayed, Document):
             lines(f"{_capital(self.query.description)}, at ε = {self.epsilon:g}, from {self.table_name}."),
             [self._table],
             *([[_filled(self.shows)]] if self.shows else []),
-            *([*self._paragraph(rung)] for rung in self.ladder),
+            *([*self._paragraph(assumption)] for assumption in self.priced_assumptions),
             [_filled(f"Recommended: {self.why}")],
         ]
         if self.recommended is not None:
@@ -107,22 +107,22 @@ class Advice(Displayed, Document):
     def _table(self) -> Table:
         rows = [
             [
-                ("→ " if rung is self.recommended else "  ") + rung.name,
-                rung.verdict,
-                "–" if rung.alpha is None else shown_above(rung.alpha, 3),
-                _if_wrong(rung),
+                ("→ " if assumption is self.recommended else "  ") + assumption.name,
+                assumption.verdict,
+                "–" if assumption.alpha is None else shown_above(assumption.alpha, 3),
+                _if_wrong(assumption),
             ]
-            for rung in self.ladder
+            for assumption in self.priced_assumptions
         ]
         return Table(["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows)
 
-    def _paragraph(self, rung: Rung) -> Iterator[Block]:
-        yield Words(_capital(rung.name))
-        yield _filled(f"Assumes: {rung.assumes}", "  ")
-        yield _filled(f"The table: {rung.shown}", "  ")
-        if rung.reason and rung.reason != rung.shown:
-            yield _filled(f"No price: {rung.reason}", "  ")
-        for line in rung.consequences:
+    def _paragraph(self, assumption: PricedAssumption) -> Iterator[Block]:
+        yield Words(_capital(assumption.name))
+        yield _filled(f"Assumes: {assumption.assumes}", "  ")
+        yield _filled(f"The table: {assumption.shown}", "  ")
+        if assumption.reason and assumption.reason != assumption.shown:
+            yield _filled(f"No price: {assumption.reason}", "  ")
+        for line in assumption.consequences:
             yield _filled(str(line), "  ")
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class Advice(Displayed, Document):
                 "denied": chosen.denied,
                 "why": self.why,
             },
-            "ladder": [rung.to_dict() for rung in self.ladder],
+            "ladder": [assumption.to_dict() for assumption in self.priced_assumptions],
             "shows": self.shows,
             "python": self.python,
             "shell": self.shell,
@@ -157,9 +157,9 @@ class Advice(Displayed, Document):
         return drawn
 
 
-def _if_wrong(rung: Rung) -> str:
+def _if_wrong(assumption: PricedAssumption) -> str:
     """Return what the noise of a rung leaks if what the table shows is true, from the least to the most."""
-    leaks = [line.epsilon for line in rung.consequences if line.counts and line.epsilon is not None]
+    leaks = [line.epsilon for line in assumption.consequences if line.counts and line.epsilon is not None]
     if not leaks:
         return ""
     low, high = shown_above(min(leaks), 3), shown_above(max(leaks), 3)

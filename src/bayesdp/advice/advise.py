@@ -11,9 +11,9 @@ from bayesdp._support import validation
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
-from bayesdp.advice.chains import STEPS, ChainEvidence, chain_rungs
-from bayesdp.advice.numbers import NumberEvidence, number_rungs
-from bayesdp.advice.rung import Rung, climbed, priced, recommended
+from bayesdp.advice.chains import STEPS, ChainEvidence, priced_chain_assumptions
+from bayesdp.advice.numbers import NumberEvidence, priced_number_assumptions
+from bayesdp.advice.priced_assumption import PricedAssumption, recommended, with_price, with_sensitivities
 from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
 from bayesdp.frames.source import Missing, Table, checked_missing, scan
@@ -25,7 +25,7 @@ from bayesdp.theorems.leakage import BETA
 
 __all__ = ["advise"]
 
-_MOST_RUNGS = 9
+_MOST_ASSUMPTIONS = 9
 """So many rungs a ladder may have, for the progress bar."""
 
 
@@ -64,7 +64,7 @@ def advise(
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
-    >>> [rung.verdict for rung in advise(frame, state="on", order_by="t").ladder[:2]]
+    >>> [assumption.verdict for assumption in advise(frame, state="on", order_by="t").ladder[:2]]
     ['fine', 'violated']
     """
     if question is not None and not isinstance(question, Query):
@@ -77,7 +77,7 @@ def advise(
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
     place = _Place(table, order, entities, step, missing, record, order_by_text)
-    with counted(STEPS + _MOST_RUNGS, "looking at the table") as done:
+    with counted(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
                 raise InvalidInputError("group= and role= are for a column of numbers; states have entities")
@@ -85,11 +85,11 @@ def advise(
         else:
             seen = _numbers(place, question, groups, role)
             done(STEPS)
-        ladder = []
-        for rung in seen.rungs:
-            ladder.append(priced(rung, seen.question, epsilon, beta, credibility))
+        priced_assumptions = []
+        for assumption in seen.assumptions:
+            priced_assumptions.append(with_price(assumption, seen.question, epsilon, beta, credibility))
             done(1)
-    rungs = climbed(ladder)
+    assumptions = with_sensitivities(priced_assumptions)
     given = {"state": subject, "order_by": list(order), "entity": list(entities), "step": step, "group": list(groups)}
     given |= {"order_by_text": order_by_text, "role": role, "within": list(seen.means_within)}
     given |= {"missing": None if missing == "error" else missing, "record": None if record == "record" else record}
@@ -97,9 +97,9 @@ def advise(
         seen.question,
         epsilon,
         beta,
-        rungs,
-        recommended(rungs),
-        f"{seen.shows} {_protection(rungs)}".strip() if seen.shows else "",
+        assumptions,
+        recommended(assumptions),
+        f"{seen.shows} {_protection(assumptions)}".strip() if seen.shows else "",
         Path(table.name).name or table.name,
         WayOn(
             frame if isinstance(frame, str | Path) else None,
@@ -132,7 +132,7 @@ class _Place:
 class _Seen:
     """What was seen of a table: rungs without prices, what is asked, and what the table shows of memory."""
 
-    rungs: Iterable[Rung]
+    assumptions: Iterable[PricedAssumption]
     question: Query
     shows: str = ""
     means_within: Sequence[str] = ()
@@ -160,7 +160,7 @@ def _states(
     )
     asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
     named = replace(asked, column=subject) if asked.column is None else asked
-    return _Seen(chain_rungs(evidence), named, _memory(evidence))
+    return _Seen(priced_chain_assumptions(evidence), named, _memory(evidence))
 
 
 def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
@@ -172,7 +172,7 @@ def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role
     layout = place.layout if place.order else None
     evidence = NumberEvidence.of(place.table, question.column, group, role, layout, place.missing, place.record)
     means: Sequence[str] = () if layout is None else evidence.within
-    return _Seen(number_rungs(evidence), question, means_within=means)
+    return _Seen(priced_number_assumptions(evidence), question, means_within=means)
 
 
 def _memory(evidence: ChainEvidence) -> str:
@@ -189,14 +189,21 @@ def _memory(evidence: ChainEvidence) -> str:
     return f"The table shows a memory of{at_least} {records} records: what matters is not the last one alone{where}."
 
 
-def _protection(ladder: Sequence[Rung]) -> str:
+def _protection(priced_assumptions: Sequence[PricedAssumption]) -> str:
     """Return what protection against memory costs, as a sentence; empty if there is no rung with one."""
     costs = [
-        f"{shown_above(rung.alpha, 3)} ({rung.name})"
-        for rung in ladder
-        if rung.alpha is not None and getattr(rung.model, "memory", 1) > 1
+        f"{shown_above(assumption.alpha, 3)} ({assumption.name})"
+        for assumption in priced_assumptions
+        if assumption.alpha is not None and getattr(assumption.model, "memory", 1) > 1
     ]
-    first = next((rung.alpha for rung in ladder if rung.name == "chain" and rung.alpha is not None), None)
+    first = next(
+        (
+            assumption.alpha
+            for assumption in priced_assumptions
+            if assumption.name == "chain" and assumption.alpha is not None
+        ),
+        None,
+    )
     if not costs or first is None:
         return ""
     return (

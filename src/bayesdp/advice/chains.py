@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesdp.advice.rung import Judgement, NoVerdict, Rung, diagnosed
+from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumption, diagnosed
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
@@ -22,7 +22,7 @@ from bayesdp.models.memory import tuples
 from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds, merged
 from bayesdp.rounding import shown_above
 
-__all__ = ["STEPS", "ChainEvidence", "chain_rungs"]
+__all__ = ["STEPS", "ChainEvidence", "priced_chain_assumptions"]
 
 STEPS = 4
 """How many times the table is read, for a progress bar."""
@@ -149,7 +149,7 @@ class ChainEvidence:
         )
 
 
-def chain_rungs(evidence: ChainEvidence) -> Iterator[Rung]:
+def priced_chain_assumptions(evidence: ChainEvidence) -> Iterator[PricedAssumption]:
     """Yield the rungs, from the strongest assumption to the weakest."""
     yield _independent(evidence)
     yield _homogeneous(evidence)
@@ -164,7 +164,7 @@ def chain_rungs(evidence: ChainEvidence) -> Iterator[Rung]:
     yield _arbitrary(evidence)
 
 
-def _independent(evidence: ChainEvidence) -> Rung:
+def _independent(evidence: ChainEvidence) -> PricedAssumption:
     verdict = Verdict.NOT_TESTED
     shown = "Whether records depend on one another was not tested."
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
@@ -176,23 +176,25 @@ def _independent(evidence: ChainEvidence) -> Rung:
                 Verdict.NOT_TESTED: "There are too few records to tell",
             }[verdict]
             shown = f"{said}: {finding.figure.partition(';')[0]}."
-    return Rung(
+    return PricedAssumption(
         "independent", "records are independent", "No record says anything about another.", verdict, shown,
         Independent(column=evidence.subject, record=evidence.record),
     )  # fmt: skip
 
 
-def _homogeneous(evidence: ChainEvidence) -> Rung:
+def _homogeneous(evidence: ChainEvidence) -> PricedAssumption:
     assumes = "The next record depends on the last one only, with the same probabilities at all times."
     name, condition = "chain", "records follow a chain"
     if evidence.chain is None or evidence.diagnosis is None:
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.broken, reason=evidence.broken)
+        return PricedAssumption(
+            name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.broken, reason=evidence.broken
+        )
     diagnosis = evidence.diagnosis
     model = evidence.chain.with_diagnosis(diagnosis)
-    return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
+    return PricedAssumption(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
 
 
-def _odds(evidence: ChainEvidence) -> Rung:
+def _odds(evidence: ChainEvidence) -> PricedAssumption:
     name, condition = "bounded odds", "the probabilities change with time"
     assumes = (
         "The next record depends on the last one only; how likely it is may change with time, but how much one record "
@@ -206,10 +208,10 @@ def _odds(evidence: ChainEvidence) -> Rung:
             verdict, shown = worst(verdict, over), f"{shown} {more}".strip()
         return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}"
 
-    return _rung(name, condition, assumes, lambda: evidence.odds(1, stratified=False), judged)
+    return _assumption(name, condition, assumes, lambda: evidence.odds(1, stratified=False), judged)
 
 
-def _odds_within(evidence: ChainEvidence, memory: int) -> Rung:
+def _odds_within(evidence: ChainEvidence, memory: int) -> PricedAssumption:
     stratum = " and ".join(evidence.within)
     apart = evidence.several(memory)
     where = f" within each {stratum}" if apart else ""
@@ -229,10 +231,10 @@ def _odds_within(evidence: ChainEvidence, memory: int) -> Rung:
         joined = f" Sparse strata were merged, {sparse} of {len(strata)}." if sparse else ""
         return verdict, f"An odds ratio of at most {shown_above(model.odds, 3)}. {shown}{joined}"
 
-    return _rung(name, condition, f"{assumes}{may}.", lambda: evidence.odds(memory, stratified=apart), judged)
+    return _assumption(name, condition, f"{assumes}{may}.", lambda: evidence.odds(memory, stratified=apart), judged)
 
 
-def _remembering(evidence: ChainEvidence, memory: int) -> Rung:
+def _remembering(evidence: ChainEvidence, memory: int) -> PricedAssumption:
     name = f"chain with a memory of {_NUMBERS[memory]}"
     condition = f"what matters is the last {_NUMBERS[memory]} records"
     assumes = f"The next record depends on the last {_NUMBERS[memory]} only, with the same probabilities at all times."
@@ -252,16 +254,16 @@ def _remembering(evidence: ChainEvidence, memory: int) -> Rung:
             verdict, shown = worst(verdict, timed), f"{shown} {more}".strip()
         return verdict, shown
 
-    return _rung(name, condition, assumes, built, judged)
+    return _assumption(name, condition, assumes, built, judged)
 
 
-def _arbitrary(evidence: ChainEvidence) -> Rung:
+def _arbitrary(evidence: ChainEvidence) -> PricedAssumption:
     entity = " and ".join(evidence.layout.entity)
     name, condition = "arbitrary groups", f"anything may happen within one {entity or 'entity'}"
     if not evidence.layout.entity:
         reason = "All records are one chain: then no useful answer can be protected against everything. Name entities."
         assumes = "Entities are independent of one another; inside one anything may happen."
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
     assumes = f"One {entity} is independent of another; inside one anything may happen."
     verdict: Judgement = NoVerdict.NOT_DENIED
     shown = f"No {entity} has more than {evidence.first.longest:,} records."
@@ -269,22 +271,22 @@ def _arbitrary(evidence: ChainEvidence) -> Rung:
         if finding.name == "independent entities" and finding.verdict in (Verdict.VIOLATED, Verdict.DOUBTFUL):
             verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
     model = ArbitraryGroups(evidence.first.longest, group=evidence.layout.entity, record=evidence.record)
-    return Rung(name, condition, assumes, verdict, shown, model)
+    return PricedAssumption(name, condition, assumes, verdict, shown, model)
 
 
-def _rung(
+def _assumption(
     name: str,
     condition: str,
     assumes: str,
     built: Callable[[], Any],
     judged: Callable[[Any], tuple[Verdict, str]],
-) -> Rung:
+) -> PricedAssumption:
     try:
         model = built()
     except BayesDPError as error:
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
     verdict, shown = judged(model)
-    return Rung(name, condition, assumes, verdict, shown, model)
+    return PricedAssumption(name, condition, assumes, verdict, shown, model)
 
 
 def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:

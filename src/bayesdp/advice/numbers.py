@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import Any
 
-from bayesdp.advice.rung import Judgement, NoVerdict, Rung, diagnosed
+from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumption, diagnosed
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
@@ -20,7 +20,7 @@ from bayesdp.models.diagnosis import Verdict, worst
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.series_moments import SeriesMoments
 
-__all__ = ["NumberEvidence", "number_rungs"]
+__all__ = ["NumberEvidence", "priced_number_assumptions"]
 
 ORDERS = (1, 3)
 """The orders of series for which there are rungs; whether one record more matters is tested for each."""
@@ -141,7 +141,7 @@ class NumberEvidence:
         return seen.moments.coefficients(lag)[-1], seen.moments.pairs[lag]
 
 
-def number_rungs(evidence: NumberEvidence) -> Iterator[Rung]:
+def priced_number_assumptions(evidence: NumberEvidence) -> Iterator[PricedAssumption]:
     """Yield the rungs, from the strongest assumption to the weakest."""
     yield _independent(evidence)
     if evidence.group:
@@ -152,14 +152,14 @@ def number_rungs(evidence: NumberEvidence) -> Iterator[Rung]:
     yield _arbitrary(evidence)
 
 
-def _independent(evidence: NumberEvidence) -> Rung:
+def _independent(evidence: NumberEvidence) -> PricedAssumption:
     tests: list[tuple[Verdict, str]] = []
     if evidence.groups is not None:
         tests.append(_correlated(evidence.groups))
     if evidence.layout is not None:
         tests.append(_lagged(evidence, 1))
     verdict = worst(*(verdict for verdict, _ in tests))
-    return Rung(
+    return PricedAssumption(
         "independent",
         "records are independent",
         "No record says anything about another.",
@@ -169,7 +169,7 @@ def _independent(evidence: NumberEvidence) -> Rung:
     )
 
 
-def _groups(evidence: NumberEvidence) -> Rung:
+def _groups(evidence: NumberEvidence) -> PricedAssumption:
     group = " and ".join(evidence.group)
     name, condition = "normal groups", f"the records of one {group} are normal"
     assumes = (
@@ -177,13 +177,15 @@ def _groups(evidence: NumberEvidence) -> Rung:
     )
     model = evidence.groups
     if model is None:
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.no_groups, reason=evidence.no_groups)
+        return PricedAssumption(
+            name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.no_groups, reason=evidence.no_groups
+        )
     diagnosis = model.diagnosis
     assert diagnosis is not None
-    return Rung(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
+    return PricedAssumption(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)
 
 
-def _series(evidence: NumberEvidence, order: int) -> Rung:
+def _series(evidence: NumberEvidence, order: int) -> PricedAssumption:
     last = "the last record" if order == 1 else f"the last {order} records"
     name, condition = f"normal series of order {order}", f"what matters is {last} of a normal series"
     assumes = f"Each record is a weighted sum of {last} and something new, all normal; means may change with time."
@@ -193,19 +195,19 @@ def _series(evidence: NumberEvidence, order: int) -> Rung:
     except RecordsError:
         raise
     except BayesDPError as error:
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, str(error), reason=str(error))
     trust = "That it is normal is taken on trust."
-    return Rung(name, condition, assumes, worst(verdict, Verdict.NOT_TESTED), f"{shown} {trust}", model)
+    return PricedAssumption(name, condition, assumes, worst(verdict, Verdict.NOT_TESTED), f"{shown} {trust}", model)
 
 
-def _arbitrary(evidence: NumberEvidence) -> Rung:
+def _arbitrary(evidence: NumberEvidence) -> PricedAssumption:
     named = evidence.group or (() if evidence.layout is None else tuple(evidence.layout.entity))
     together = " and ".join(named)
     name, condition = "arbitrary groups", f"anything may happen within one {together or 'entity'}"
     if not named:
         reason = "All records are one series: then no useful answer can be protected against everything. Name entities."
         assumes = "Entities are independent of one another; inside one anything may happen."
-        return Rung(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
     largest = View(evidence.table, evidence.missing).largest_group(named)
     verdict: Judgement = NoVerdict.NOT_DENIED
     shown = f"No {together} has more than {largest:,} records."
@@ -215,7 +217,7 @@ def _arbitrary(evidence: NumberEvidence) -> Rung:
                 verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
     assumes = f"One {together} is independent of another; inside one anything may happen."
     model = ArbitraryGroups(largest, group=named, record=evidence.record)
-    return Rung(name, condition, assumes, verdict, shown, model)
+    return PricedAssumption(name, condition, assumes, verdict, shown, model)
 
 
 def _correlated(model: GaussianGroups) -> tuple[Verdict, str]:

@@ -64,7 +64,7 @@ class Choices:
     group: str = ""
     role: str = ""
     missing: str = "error"
-    rung: str = ""
+    assumption: str = ""
 
     _LOOKED_AT: ClassVar[tuple[str, ...]] = (
         "kind", "column", "values", "low", "high", "size", "order_by", "entity", "step", "group", "role", "missing",

@@ -7,7 +7,7 @@ import shlex
 from bayesdp.advice.way_on import asked_in_python, asked_in_shell, built_in_python, built_in_shell
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import EPSILONS, Choices
-from bayesdp.explorer.ladder import Ladder
+from bayesdp.explorer.priced_assumptions import PricedAssumptions
 from bayesdp.explorer.subject import Subject
 from bayesdp.models import Model
 from bayesdp.queries import Query
@@ -17,13 +17,15 @@ __all__ = ["python", "shell"]
 _MODEL = "MODEL.json"
 
 
-def python(subject: Subject, choices: Choices, query: Query, ladder: Ladder | None = None) -> str:
+def python(
+    subject: Subject, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None
+) -> str:
     """Return Python that computes what the screen shows."""
     promise = f"{choices.start}={_given(choices)}, beta={choices.beta}"
     lines = [
         "import bayesdp as bdp",
         "",
-        _model_in_python(subject, choices, ladder),
+        _model_in_python(subject, choices, priced_assumptions),
         f"question = {asked_in_python(query)}",
         f"ours = bdp.calibrate(model, question, {promise})",
         f"plain = bdp.leakage(model, question, tau={_plain(choices)})",
@@ -33,12 +35,12 @@ def python(subject: Subject, choices: Choices, query: Query, ladder: Ladder | No
     return "\n".join(lines)
 
 
-def shell(subject: Subject, choices: Choices, query: Query, ladder: Ladder | None = None) -> str:
+def shell(subject: Subject, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None) -> str:
     """Return commands that compute what the screen shows."""
     model = shlex.quote(subject.path) if subject.kind == "model" else _MODEL
     asked = asked_in_shell(query)
     lines = [
-        *_model_in_shell(subject, choices, ladder),
+        *_model_in_shell(subject, choices, priced_assumptions),
         f"bayesdp calibrate {model} {asked} --{choices.start} {_given(choices)} --beta {choices.beta}",
         *([] if choices.start == "alpha" else [f"bayesdp leakage {model} {asked} --tau {_plain(choices)}"]),
         f"bayesdp compare {model} {asked} --epsilon {','.join(EPSILONS)} --beta {choices.beta}",
@@ -57,27 +59,27 @@ def _plain(choices: Choices) -> str:
     return "ours.tau" if choices.start == "alpha" else _given(choices)
 
 
-def _chosen(choices: Choices, ladder: Ladder | None) -> Model:
-    rung = None if ladder is None else ladder.chosen(choices)
-    assert rung is not None
-    assert rung.model is not None
-    return rung.model
+def _chosen(choices: Choices, priced_assumptions: PricedAssumptions | None) -> Model:
+    assumption = None if priced_assumptions is None else priced_assumptions.chosen(choices)
+    assert assumption is not None
+    assert assumption.model is not None
+    return assumption.model
 
 
-def _model_in_python(subject: Subject, choices: Choices, ladder: Ladder | None) -> str:
+def _model_in_python(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> str:
     if subject.kind == "model":
         return f"model = bdp.Model.load({subject.path!r})"
     if subject.kind == "nothing":
         assumption = ASSUMPTIONS[choices.assumed]
         return f"model = {built_in_python(assumption.model, assumption.arguments(choices))}"
-    assert ladder is not None
-    return ladder.advice.way_on.model_in_python(_chosen(choices, ladder))
+    assert priced_assumptions is not None
+    return priced_assumptions.advice.way_on.model_in_python(_chosen(choices, priced_assumptions))
 
 
-def _model_in_shell(subject: Subject, choices: Choices, ladder: Ladder | None) -> list[str]:
+def _model_in_shell(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> list[str]:
     if subject.kind == "model":
         return []
     if subject.kind == "nothing":
         return [built_in_shell(ASSUMPTIONS[choices.assumed].built(choices))]
-    assert ladder is not None
-    return [ladder.advice.way_on.model_in_shell(_chosen(choices, ladder))]
+    assert priced_assumptions is not None
+    return [priced_assumptions.advice.way_on.model_in_shell(_chosen(choices, priced_assumptions))]

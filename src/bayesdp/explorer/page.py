@@ -17,7 +17,7 @@ from bayesdp.errors import BayesDPError
 from bayesdp.explorer.asked import KINDS
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, EPSILONS, Choices
-from bayesdp.explorer.ladder import NOTE, Ladder, look
+from bayesdp.explorer.priced_assumptions import NOTE, PricedAssumptions, look
 from bayesdp.explorer.screen import Bar, Screen, screen, wanted_of
 from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
@@ -50,13 +50,13 @@ _SIZES = tuple(str(size) for size in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 5
 
 def application(subject: Subject) -> App:
     """Return the page about a model, a table, or nothing but assumptions."""
-    ladders: dict[tuple[str, ...], Ladder] = {}
+    seen: dict[tuple[str, ...], PricedAssumptions] = {}
 
     def page(request: Request) -> TagList:
         return _page(subject, Choices.from_query(request.url.query, subject.start))
 
     def server(inputs: Inputs, output: Outputs, session: Session) -> None:
-        _serve(_Conversation(subject, ladders, inputs), session)
+        _serve(_Conversation(subject, seen, inputs), session)
 
     return App(page, server, static_assets=_ASSETS)
 
@@ -193,7 +193,7 @@ def _table(subject: Subject, choices: Choices) -> Tag:
         _field(ui.input_select("missing", "Missing values", missing, selected=choices.missing)),
         ui.input_action_button("look", "Look at the table"),
         tags.p(NOTE, class_="hint"),
-        ui.output_ui("ladder"),
+        ui.output_ui("priced_assumptions"),
     )
 
 
@@ -342,15 +342,17 @@ def _listing(name: str, label: str, text: str) -> TagList:
     return TagList(tags.div(tags.h3(label), copy, class_="head"), tags.pre(text, id=name, tabindex="0"))
 
 
-def _ladder(ladder: Ladder | None, choices: Choices, problem: str, *, busy: bool) -> TagChild:
+def _priced_assumptions(
+    priced_assumptions: PricedAssumptions | None, choices: Choices, problem: str, *, busy: bool
+) -> TagChild:
     if busy:
         return tags.p("Looking at the table …", class_="wait", role="status")
     if problem:
         return tags.p(problem, class_="warning", role="alert")
-    if ladder is None or not ladder.fits(choices):
+    if priced_assumptions is None or not priced_assumptions.fits(choices):
         return None
-    rung = ladder.chosen(choices)
-    steps = ladder.steps
+    assumption = priced_assumptions.chosen(choices)
+    steps = priced_assumptions.steps
     options: dict[str, TagChild] = {
         step.name: tags.span(
             f"{step.name} — error {step.error}", tags.strong(" (recommended)") if step.recommended else None
@@ -369,15 +371,15 @@ def _ladder(ladder: Ladder | None, choices: Choices, problem: str, *, busy: bool
         )
         for step in steps
     ]
-    told = ladder.advice
+    told = priced_assumptions.advice
     head = f"Errors at ε = {told.epsilon:g}, in {100 * (1 - told.beta):g} % of cases; the strongest assumption first."
     return tags.div(
         tags.h3("The ladder", style="margin-top:1rem"),
         tags.p(head, class_="hint"),
-        ui.input_radio_buttons("rung", "Assume", options, selected=None if rung is None else rung.name)
+        ui.input_radio_buttons("rung", "Assume", options, selected=None if assumption is None else assumption.name)
         if options
         else None,
-        tags.p(ladder.advice.why),
+        tags.p(priced_assumptions.advice.why),
         tags.details(tags.summary("What each rung assumes, and what the table says"), *lines),
     )
 
@@ -388,34 +390,34 @@ def _ladder(ladder: Ladder | None, choices: Choices, problem: str, *, busy: bool
 class _Conversation:
     """One open page: what is chosen in it, and what was computed for it."""
 
-    def __init__(self, subject: Subject, ladders: dict[tuple[str, ...], Ladder], inputs: Inputs) -> None:
+    def __init__(self, subject: Subject, seen: dict[tuple[str, ...], PricedAssumptions], inputs: Inputs) -> None:
         self.subject = subject
         self.choices = reactive.calc(lambda: Choices.read(_typed(inputs), subject.start))
-        self._ladders = ladders
-        self._newest: reactive.Value[Ladder | None] = reactive.Value(None)
+        self._seen = seen
+        self._newest: reactive.Value[PricedAssumptions | None] = reactive.Value(None)
         self._known: reactive.Value[tuple[Findings, ...]] = reactive.Value(())
         self._failed: set[Job] = set()
         self.pictures: reactive.Value[tuple[str, ...]] = reactive.Value(())
-        self.ladder = reactive.calc(lambda: self._ladders.get(self.choices().looked_at) or self._newest())
+        self.priced_assumptions = reactive.calc(lambda: self._seen.get(self.choices().looked_at) or self._newest())
         self.wanted = reactive.calc(self._wanted)
         self.shown = reactive.calc(self._shown)
         self._work = reactive.extended_task(_worked)
         self._look = reactive.extended_task(_looked)
         reactive.effect(self._compute_what_is_left)
-        reactive.effect(self._keep_ladder)
+        reactive.effect(self._keep_priced_assumptions)
         reactive.effect(self._keep_pictures)
         reactive.effect(reactive.event(inputs.look)(lambda: self._look.invoke(subject, self.choices())))
 
     def _wanted(self) -> Wanted | None:
         try:
-            return wanted_of(self.subject, self.choices(), self.ladder())
+            return wanted_of(self.subject, self.choices(), self.priced_assumptions())
         except BayesDPError:
             return None
 
     def _shown(self) -> Screen:
         asking = self.wanted()
         findings = None if asking is None else _about(self._known(), asking)
-        return screen(self.subject, self.choices(), self.ladder(), findings)
+        return screen(self.subject, self.choices(), self.priced_assumptions(), findings)
 
     def _compute_what_is_left(self) -> None:
         status = self._work.status()
@@ -444,20 +446,22 @@ class _Conversation:
     def _keep_pictures(self) -> None:
         self.pictures.set(self.shown().pictures)  # the same ones are not sent again
 
-    def _keep_ladder(self) -> None:
+    def _keep_priced_assumptions(self) -> None:
         if self._look.status() != "success":
             return
         seen = self._look.result()
-        if isinstance(seen, Ladder):
-            self._ladders[seen.choices.looked_at] = seen
+        if isinstance(seen, PricedAssumptions):
+            self._seen[seen.choices.looked_at] = seen
             self._newest.set(seen)
 
-    def shown_ladder(self) -> TagChild:
+    def shown_priced_assumptions(self) -> TagChild:
         """Return the ladder, that it is being computed, or why there is none."""
         status = self._look.status()
         result = self._look.result() if status == "success" else None
         now = self.choices()
-        return _ladder(self.ladder(), now, result if isinstance(result, str) else "", busy=status == "running")
+        return _priced_assumptions(
+            self.priced_assumptions(), now, result if isinstance(result, str) else "", busy=status == "running"
+        )
 
 
 async def _worked(job: Job) -> tuple[Job, Findings | None]:
@@ -470,7 +474,7 @@ async def _worked(job: Job) -> tuple[Job, Findings | None]:
         return job, None
 
 
-async def _looked(subject: Subject, choices: Choices) -> Ladder | str:
+async def _looked(subject: Subject, choices: Choices) -> PricedAssumptions | str:
     try:
         return await asyncio.to_thread(look, subject, choices)
     except BayesDPError as error:
@@ -483,7 +487,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
     @reactive.effect
     async def write_address() -> None:
         now = conversation.choices()
-        step = "|".join((now.kind, now.start, now.assumed, now.rung))
+        step = "|".join((now.kind, now.start, now.assumed, now.assumption))
         query = now.to_query(conversation.subject.start)
         await session.send_custom_message("choices", {"query": query, "step": step})
 
@@ -504,8 +508,8 @@ def _serve(conversation: _Conversation, session: Session) -> None:
         return _code(shown())
 
     @render.ui
-    def ladder() -> TagChild:
-        return conversation.shown_ladder()
+    def priced_assumptions() -> TagChild:
+        return conversation.shown_priced_assumptions()
 
 
 def _typed(inputs: Inputs) -> dict[str, Any]:

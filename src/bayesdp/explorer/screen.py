@@ -11,7 +11,7 @@ from bayesdp.explorer import code, pictures
 from bayesdp.explorer.asked import asked
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
-from bayesdp.explorer.ladder import Ladder
+from bayesdp.explorer.priced_assumptions import PricedAssumptions
 from bayesdp.explorer.subject import Subject, hides
 from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
@@ -25,7 +25,7 @@ _LOOK = (
     "shows which assumptions it does not deny, and what each costs."
 )
 _LOOK_AGAIN = "The question has changed since the table was looked at. Look again."
-_NO_RUNG = "No noise is enough for any rung of this ladder at this ε: ask for a larger one, or name entities."
+_NONE_PRICED = "No noise is enough for any rung of this ladder at this ε: ask for a larger one, or name entities."
 _ESTIMATED = (
     "These numbers take the model's figures as they were estimated. The errors in the ladder also allow for how "
     "uncertain the estimates are, and may be larger."
@@ -79,35 +79,38 @@ class Screen:
     figures: Sides | None = field(default=None, repr=False)
 
 
-def wanted_of(subject: Subject, choices: Choices, ladder: Ladder | None) -> Wanted:
+def wanted_of(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Wanted:
     """Return what a screen is about; an error of ours says what is wrong with the choices, or lacking."""
-    model, query = asked(choices, _model(subject, choices, ladder))
+    model, query = asked(choices, _model(subject, choices, priced_assumptions))
     return Wanted(model, query, choices.target)
 
 
-def _model(subject: Subject, choices: Choices, ladder: Ladder | None) -> Model:
+def _model(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Model:
     if subject.model is not None:
         return subject.model
     if subject.kind == "nothing":
         if choices.assumed not in ASSUMPTIONS:
             raise InvalidInputError(f"choose one of {', '.join(ASSUMPTIONS)}")
         return ASSUMPTIONS[choices.assumed].built(choices)
-    if ladder is None:
+    if priced_assumptions is None:
         raise InvalidInputError(_LOOK)
-    if not ladder.fits(choices):
+    if not priced_assumptions.fits(choices):
         raise InvalidInputError(_LOOK_AGAIN)
-    rung = ladder.chosen(choices)
-    if rung is None or rung.model is None:
-        raise InvalidInputError(_NO_RUNG)
-    return rung.model
+    assumption = priced_assumptions.chosen(choices)
+    if assumption is None or assumption.model is None:
+        raise InvalidInputError(_NONE_PRICED)
+    return assumption.model
 
 
 def screen(
-    subject: Subject, choices: Choices, ladder: Ladder | None = None, findings: Findings | None = None
+    subject: Subject,
+    choices: Choices,
+    priced_assumptions: PricedAssumptions | None = None,
+    findings: Findings | None = None,
 ) -> Screen:
     """Return the screen for the choices; findings: what is known already of them."""
     try:
-        wanted = wanted_of(subject, choices, ladder)
+        wanted = wanted_of(subject, choices, priced_assumptions)
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
         current = known.sides(wanted)
     except BayesDPError as error:
@@ -135,11 +138,11 @@ def screen(
         rows=rows(current, known, wanted.target),
         chart="" if chart is None else pictures.chart(chart, mark, here),
         pictures=pictures.pictures(wanted.model),
-        python=code.python(subject, choices, wanted.query, ladder),
-        shell=code.shell(subject, choices, wanted.query, ladder),
+        python=code.python(subject, choices, wanted.query, priced_assumptions),
+        shell=code.shell(subject, choices, wanted.query, priced_assumptions),
         notes=(
             *((_ESTIMATED,) if estimated and subject.kind == "table" else ()),
-            *((_STATES,) if hides_any(subject, choices, ladder) else ()),
+            *((_STATES,) if hides_any(subject, choices, priced_assumptions) else ()),
             *(_what_if(leaked) if current.settled else ()),
         ),
         warnings=tuple(text for text in (*leaked.denial, hardly_a_promise(current.ours.claimed)) if text is not None),
@@ -154,9 +157,9 @@ def _what_if(leaked: Leakage) -> tuple[str, ...]:
     return (f"What if the assumption is not quite right? {' '.join(map(str, lines))}",) if lines else ()
 
 
-def hides_any(subject: Subject, choices: Choices, ladder: Ladder | None) -> bool:
+def hides_any(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> bool:
     """Whether some states of the model go by other names here."""
-    return hides(_model(subject, choices, ladder), ())
+    return hides(_model(subject, choices, priced_assumptions), ())
 
 
 def _bars(current: Sides, *, by_error: bool) -> list[Bar]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import NOTE, Advice
-from bayesdp.advice.rung import Rung
+from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.cli.advising import advised
 from bayesdp.cli.options import split
 from bayesdp.errors import BayesDPError, ExpressionError, InvalidInputError, NoColumnError, QueryError
@@ -16,7 +16,7 @@ from bayesdp.explorer.subject import Subject
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
 
-__all__ = ["NOTE", "Ladder", "Step", "look"]
+__all__ = ["NOTE", "PricedAssumptions", "Step", "look"]
 
 _UNSAID = (
     "The table does not allow this. Often values are missing (choose that they are left out), or the order does not "
@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class PricedAssumptions:
     """What `advise` said of a table, and for which choices."""
 
     advice: Advice
@@ -54,28 +54,32 @@ class Ladder:
         """The rungs, from the strongest assumption to the weakest."""
         return tuple(
             Step(
-                rung.name,
-                rung.assumes,
-                rung.verdict,
-                rung.shown if rung.model is not None else self._why_not(rung),
-                "–" if rung.alpha is None else shown_above(rung.alpha, 3),
-                rung is self.advice.recommended,
-                rung.model is not None and rung.calibration is not None,
+                assumption.name,
+                assumption.assumes,
+                assumption.verdict,
+                assumption.shown if assumption.model is not None else self._why_not(assumption),
+                "–" if assumption.alpha is None else shown_above(assumption.alpha, 3),
+                assumption is self.advice.recommended,
+                assumption.model is not None and assumption.calibration is not None,
             )
-            for rung in self.advice.ladder
+            for assumption in self.advice.priced_assumptions
         )
 
-    def chosen(self, choices: Choices) -> Rung | None:
+    def chosen(self, choices: Choices) -> PricedAssumption | None:
         """Return the rung that was chosen, else the recommended one; None if there is neither."""
-        named = [rung for rung in self.advice.ladder if rung.name == choices.rung and rung.calibration is not None]
+        named = [
+            assumption
+            for assumption in self.advice.priced_assumptions
+            if assumption.name == choices.assumption and assumption.calibration is not None
+        ]
         return named[0] if named else self.advice.recommended
 
     def fits(self, choices: Choices) -> bool:
         """Whether the ladder is about what is chosen now."""
         return self.choices.looked_at == choices.looked_at
 
-    def _why_not(self, rung: Rung) -> str:
-        alone = rung.name == "arbitrary groups" and not self.choices.entity.strip()
+    def _why_not(self, assumption: PricedAssumption) -> str:
+        alone = assumption.name == "arbitrary groups" and not self.choices.entity.strip()
         return (
             "All records are one chain: name entities, which are independent of one another."
             if alone
@@ -83,7 +87,7 @@ class Ladder:
         )
 
 
-def look(subject: Subject, choices: Choices) -> Ladder:
+def look(subject: Subject, choices: Choices) -> PricedAssumptions:
     """Read the table and return its ladder. Nothing is released or charged, and nothing of it is stored.
 
     Raises InvalidInputError: about what was typed, or that the table does not allow it, without the reason.
@@ -117,7 +121,7 @@ def look(subject: Subject, choices: Choices) -> Ladder:
     question = question_of(choices)
     state = choices.column.strip() if counts else None
     try:
-        return Ladder(advised(subject.path, question, state=state, **told), choices)
+        return PricedAssumptions(advised(subject.path, question, state=state, **told), choices)
     except NoColumnError as error:
         raise InvalidInputError(error.discreet) from None
     except BayesDPError as error:

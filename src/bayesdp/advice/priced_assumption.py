@@ -17,7 +17,16 @@ from bayesdp.queries import Query
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Release
 
-__all__ = ["HARMLESS", "Judgement", "NoVerdict", "Rung", "climbed", "diagnosed", "priced", "recommended"]
+__all__ = [
+    "HARMLESS",
+    "Judgement",
+    "NoVerdict",
+    "PricedAssumption",
+    "diagnosed",
+    "recommended",
+    "with_price",
+    "with_sensitivities",
+]
 
 HARMLESS = 0.1
 """A denied assumption is kept if what denies it changes ε by a smaller share than this."""
@@ -45,7 +54,7 @@ Judgement = Verdict | NoVerdict
 
 
 @dataclass(frozen=True)
-class Rung:
+class PricedAssumption:
     """One assumption about a table, stronger than those after it.
 
     name:         the assumption in a few words.
@@ -116,24 +125,26 @@ def diagnosed(diagnosis: Diagnosis) -> str:
     return f"Violated: {violated}." if violated else f"The diagnosis says {diagnosis.verdict}."
 
 
-def priced(rung: Rung, query: Query, epsilon: float, beta: float, credibility: float) -> Rung:
+def with_price(
+    assumption: PricedAssumption, query: Query, epsilon: float, beta: float, credibility: float
+) -> PricedAssumption:
     """Return a rung with the noise that keeps the promise; with the reason, if no noise does.
 
     A chain that was estimated must keep it for a share of its posterior, the credibility; models of bounded odds have
     that in their odds ratio.
     """
-    if rung.model is None:
-        return rung
+    if assumption.model is None:
+        return assumption
     try:
-        if _soon_drawn(rung.model):
+        if _soon_drawn(assumption.model):
             try:
-                credible = calibrate(rung.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
-                return replace(rung, calibration=credible)
+                credible = calibrate(assumption.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
+                return replace(assumption, calibration=credible)
             except (CalibrationError, ModelError, InvalidInputError):
                 pass  # the posterior reaches where nothing is proven: then the estimate
-        return replace(rung, calibration=calibrate(rung.model, query, epsilon=epsilon, beta=beta))
+        return replace(assumption, calibration=calibrate(assumption.model, query, epsilon=epsilon, beta=beta))
     except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
-        return replace(rung, reason=f"no noise is known to be enough: {error}")
+        return replace(assumption, reason=f"no noise is known to be enough: {error}")
 
 
 @singledispatch
@@ -147,47 +158,49 @@ def _small_chain(model: MarkovChain) -> bool:
     return model.estimated and model.table[..., 0].size <= _MOST_DRAWN
 
 
-def climbed(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
+def with_sensitivities(assumptions: Sequence[PricedAssumption]) -> tuple[PricedAssumption, ...]:
     """Return rungs with their consequences: what the noise of each leaks if one of the later ones is true."""
-    return tuple(_with_consequences(rung, rungs[place + 1 :]) for place, rung in enumerate(rungs))
+    return tuple(
+        _with_consequences(assumption, assumptions[place + 1 :]) for place, assumption in enumerate(assumptions)
+    )
 
 
-def _with_consequences(rung: Rung, later: Sequence[Rung]) -> Rung:
-    if rung.model is None or rung.calibration is None:
-        return rung
-    spend = (Release(rung.calibration.query, rung.calibration.tau),)
-    epsilon = rung.calibration.epsilon
+def _with_consequences(assumption: PricedAssumption, later: Sequence[PricedAssumption]) -> PricedAssumption:
+    if assumption.model is None or assumption.calibration is None:
+        return assumption
+    spend = (Release(assumption.calibration.query, assumption.calibration.tau),)
+    epsilon = assumption.calibration.epsilon
     weaker = {after.condition: Composition(after.model) for after in later if after.model is not None}
     below = consequences(spend, epsilon, weaker.items())
     counted = _that_count(later)
     below = tuple(replace(line, counts=line.condition in counted) for line in below)
-    others = [other for other in weaker_than(rung.model) if not other[0].startswith(tuple(weaker))]
-    return replace(rung, consequences=(*below, *consequences(spend, epsilon, others)))
+    others = [other for other in weaker_than(assumption.model) if not other[0].startswith(tuple(weaker))]
+    return replace(assumption, consequences=(*below, *consequences(spend, epsilon, others)))
 
 
-def _that_count(later: Sequence[Rung]) -> set[str]:
+def _that_count(later: Sequence[PricedAssumption]) -> set[str]:
     """Return the conditions of the rungs that say what the denial of an earlier one costs.
 
     These are the ones up to the first that the table does not deny. Groups in which anything may hold never are denied,
     and say nothing about what the table shows.
     """
     conditions = set()
-    for rung in later:
-        if rung.model is None or rung.model.anything_inside:
+    for assumption in later:
+        if assumption.model is None or assumption.model.anything_inside:
             continue
-        conditions.add(rung.condition)
-        if not rung.denied:
+        conditions.add(assumption.condition)
+        if not assumption.denied:
             break
     return conditions
 
 
-def recommended(rungs: Sequence[Rung]) -> Rung | None:
+def recommended(assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
     """Return the cheapest rung that is not denied, or whose denial hardly changes ε.
 
     If all are denied, the one that assumes least; None if no noise is enough for any.
     """
-    possible = [rung for rung in rungs if rung.alpha is not None]
-    kept = [rung for rung in possible if not rung.denied or rung.harmless]
+    possible = [assumption for assumption in assumptions if assumption.alpha is not None]
+    kept = [assumption for assumption in possible if not assumption.denied or assumption.harmless]
     if kept:
-        return min(kept, key=lambda rung: rung.alpha or 0.0)
+        return min(kept, key=lambda assumption: assumption.alpha or 0.0)
     return possible[-1] if possible else None

@@ -11,29 +11,29 @@ import pytest
 import bayesdp as bdp
 from bayesdp import Advice
 from bayesdp.advice.consequences import Consequence
-from bayesdp.advice.rung import NoVerdict, Rung
+from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
 from bayesdp.advice.way_on import WayOn
 from bayesdp.models.diagnosis import Diagnosis, Verdict
-from bayesdp.plotting.ladder import advice_chart, plot_advice
 from bayesdp.plotting.palette import PLAIN
+from bayesdp.plotting.priced_assumptions import advice_chart, plot_advice
 
 COUNT = bdp.Count("on", equals=1)
 LEAKS = (Consequence("x", 1.0, 4.0, counts=True), Consequence("y", 1.0, 9.0), Consequence("z", 1.0, None, counts=True))
 
 
-def rung(name: str, odds: float, verdict: Verdict) -> Rung:
+def assumption(name: str, odds: float, verdict: Verdict) -> PricedAssumption:
     model = bdp.OddsChain(odds)
     cost = bdp.calibrate(model, COUNT, epsilon=1.0)
-    return Rung(name, f"{name} is true", "", verdict, "", model, calibration=cost)
+    return PricedAssumption(name, f"{name} is true", "", verdict, "", model, calibration=cost)
 
 
-def advice(*ladder: Rung, chosen: Rung | None = None) -> Advice:
-    return Advice(COUNT, 1.0, 0.05, ladder, chosen, "", "meters.csv", WayOn(None, {}, 0.95))
+def advice(*priced_assumptions: PricedAssumption, chosen: PricedAssumption | None = None) -> Advice:
+    return Advice(COUNT, 1.0, 0.05, priced_assumptions, chosen, "", "meters.csv", WayOn(None, {}, 0.95))
 
 
-CHEAP = replace(rung("cheap", 2, Verdict.VIOLATED), consequences=LEAKS)
-COSTLY = rung("costly", 9, Verdict.FINE)
-NONE = Rung("groups", "anything holds", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
+CHEAP = replace(assumption("cheap", 2, Verdict.VIOLATED), consequences=LEAKS)
+COSTLY = assumption("costly", 9, Verdict.FINE)
+NONE = PricedAssumption("groups", "anything holds", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
 
 
 def test_every_rung_with_a_price_is_a_line_from_the_promise_to_what_leaks_if_the_table_is_right() -> None:

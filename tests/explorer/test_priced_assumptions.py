@@ -9,7 +9,7 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 
 from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices
-from bayesdp.explorer.ladder import look
+from bayesdp.explorer.priced_assumptions import look
 from bayesdp.explorer.screen import screen
 from bayesdp.explorer.subject import Subject
 
@@ -25,11 +25,11 @@ def families(tmp_path: Path) -> Subject:
 
 def test_a_ladder_of_numbers_shows_no_value(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    ladder = look(families, chosen)
-    assert secrets_in(ladder.steps) == []
-    assert len(ladder.steps) >= 3
-    for step in ladder.steps:
-        shown = settled(families, replace(chosen, rung=step.name), ladder)
+    priced_assumptions = look(families, chosen)
+    assert secrets_in(priced_assumptions.steps) == []
+    assert len(priced_assumptions.steps) >= 3
+    for step in priced_assumptions.steps:
+        shown = settled(families, replace(chosen, assumption=step.name), priced_assumptions)
         assert secrets_in(shown) == []
         assert step.name == "independent" or shown.problem or "height" in shown.python
 
@@ -42,28 +42,32 @@ def test_a_ladder_of_states_shows_no_value(tmp_path: Path) -> None:
     polars.DataFrame({"t": range(400), "room": rooms, "who": people}).write_csv(path)
     subject = Subject.of(path)
     chosen = Choices(column="room", values="hall", order_by="t", entity="who")
-    ladder = look(subject, chosen)
-    assert secrets_in(ladder.steps) == []
-    for step in ladder.steps:
-        assert secrets_in(screen(subject, replace(chosen, rung=step.name), ladder)) == []
+    priced_assumptions = look(subject, chosen)
+    assert secrets_in(priced_assumptions.steps) == []
+    for step in priced_assumptions.steps:
+        assert secrets_in(screen(subject, replace(chosen, assumption=step.name), priced_assumptions)) == []
 
 
 def test_a_table_is_looked_at_when_asked_and_again_when_the_question_changes(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     assert "Then look at the table" in screen(families, chosen).problem
-    ladder = look(families, chosen)
-    assert screen(families, chosen, ladder).problem == ""
-    assert "Look again" in screen(families, replace(chosen, high="300"), ladder).problem
-    assert screen(families, replace(chosen, epsilon="2"), ladder).problem == ""  # another ε is another screen only
+    priced_assumptions = look(families, chosen)
+    assert screen(families, chosen, priced_assumptions).problem == ""
+    assert "Look again" in screen(families, replace(chosen, high="300"), priced_assumptions).problem
+    assert (
+        screen(families, replace(chosen, epsilon="2"), priced_assumptions).problem == ""
+    )  # another ε is another screen only
 
 
 def test_one_rung_is_recommended_and_another_can_be_chosen(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    ladder = look(families, chosen)
-    assert sum(step.recommended for step in ladder.steps) == 1
-    last = ladder.steps[-1]
+    priced_assumptions = look(families, chosen)
+    assert sum(step.recommended for step in priced_assumptions.steps) == 1
+    last = priced_assumptions.steps[-1]
     assert last.name == "arbitrary groups"
-    assert "groups of at most 3" in screen(families, replace(chosen, rung=last.name), ladder).assumption
+    assert (
+        "groups of at most 3" in screen(families, replace(chosen, assumption=last.name), priced_assumptions).assumption
+    )
 
 
 @pytest.mark.parametrize(

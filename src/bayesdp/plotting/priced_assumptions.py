@@ -12,7 +12,7 @@ from bayesdp.plotting.palette import PALETTE, PLAIN
 
 if TYPE_CHECKING:
     from bayesdp.advice.advice import Advice
-    from bayesdp.advice.rung import Rung
+    from bayesdp.advice.priced_assumption import PricedAssumption
 
 __all__ = ["advice_chart", "plot_advice"]
 
@@ -34,10 +34,10 @@ def advice_chart(advice: Advice) -> Chart:
 
     The end of a line that the table does not deny is filled, that of one that it denies is a ring.
     """
-    rungs = [rung for rung in advice.ladder if rung.alpha is not None]
-    drawn = [_drawn(advice, rung, place) for place, rung in enumerate(rungs)]
+    assumptions = [assumption for assumption in advice.priced_assumptions if assumption.alpha is not None]
+    drawn = [_drawn(advice, assumption, place) for place, assumption in enumerate(assumptions)]
     lines = [*told_apart([span for span, _ in drawn], "xy"), *(end for _, end in drawn)]
-    errors = [rung.alpha for rung in rungs if rung.alpha is not None]
+    errors = [assumption.alpha for assumption in assumptions if assumption.alpha is not None]
     if errors:
         ends = (min(errors) / _MARGIN, max(errors) * _MARGIN)
         lines.append(line(PLAIN, tuple((end, advice.epsilon) for end in ends), style="--"))
@@ -56,14 +56,14 @@ def advice_chart(advice: Advice) -> Chart:
 
 def _records(advice: Advice) -> int | None:
     """Return how many records the table has, as the models that were diagnosed on it know."""
-    models = (rung.model for rung in advice.ladder if rung.model is not None)
+    models = (assumption.model for assumption in advice.priced_assumptions if assumption.model is not None)
     return next((model.diagnosis.records for model in models if model.diagnosis is not None), None)
 
 
-def _drawn(advice: Advice, rung: Rung, place: int) -> tuple[Line, Line]:
-    assert rung.alpha is not None
-    leaks = [line.epsilon for line in rung.consequences if line.counts and line.epsilon is not None]
+def _drawn(advice: Advice, assumption: PricedAssumption, place: int) -> tuple[Line, Line]:
+    assert assumption.alpha is not None
+    leaks = [line.epsilon for line in assumption.consequences if line.counts and line.epsilon is not None]
     worst, colour = max([advice.epsilon, *leaks]), PALETTE[place % len(PALETTE)]
-    label = f"{rung.name} (recommended)" if rung is advice.recommended else rung.name
-    span = Line(rung.name, ((rung.alpha, advice.epsilon), (rung.alpha, worst)), colour, "-", label)
-    return span, Line(rung.name, ((rung.alpha, worst),), colour, "ring" if rung.denied else "o")
+    label = f"{assumption.name} (recommended)" if assumption is advice.recommended else assumption.name
+    span = Line(assumption.name, ((assumption.alpha, advice.epsilon), (assumption.alpha, worst)), colour, "-", label)
+    return span, Line(assumption.name, ((assumption.alpha, worst),), colour, "ring" if assumption.denied else "o")

@@ -1,0 +1,75 @@
+"""One rung of a ladder: its price, what it leaks if a later one is true, and which is recommended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bayesdp as bdp
+from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption, recommended, with_price, with_sensitivities
+from bayesdp.models.diagnosis import Verdict
+
+COUNT = bdp.Count(equals=1)
+
+
+def test_a_denial_that_changes_next_to_nothing_is_no_reason_to_pay_more() -> None:
+    """Large tables deny every model. What counts is what is lost if the table is right."""
+
+    def assumption(name: str, odds: float, verdict: Any) -> PricedAssumption:
+        return with_price(
+            PricedAssumption(name, f"{name} is true", "", verdict, "", bdp.OddsChain(odds)), COUNT, 1, 0.05, 0.95
+        )
+
+    small = with_sensitivities([assumption("a", 9.0, "violated"), assumption("b", 10.0, "fine")])
+    assert small[0].harm == pytest.approx(np.sqrt(10 / 9) - 1, abs=0.01)
+    assert recommended(small) is small[0]
+    large = with_sensitivities([assumption("a", 9.0, "violated"), assumption("b", 12.0, "fine")])
+    assert recommended(large) is large[1]
+    denied = with_sensitivities([assumption("a", 9.0, "violated"), assumption("b", 30.0, "violated")])
+    assert recommended(denied) is denied[1]
+    assert recommended([]) is None
+
+
+def test_a_rung_without_a_model_or_without_enough_noise_has_no_price_and_the_reason_is_kept() -> None:
+    nothing = PricedAssumption("a", "a is true", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
+    assert with_price(nothing, COUNT, 1.0, 0.05, 0.95) is nothing
+    beyond = PricedAssumption("b", "b is true", "", Verdict.FINE, "", bdp.MarkovChain([[0, 1], [1, 0]]))
+    costly = with_price(beyond, COUNT, 1.0, 0.05, 0.95)
+    assert costly.alpha is None
+    assert costly.reason.startswith("no noise is known to be enough: ")
+    assert recommended(with_sensitivities([nothing, costly])) is None
+
+
+def test_a_chain_that_was_estimated_costs_what_its_posterior_costs_and_a_large_one_its_estimate() -> None:
+    estimated = bdp.MarkovChain.from_counts([[60, 20], [15, 40]])
+    exact = bdp.MarkovChain(estimated.transition)
+    costs = [
+        with_price(PricedAssumption("a", "", "", Verdict.FINE, "", model), COUNT, 1.0, 0.05, 0.9).alpha or 0
+        for model in (estimated, exact)
+    ]
+    assert costs[0] > costs[1]
+    large = bdp.MarkovChain.from_counts([[9 if row == column else 3 for column in range(5)] for row in range(5)])
+    taken = with_price(PricedAssumption("a", "", "", Verdict.FINE, "", large), COUNT, 1.0, 0.05, 0.9)
+    assert taken.calibration is not None
+    assert taken.calibration.tau == bdp.calibrate(large, COUNT, epsilon=1.0).tau
+
+
+def test_what_a_denial_costs_is_told_by_the_rungs_up_to_the_first_that_is_not_denied() -> None:
+    def assumption(name: str, verdict: Any, model: bdp.Model) -> PricedAssumption:
+        return with_price(PricedAssumption(name, f"{name} is true", "", verdict, "", model), COUNT, 1.0, 0.05, 0.95)
+
+    priced_assumptions = with_sensitivities(
+        [
+            assumption("a", "violated", bdp.OddsChain(4)),
+            assumption("b", "violated", bdp.OddsChain(5)),
+            assumption("c", "fine", bdp.OddsChain(6)),
+            assumption("d", "fine", bdp.OddsChain(50)),
+            assumption("e", "not denied", bdp.ArbitraryGroups(40)),
+        ]
+    )
+    assert {line.condition for line in priced_assumptions[0].consequences if line.counts} == {"b is true", "c is true"}
+    assert "e is true" in {line.condition for line in priced_assumptions[0].consequences}
+    assert priced_assumptions[3].harm is None
+    assert not priced_assumptions[3].harmless
