@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.consequences import consequences, weaker_than
+from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import credible_epsilon, largest_tau, largest_taus, options
 from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
 from bayesdp.losses import Loss, PureLoss
@@ -182,7 +182,7 @@ def test_drawn_models_are_not_asked_either(spend: Spend) -> None:
 
 
 def test_what_might_hold_instead_says_nothing(spend: Spend) -> None:
-    assert all(line.epsilon is None for line in consequences(spend, 1.0, weaker_than(bdp.OddsChain(17.2))))
+    assert all(line.epsilon is None for line in sensitivity_to_assumption(spend, 1.0, weaker_than(bdp.OddsChain(17.2))))
 
 
 def test_a_theorem_that_declares_a_loss_sees_the_whole_spend(spend: Spend) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp import Advice
-from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import PricedAssumption
-from bayesdp.advice.way_on import WayOn
+from bayesdp.advice.sensitivity import Sensitivity
 from bayesdp.models import ChainLayout
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 from bayesdp.session.session import Session
@@ -133,15 +133,15 @@ def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(prin
 
 
 def test_an_advice_shows_its_ladder_and_its_code() -> None:
-    leaks = (Consequence(EVIL, 1.0, 2.0), Consequence(EVIL, 1.0, None))
+    leaks = (Sensitivity(EVIL, 1.0, 2.0), Sensitivity(EVIL, 1.0, None))
     assumptions = [
         PricedAssumption(EVIL, EVIL, EVIL, Verdict.VIOLATED, EVIL, reason=EVIL),
         PricedAssumption(
             "bounded odds", "x", EVIL, Verdict.FINE, EVIL, CHAIN, "", bdp.calibrate(CHAIN, ON, epsilon=1.0), leaks
         ),
     ]
-    way_on = WayOn(f"{EVIL}.csv", {"state": EVIL, "order_by": ["hour"]}, 0.95)
-    advice = Advice(ON, 1.0, 0.05, tuple(assumptions), assumptions[1], EVIL, EVIL, way_on)
+    next_steps = NextSteps(f"{EVIL}.csv", {"state": EVIL, "order_by": ["hour"]}, 0.95)
+    advice = Advice(ON, 1.0, 0.05, tuple(assumptions), assumptions[1], EVIL, EVIL, next_steps)
     page = Page(advice._repr_html_())
     assert words(str(advice)) <= words(page.words)
     assert page.tags.count("pre") == 2

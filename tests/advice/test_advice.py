@@ -11,9 +11,9 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp import Advice
-from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
-from bayesdp.advice.way_on import WayOn
+from bayesdp.advice.sensitivity import Sensitivity
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Model
 from bayesdp.models.diagnosis import Verdict
@@ -32,8 +32,10 @@ NONE = PricedAssumption("groups", "anything holds", "C.", NoVerdict.NOT_POSSIBLE
 
 
 def advised(chosen: PricedAssumption | None, *priced_assumptions: PricedAssumption) -> Advice:
-    way_on = WayOn("table.csv", {"state": "on", "order_by": ["t"]}, 0.95)
-    return Advice(ON, 1.0, 0.05, priced_assumptions or (CHAIN, NONE), chosen, "It shows a memory.", "table.csv", way_on)
+    next_steps = NextSteps("table.csv", {"state": "on", "order_by": ["t"]}, 0.95)
+    return Advice(
+        ON, 1.0, 0.05, priced_assumptions or (CHAIN, NONE), chosen, "It shows a memory.", "table.csv", next_steps
+    )
 
 
 def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
@@ -58,9 +60,9 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
     [
         ({"verdict": "fine"}, "the cheapest that the table does not deny."),
         ({"verdict": "not tested"}, "does not deny. But the table cannot test it: it rests on your word."),
-        ({"consequences": (Consequence("x", 1.0, 1.05, counts=True),)}, "less than 10 %"),
-        ({"consequences": (Consequence("x", 1.0, 1.5, counts=True),)}, "denies every rung"),
-        ({"consequences": (Consequence("x", 1.0, None, counts=True),)}, "denies every rung"),
+        ({"consequences": (Sensitivity("x", 1.0, 1.05, counts=True),)}, "less than 10 %"),
+        ({"consequences": (Sensitivity("x", 1.0, 1.5, counts=True),)}, "denies every rung"),
+        ({"consequences": (Sensitivity("x", 1.0, None, counts=True),)}, "denies every rung"),
     ],
 )
 def test_it_says_why_a_rung_is_recommended(change: dict[str, Any], said: str) -> None:
@@ -80,8 +82,8 @@ def test_where_nothing_is_enough_nothing_is_recommended_and_there_is_no_code() -
 
 
 def test_the_table_shows_what_leaks_if_what_the_table_shows_is_true_and_nothing_else() -> None:
-    lines = [Consequence("x", 1.0, 1.5, counts=True), Consequence("y", 1.0, 2.5, counts=True)]
-    other = Consequence("z", 1.0, 7.0)
+    lines = [Sensitivity("x", 1.0, 1.5, counts=True), Sensitivity("y", 1.0, 2.5, counts=True)]
+    other = Sensitivity("z", 1.0, 7.0)
     assert advised(None, replace(CHAIN, consequences=(*lines, other))).table().endswith("1.5 to 2.5")
     assert advised(None, replace(CHAIN, consequences=(lines[0], other))).table().endswith(" 1.5")
     assert "7" not in advised(None, replace(CHAIN, consequences=(other,))).table()

@@ -10,15 +10,15 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp import Advice
-from bayesdp.advice.consequences import Consequence
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption
-from bayesdp.advice.way_on import WayOn
+from bayesdp.advice.sensitivity import Sensitivity
 from bayesdp.models.diagnosis import Diagnosis, Verdict
 from bayesdp.plotting.palette import PLAIN
 from bayesdp.plotting.priced_assumptions import advice_chart, plot_advice
 
 COUNT = bdp.Count("on", equals=1)
-LEAKS = (Consequence("x", 1.0, 4.0, counts=True), Consequence("y", 1.0, 9.0), Consequence("z", 1.0, None, counts=True))
+LEAKS = (Sensitivity("x", 1.0, 4.0, counts=True), Sensitivity("y", 1.0, 9.0), Sensitivity("z", 1.0, None, counts=True))
 
 
 def assumption(name: str, odds: float, verdict: Verdict) -> PricedAssumption:
@@ -28,7 +28,7 @@ def assumption(name: str, odds: float, verdict: Verdict) -> PricedAssumption:
 
 
 def advice(*priced_assumptions: PricedAssumption, chosen: PricedAssumption | None = None) -> Advice:
-    return Advice(COUNT, 1.0, 0.05, priced_assumptions, chosen, "", "meters.csv", WayOn(None, {}, 0.95))
+    return Advice(COUNT, 1.0, 0.05, priced_assumptions, chosen, "", "meters.csv", NextSteps(None, {}, 0.95))
 
 
 CHEAP = replace(assumption("cheap", 2, Verdict.VIOLATED), consequences=LEAKS)

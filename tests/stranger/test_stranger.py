@@ -12,8 +12,8 @@ import pytest
 from twins import Cents, Exchanged, Lingering, Share, Shares, Twins, TwinsTheorem  # type: ignore[import-not-found]
 
 import bayesdp as bdp
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import PricedAssumption, with_price
-from bayesdp.advice.way_on import WayOn
 from bayesdp.audit import attack
 from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError, RefusedError
@@ -182,7 +182,7 @@ def test_models_declare_what_their_fit_takes() -> None:
 
 def test_the_ways_on_lead_to_the_models() -> None:
     chain = Lingering(stay=0.5, length=100, states=(False, True), column="ill")
-    way = WayOn("t.csv", {"state": "ill", "order_by": ["t"], "role": "who"}, 0.9)
+    way = NextSteps("t.csv", {"state": "ill", "order_by": ["t"], "role": "who"}, 0.9)
     assert way.model_in_shell(chain) == "bayesdp fit t.csv --model lingering --state ill --order-by t -o MODEL.json"
     fit = 'bdp.Model.types()[\'lingering\'].fit(table, state="ill", order_by=["t"])'
     assert way.model_in_python(chain).endswith(f"model = {fit}")

@@ -10,8 +10,8 @@ from typing import Any
 from bayesdp._support import hooks
 from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import HARMLESS, PricedAssumption
-from bayesdp.advice.way_on import WayOn
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above
@@ -48,7 +48,7 @@ class Advice(Displayed, Document):
     recommended: PricedAssumption | None
     shows: str
     table_name: str
-    way_on: WayOn
+    next_steps: NextSteps
 
     @property
     def why(self) -> str:
@@ -76,7 +76,7 @@ class Advice(Displayed, Document):
         chosen = self.recommended
         if chosen is None:
             return ""
-        return self.way_on.python(chosen.model, self.query, self.epsilon, credible=chosen.credible)
+        return self.next_steps.python(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
     @property
     def shell(self) -> str:
@@ -84,7 +84,7 @@ class Advice(Displayed, Document):
         chosen = self.recommended
         if chosen is None:
             return ""
-        return self.way_on.shell(chosen.model, self.query, self.epsilon, credible=chosen.credible)
+        return self.next_steps.shell(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
     def _printed(self) -> Sequence[Section]:
         sections: list[Section] = [

@@ -12,9 +12,9 @@ from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, priced_chain_assumptions
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.numbers import NumberEvidence, priced_number_assumptions
 from bayesdp.advice.priced_assumption import PricedAssumption, recommended, with_price, with_sensitivities
-from bayesdp.advice.way_on import WayOn
 from bayesdp.errors import InvalidInputError
 from bayesdp.frames.source import Missing, Table, checked_missing, scan
 from bayesdp.models import ChainLayout
@@ -101,7 +101,7 @@ def advise(
         recommended(assumptions),
         f"{seen.shows} {_protection(assumptions)}".strip() if seen.shows else "",
         Path(table.name).name or table.name,
-        WayOn(
+        NextSteps(
             frame if isinstance(frame, str | Path) else None,
             {name: value for name, value in given.items() if value},
             credibility,

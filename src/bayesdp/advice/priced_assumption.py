@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import singledispatch
 from typing import Any
 
-from bayesdp.advice.consequences import Consequence, consequences, weaker_than
+from bayesdp.advice.sensitivity import Sensitivity, sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
 from bayesdp.models import MarkovChain, Model
@@ -75,7 +75,7 @@ class PricedAssumption:
     model: Model | None = None
     reason: str = ""
     calibration: Calibration | None = None
-    consequences: tuple[Consequence, ...] = ()
+    consequences: tuple[Sensitivity, ...] = ()
 
     @property
     def denied(self) -> bool:
@@ -161,21 +161,21 @@ def _small_chain(model: MarkovChain) -> bool:
 def with_sensitivities(assumptions: Sequence[PricedAssumption]) -> tuple[PricedAssumption, ...]:
     """Return rungs with their consequences: what the noise of each leaks if one of the later ones is true."""
     return tuple(
-        _with_consequences(assumption, assumptions[place + 1 :]) for place, assumption in enumerate(assumptions)
+        _with_sensitivity(assumption, assumptions[place + 1 :]) for place, assumption in enumerate(assumptions)
     )
 
 
-def _with_consequences(assumption: PricedAssumption, later: Sequence[PricedAssumption]) -> PricedAssumption:
+def _with_sensitivity(assumption: PricedAssumption, later: Sequence[PricedAssumption]) -> PricedAssumption:
     if assumption.model is None or assumption.calibration is None:
         return assumption
     spend = (Release(assumption.calibration.query, assumption.calibration.tau),)
     epsilon = assumption.calibration.epsilon
     weaker = {after.condition: Composition(after.model) for after in later if after.model is not None}
-    below = consequences(spend, epsilon, weaker.items())
+    below = sensitivity_to_assumption(spend, epsilon, weaker.items())
     counted = _that_count(later)
     below = tuple(replace(line, counts=line.condition in counted) for line in below)
     others = [other for other in weaker_than(assumption.model) if not other[0].startswith(tuple(weaker))]
-    return replace(assumption, consequences=(*below, *consequences(spend, epsilon, others)))
+    return replace(assumption, consequences=(*below, *sensitivity_to_assumption(spend, epsilon, others)))
 
 
 def _that_count(later: Sequence[PricedAssumption]) -> set[str]:

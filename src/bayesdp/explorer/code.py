@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from bayesdp.advice.way_on import asked_in_python, asked_in_shell, built_in_python, built_in_shell
+from bayesdp.advice.next_steps import asked_in_python, asked_in_shell, built_in_python, built_in_shell
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import EPSILONS, Choices
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
@@ -73,7 +73,7 @@ def _model_in_python(subject: Subject, choices: Choices, priced_assumptions: Pri
         assumption = ASSUMPTIONS[choices.assumed]
         return f"model = {built_in_python(assumption.model, assumption.arguments(choices))}"
     assert priced_assumptions is not None
-    return priced_assumptions.advice.way_on.model_in_python(_chosen(choices, priced_assumptions))
+    return priced_assumptions.advice.next_steps.model_in_python(_chosen(choices, priced_assumptions))
 
 
 def _model_in_shell(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> list[str]:
@@ -82,4 +82,4 @@ def _model_in_shell(subject: Subject, choices: Choices, priced_assumptions: Pric
     if subject.kind == "nothing":
         return [built_in_shell(ASSUMPTIONS[choices.assumed].built(choices))]
     assert priced_assumptions is not None
-    return [priced_assumptions.advice.way_on.model_in_shell(_chosen(choices, priced_assumptions))]
+    return [priced_assumptions.advice.next_steps.model_in_shell(_chosen(choices, priced_assumptions))]

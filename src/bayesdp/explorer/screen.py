@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bayesdp.advice.consequences import consequences, weaker_than
+from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
 from bayesdp.audit.beliefs import Belief, posterior
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.explorer import code, pictures
@@ -153,7 +153,7 @@ def screen(
 
 def _what_if(leaked: Leakage) -> tuple[str, ...]:
     """Return what this noise would leak if the model were not quite right: a function of the model alone."""
-    lines = consequences(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
+    lines = sensitivity_to_assumption(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
     return (f"What if the assumption is not quite right? {' '.join(map(str, lines))}",) if lines else ()
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp.advice.consequences import Weaker, weaker_than, worst_consequences
+from bayesdp.advice.sensitivity import Weaker, weaker_than, worst_sensitivities
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
 from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
@@ -171,7 +171,7 @@ class Accountant:
 
         A function of the model alone.
         """
-        return worst_consequences([part.spent for part in exposures(spent)], epsilon, self._weaker)
+        return worst_sensitivities([part.spent for part in exposures(spent)], epsilon, self._weaker)
 
     def _cost(self, spent: Spend, standing: tuple[Query, ...], tau: float, before: float, budget: float) -> Cost:
         """Return what releases cost, by the totals as a ledger will have them afterwards: each is rounded up.

@@ -18,14 +18,14 @@ from bayesdp.rounding import shown_above
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Spend
 
-__all__ = ["Consequence", "Weaker", "consequences", "weaker_than", "worst_consequences"]
+__all__ = ["Sensitivity", "Weaker", "sensitivity_to_assumption", "weaker_than", "worst_sensitivities"]
 
 Weaker = tuple[str, Composition]
 """An assumption that is weaker than a model: the clause after "if", and what releases leak under it."""
 
 
 @dataclass(frozen=True)
-class Consequence:
+class Sensitivity:
     """What a spend leaks if something weaker than the model is true.
 
     condition: the clause after "if".
@@ -33,7 +33,7 @@ class Consequence:
     epsilon:   what is proven if the condition is true; None if nothing is.
     counts:    whether it is what a table shows in place of the model, so that it tells what a denial costs.
 
-    >>> print(Consequence("what matters is the last two records", 1.0, 1.7))
+    >>> print(Sensitivity("what matters is the last two records", 1.0, 1.7))
     If what matters is the last two records, 1.7 instead of 1.
     """
 
@@ -63,7 +63,7 @@ def weaker_than(model: Model) -> tuple[Weaker, ...]:
     return tuple((condition, Composition(weaker)) for condition, weaker in alternatives(model))
 
 
-def consequences(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Consequence, ...]:
+def sensitivity_to_assumption(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Sensitivity, ...]:
     """Return what a spend that leaks at most `epsilon` under a model leaks under weaker assumptions.
 
     Only models are looked at, never a table. What is weaker leaks at least as much as the model.
@@ -80,19 +80,19 @@ def consequences(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tupl
     for condition, alternative in weaker:
         leaked, before = _leaks(alternative, spend), leaks.get(condition, epsilon)
         leaks[condition] = None if leaked is None or before is None else max(leaked, before)
-    return tuple(Consequence(condition, epsilon, leaked) for condition, leaked in leaks.items())
+    return tuple(Sensitivity(condition, epsilon, leaked) for condition, leaked in leaks.items())
 
 
-def worst_consequences(spends: Iterable[Spend], epsilon: float, weaker: Sequence[Weaker]) -> tuple[str, ...]:
+def worst_sensitivities(spends: Iterable[Spend], epsilon: float, weaker: Sequence[Weaker]) -> tuple[str, ...]:
     """Return for each weaker assumption what the worst of several spends leaks under it, in a sentence.
 
     The spends are what the records of independent parts have met; together they leak ε.
     """
-    of_parts = [consequences(spend, epsilon, weaker) for spend in spends]
+    of_parts = [sensitivity_to_assumption(spend, epsilon, weaker) for spend in spends]
     return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
 
 
-def _most(line: Consequence) -> float:
+def _most(line: Sensitivity) -> float:
     """Return what leaks, beyond everything if nothing is proven."""
     return math.inf if line.epsilon is None else line.epsilon
 

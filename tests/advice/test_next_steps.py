@@ -13,7 +13,7 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.advice.way_on import WayOn
+from bayesdp.advice.next_steps import NextSteps
 from bayesdp.models import Model
 
 ON = bdp.Count("on", equals=1)
@@ -49,7 +49,7 @@ def test_the_code_to_go_on_with_runs_and_makes_the_model(
     ],
 )  # fmt: skip
 def test_the_way_on_names_every_option(model: Model, python: str, shell: str) -> None:
-    way = WayOn(None, {"state": "s > 0", "order_by": ["a", "b"], "missing": "drop"}, 0.9)
+    way = NextSteps(None, {"state": "s > 0", "order_by": ["a", "b"], "missing": "drop"}, 0.9)
     assert python in way.python(model, ON, 1.0)
     assert shell in way.shell(model, bdp.Sum("x", bounds=(0, 10), where="a > 1", public_filter=True), 1.0)
     assert "--bounds 0 10" in way.shell(model, bdp.Sum("x", bounds=(0, 10)), 1.0)
@@ -58,7 +58,7 @@ def test_the_way_on_names_every_option(model: Model, python: str, shell: str) ->
 
 def test_what_others_named_stays_one_word_of_the_shell_and_one_literal_of_python() -> None:
     evil = 'a\'; rm -rf "x" $(y)'
-    way = WayOn(f"{evil}.csv", {"state": evil, "order_by": ["t"]}, 0.9)
+    way = NextSteps(f"{evil}.csv", {"state": evil, "order_by": ["t"]}, 0.9)
     shell = shlex.split(way.shell(bdp.OddsChain(9), bdp.Count(evil, equals=evil), 1.0).splitlines()[0])
     assert shell[2] == f"{evil}.csv"
     assert shell[shell.index("--state") + 1] == evil
@@ -69,14 +69,14 @@ def test_what_others_named_stays_one_word_of_the_shell_and_one_literal_of_python
 
 
 def test_a_series_names_its_order_and_only_what_its_fit_takes() -> None:
-    way = WayOn("load.csv", {"order_by": ["t"], "within": ["hour"], "state": "on", "record": "day"}, 0.9)
+    way = NextSteps("load.csv", {"order_by": ["t"], "within": ["hour"], "state": "on", "record": "day"}, 0.9)
     options = way.options(bdp.GaussianSeries([0.3, 0.2], column="load"))
     assert options == {"value": "load", "order_by": ["t"], "within": ["hour"], "record": "day", "order": 2}
     assert way.options(bdp.Independent()) == {}
 
 
 def test_the_way_on_says_how_text_is_sorted_and_with_which_credibility() -> None:
-    way = WayOn("t.csv", {"state": "on", "order_by": ["t"], "order_by_text": True}, 0.9)
+    way = NextSteps("t.csv", {"state": "on", "order_by": ["t"], "order_by_text": True}, 0.9)
     python = way.python(bdp.MarkovChain.from_counts([[8, 2], [3, 1]]), ON, 1.0, credible=True)
     assert "order_by_text=True)" in python
     assert 'dataset="NAME", credibility=0.9) as session' in python

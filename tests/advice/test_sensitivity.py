@@ -10,7 +10,7 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.advice.alternatives import alternatives
-from bayesdp.advice.consequences import Consequence, consequences, weaker_than
+from bayesdp.advice.sensitivity import Sensitivity, sensitivity_to_assumption, weaker_than
 from bayesdp.models import ChainLayout, Model
 from bayesdp.session.answer import Answer
 from bayesdp.theorems.spend import as_spend
@@ -40,7 +40,7 @@ MODELS: list[tuple[Model, bdp.Query]] = [
 def test_every_model_says_what_else_might_hold_and_that_leaks_at_least_as_much(model: Model, query: bdp.Query) -> None:
     spend = as_spend(query, 0.05)
     promised = bdp.leakage(model, query, tau=0.05).epsilon
-    lines = consequences(spend, promised, weaker_than(model))
+    lines = sensitivity_to_assumption(spend, promised, weaker_than(model))
     assert lines
     assert len({line.condition for line in lines}) == len(lines)
     for line in lines:
@@ -61,15 +61,16 @@ def test_the_lines_are_the_closed_forms_of_the_theory() -> None:
         return 4 * math.asinh(math.sqrt(odds) * math.sinh(tau / 4))
 
     lines = [
-        line.epsilon for line in consequences(as_spend(COUNT, tau), leaks(odds, tau), weaker_than(bdp.OddsChain(odds)))
+        line.epsilon
+        for line in sensitivity_to_assumption(as_spend(COUNT, tau), leaks(odds, tau), weaker_than(bdp.OddsChain(odds)))
     ]
     side = (leaks(odds, tau) - tau) / 2
     assert lines == pytest.approx([leaks(1.5 * odds, tau), leaks(odds, 2 * tau), 12 * tau + 2 * side])
 
 
 def test_a_weaker_assumption_under_which_nothing_is_proven_says_so() -> None:
-    assert str(Consequence("anything holds", 1.0, None)) == "If anything holds, nothing is proven."
-    assert Consequence("anything holds", 1.0, None).change is None
+    assert str(Sensitivity("anything holds", 1.0, None)) == "If anything holds, nothing is proven."
+    assert Sensitivity("anything holds", 1.0, None).change is None
 
 
 def test_they_stand_in_the_answer_and_in_its_statement(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_they_stand_in_the_answer_and_in_its_statement(tmp_path: Path) -> None:
         answer = session.release(question, epsilon=1.0)
         session.release(bdp.Count("s", equals=0), epsilon=0.5)
         again = session.release(question, epsilon=1.0)
-    expected = consequences(as_spend(question, answer.tau), answer.epsilon_total, weaker_than(chain))
+    expected = sensitivity_to_assumption(as_spend(question, answer.tau), answer.epsilon_total, weaker_than(chain))
     assert list(answer.consequences) == [str(line) for line in expected]
     for line in answer.consequences:
         assert line in str(answer)
@@ -114,5 +115,5 @@ def test_releases_on_different_parts_are_not_added_up(tmp_path: Path) -> None:
 
 
 def test_what_changes_nothing_visible_is_said_so() -> None:
-    assert str(Consequence("the hour matters", 1.0, 1.0)) == "If the hour matters, still 1."
-    assert str(Consequence("anything may happen", 1.0, 2160.0)) == "If anything may happen, 2160 instead of 1."
+    assert str(Sensitivity("the hour matters", 1.0, 1.0)) == "If the hour matters, still 1."
+    assert str(Sensitivity("anything may happen", 1.0, 2160.0)) == "If anything may happen, 2160 instead of 1."

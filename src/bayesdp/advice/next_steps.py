@@ -14,13 +14,13 @@ from bayesdp.models import ArbitraryGroups, GaussianSeries, Independent, MarkovC
 from bayesdp.models.strata import SPARSE
 from bayesdp.queries import Query
 
-__all__ = ["WayOn", "asked_in_python", "asked_in_shell", "built_in_python", "built_in_shell"]
+__all__ = ["NextSteps", "asked_in_python", "asked_in_shell", "built_in_python", "built_in_shell"]
 
 _TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
 
 
 @dataclass(frozen=True)
-class WayOn:
+class NextSteps:
     """What `advise` was told, so that the model can be fitted in the same way.
 
     path:        where the table is, if it is a file.
