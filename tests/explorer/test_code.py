@@ -14,8 +14,8 @@ import pytest
 from bayesdp import GaussianGroups
 from bayesdp.cli import run
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.page_text import PageText, wanted_of
 from bayesdp.explorer.priced_assumptions import PricedAssumptions, look
-from bayesdp.explorer.screen import Screen, wanted_of
 from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, done, next_job, together
 
@@ -35,15 +35,15 @@ SCREENS = [
 
 def complete(
     subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None = None
-) -> tuple[Screen, Findings]:
+) -> tuple[PageText, Findings]:
     """Return a screen with nothing left to compute."""
-    from bayesdp.explorer.screen import screen
+    from bayesdp.explorer.page_text import page_text
 
     wanted = wanted_of(subject, choices, priced_assumptions)
     findings = Findings.about(wanted)
     while (job := next_job(findings, wanted)) is not None:
         findings = together(findings, done(job))
-    return screen(subject, choices, priced_assumptions, findings), findings
+    return page_text(subject, choices, priced_assumptions, findings), findings
 
 
 def compare_rows(rows: Sequence[tuple[str, float, float | None]], findings: Findings) -> None:
@@ -53,7 +53,7 @@ def compare_rows(rows: Sequence[tuple[str, float, float | None]], findings: Find
     assert drawn == pytest.approx({row[:2]: row[2] for row in rows if row[2] is not None}, rel=1e-6)
 
 
-def compare_python(shown: Screen, findings: Findings) -> None:
+def compare_python(shown: PageText, findings: Findings) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(shown.python, "screen", "exec"), namespace)
     assert shown.figures is not None
@@ -66,7 +66,7 @@ def compare_python(shown: Screen, findings: Findings) -> None:
     compare_rows(rows, findings)
 
 
-def compare_shell(shown: Screen, findings: Findings, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def compare_shell(shown: PageText, findings: Findings, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told: dict[str, Any] = {}
     for line in shown.shell.splitlines():
         if line.startswith("echo "):

@@ -9,8 +9,8 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 
 from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.page_text import page_text
 from bayesdp.explorer.priced_assumptions import look
-from bayesdp.explorer.screen import screen
 from bayesdp.explorer.subject import Subject
 
 
@@ -45,17 +45,17 @@ def test_a_ladder_of_states_shows_no_value(tmp_path: Path) -> None:
     priced_assumptions = look(subject, chosen)
     assert secrets_in(priced_assumptions.steps) == []
     for step in priced_assumptions.steps:
-        assert secrets_in(screen(subject, replace(chosen, assumption=step.name), priced_assumptions)) == []
+        assert secrets_in(page_text(subject, replace(chosen, assumption=step.name), priced_assumptions)) == []
 
 
 def test_a_table_is_looked_at_when_asked_and_again_when_the_question_changes(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
-    assert "Then look at the table" in screen(families, chosen).problem
+    assert "Then look at the table" in page_text(families, chosen).problem
     priced_assumptions = look(families, chosen)
-    assert screen(families, chosen, priced_assumptions).problem == ""
-    assert "Look again" in screen(families, replace(chosen, high="300"), priced_assumptions).problem
+    assert page_text(families, chosen, priced_assumptions).problem == ""
+    assert "Look again" in page_text(families, replace(chosen, high="300"), priced_assumptions).problem
     assert (
-        screen(families, replace(chosen, epsilon="2"), priced_assumptions).problem == ""
+        page_text(families, replace(chosen, epsilon="2"), priced_assumptions).problem == ""
     )  # another ε is another screen only
 
 
@@ -66,7 +66,8 @@ def test_one_rung_is_recommended_and_another_can_be_chosen(families: Subject) ->
     last = priced_assumptions.steps[-1]
     assert last.name == "arbitrary groups"
     assert (
-        "groups of at most 3" in screen(families, replace(chosen, assumption=last.name), priced_assumptions).assumption
+        "groups of at most 3"
+        in page_text(families, replace(chosen, assumption=last.name), priced_assumptions).assumption
     )
 
 

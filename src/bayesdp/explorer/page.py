@@ -14,11 +14,11 @@ from starlette.requests import Request
 
 from bayesdp._support.words import kept_together
 from bayesdp.errors import BayesDPError
-from bayesdp.explorer.asked import KINDS
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, EPSILONS, Choices
+from bayesdp.explorer.page_text import Bar, PageText, page_text, wanted_of
 from bayesdp.explorer.priced_assumptions import NOTE, PricedAssumptions, look
-from bayesdp.explorer.screen import Bar, Screen, screen, wanted_of
+from bayesdp.explorer.question import KINDS
 from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
 from bayesdp.queries import Query
@@ -261,7 +261,7 @@ def _visibility() -> str:
 # What is shown
 
 
-def _answer(shown: Screen) -> TagChild:
+def _answer(shown: PageText) -> TagChild:
     if shown.problem:
         return tags.section(tags.h2("Nothing to show yet"), tags.p(shown.problem), class_="problem", role="status")
     return tags.section(
@@ -300,7 +300,7 @@ def _unbroken(words: str) -> str:
     return kept_together(words, ":").replace("± ", "±\N{NO-BREAK SPACE}")
 
 
-def _chart(shown: Screen) -> TagChild:
+def _chart(shown: PageText) -> TagChild:
     if shown.problem:
         return None
     figure, noise = shown.heads
@@ -327,7 +327,7 @@ def _pictures(pictures: tuple[str, ...]) -> TagChild:
     return tags.section(tags.h2("What is assumed, as a picture"), *map(HTML, pictures)) if pictures else None
 
 
-def _code(shown: Screen) -> TagChild:
+def _code(shown: PageText) -> TagChild:
     if shown.problem:
         return None
     return tags.section(
@@ -414,10 +414,10 @@ class _Conversation:
         except BayesDPError:
             return None
 
-    def _shown(self) -> Screen:
+    def _shown(self) -> PageText:
         asking = self.wanted()
         findings = None if asking is None else _about(self._known(), asking)
-        return screen(self.subject, self.choices(), self.priced_assumptions(), findings)
+        return page_text(self.subject, self.choices(), self.priced_assumptions(), findings)
 
     def _compute_what_is_left(self) -> None:
         status = self._work.status()

@@ -10,8 +10,8 @@ from bayesdp.advice.priced_assumption import PricedAssumption
 from bayesdp.cli.advising import advised
 from bayesdp.cli.options import split
 from bayesdp.errors import BayesDPError, ExpressionError, InvalidInputError, NoColumnError, QueryError
-from bayesdp.explorer.asked import question_of
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.question import question_of
 from bayesdp.explorer.subject import Subject
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above

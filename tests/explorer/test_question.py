@@ -4,8 +4,8 @@ import pytest
 
 from bayesdp import Count, GaussianGroups, Histogram, MarkovChain, Mean, Sum
 from bayesdp.errors import BayesDPError, QueryError
-from bayesdp.explorer.asked import KINDS, asked
 from bayesdp.explorer.choices import Choices
+from bayesdp.explorer.question import KINDS, asked
 from bayesdp.queries import Query
 
 FITTED = MarkovChain.from_counts([[50, 7], [9, 40]], states=["attic", "hall"], length=200)

@@ -6,7 +6,7 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 
 from bayesdp import GaussianGroups, MarkovChain
 from bayesdp.explorer.choices import Choices
-from bayesdp.explorer.screen import Screen, screen, wanted_of
+from bayesdp.explorer.page_text import PageText, page_text, wanted_of
 from bayesdp.explorer.subject import Subject
 from bayesdp.explorer.view import Job, done
 from bayesdp.rounding import shown_odds
@@ -16,7 +16,7 @@ GROUPS = Choices(assumed="groups")
 
 
 def test_beliefs_are_said_in_the_words_of_the_library() -> None:
-    said, plain, ours = screen(NOTHING, GROUPS).bars
+    said, plain, ours = page_text(NOTHING, GROUPS).bars
     assert said.words == ours.words == "50 : 50 becomes at most 73.2 : 26.8"
     assert plain.words == "50 : 50 becomes at most 95.3 : 4.7"
     assert (said.tone, plain.tone, ours.tone) == ("promise", "broken", "kept")
@@ -27,12 +27,12 @@ def test_beliefs_are_said_in_the_words_of_the_library() -> None:
 
 
 def test_the_interval_is_labelled() -> None:
-    assert screen(NOTHING, GROUPS).interval == "95 % interval: the answer ± 8.988"
-    assert screen(NOTHING, replace(GROUPS, beta="0.01")).interval.startswith("99 % interval")
+    assert page_text(NOTHING, GROUPS).interval == "95 % interval: the answer ± 8.988"
+    assert page_text(NOTHING, replace(GROUPS, beta="0.01")).interval.startswith("99 % interval")
 
 
 def test_from_the_error_both_sides_have_the_same_noise() -> None:
-    shown = screen(NOTHING, replace(GROUPS, start="alpha", alpha="25"))
+    shown = page_text(NOTHING, replace(GROUPS, start="alpha", alpha="25"))
     assert shown.figures is not None
     assert shown.figures.plain.belief.tau == shown.figures.ours.belief.tau
     assert shown.interval == "95 % interval: the answer ± 25"
@@ -46,20 +46,20 @@ def test_what_is_wrong_is_said_and_nothing_else_shown() -> None:
         {"assumed": "no"},
         {"kind": "sum", "high": "0"},
     ):
-        shown = screen(NOTHING, Choices.read(wrong, GROUPS))
+        shown = page_text(NOTHING, Choices.read(wrong, GROUPS))
         assert shown.problem
-        assert shown == Screen(problem=shown.problem)
+        assert shown == PageText(problem=shown.problem)
 
 
 def test_large_promises_are_warned_of() -> None:
-    (warning,) = screen(NOTHING, replace(GROUPS, epsilon="25")).warnings
+    (warning,) = page_text(NOTHING, replace(GROUPS, epsilon="25")).warnings
     assert "hardly a promise" in warning
 
 
 def test_findings_of_another_screen_are_not_used() -> None:
     other = done(Job("quick", wanted_of(NOTHING, GROUPS, None)))
-    assert screen(NOTHING, replace(GROUPS, group_size="5"), None, other).chart == ""
-    assert screen(NOTHING, GROUPS, None, other).chart != ""
+    assert page_text(NOTHING, replace(GROUPS, group_size="5"), None, other).chart == ""
+    assert page_text(NOTHING, GROUPS, None, other).chart != ""
     assert not settled(NOTHING, GROUPS).waiting
 
 
@@ -71,7 +71,7 @@ def test_fifty_columns_are_a_heat_map_and_a_choice() -> None:
     wide = GaussianGroups(covariance=matrix, layout=GroupLayout(value=tuple(names)))
     subject = Subject("model", "wide.json", wide)
     assert subject.start.column == "c0"
-    shown = screen(subject, replace(subject.start, column="c49"))
+    shown = page_text(subject, replace(subject.start, column="c49"))
     assert shown.problem == ""
     assert shown.pictures[0].count("<rect") == 2500
 
@@ -83,14 +83,14 @@ def test_a_fitted_model_shows_no_state_that_was_not_typed() -> None:
     counts = [[9876543, 7], [9, 40]]
     fitted = MarkovChain.from_counts(counts, states=["SENTINELattic", "hall"], length=20)
     subject = Subject("model", "m.json", fitted)
-    empty = screen(subject, subject.start)
+    empty = page_text(subject, subject.start)
     assert empty.problem
     shown = settled(subject, Choices(values="hall"))
     assert shown.problem == ""
     assert "value 1" in shown.pictures[0]
     assert any("value 1" in note for note in shown.notes)
     assert secrets_in(empty) == secrets_in(shown) == []
-    typed = screen(subject, Choices(values="cellar"))
+    typed = page_text(subject, Choices(values="cellar"))
     assert typed.problem
     assert secrets_in(typed) == []
 

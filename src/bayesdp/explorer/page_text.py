@@ -8,17 +8,17 @@ from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
 from bayesdp.audit.beliefs import Belief, posterior
 from bayesdp.errors import BayesDPError, InvalidInputError
 from bayesdp.explorer import code, pictures
-from bayesdp.explorer.asked import asked
 from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, Choices
 from bayesdp.explorer.priced_assumptions import PricedAssumptions
+from bayesdp.explorer.question import asked
 from bayesdp.explorer.subject import Subject, hides
 from bayesdp.explorer.view import COIN, Findings, Row, Sides, Wanted, figure, risk, rows
 from bayesdp.models import Model
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_below
 from bayesdp.theorems.leakage import Leakage
 
-__all__ = ["Bar", "Screen", "screen", "wanted_of"]
+__all__ = ["Bar", "PageText", "page_text", "wanted_of"]
 
 _LOOK = (
     "Name the column that is asked about, and what puts records in order or in groups. Then look at the table: it "
@@ -52,7 +52,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Screen:
+class PageText:
     """Everything the page shows beside the form. problem: what is wrong or lacking; then nothing else is shown.
 
     waiting: whether some theorem has not answered yet.
@@ -102,19 +102,19 @@ def _model(subject: Subject, choices: Choices, priced_assumptions: PricedAssumpt
     return assumption.model
 
 
-def screen(
+def page_text(
     subject: Subject,
     choices: Choices,
     priced_assumptions: PricedAssumptions | None = None,
     findings: Findings | None = None,
-) -> Screen:
+) -> PageText:
     """Return the screen for the choices; findings: what is known already of them."""
     try:
         wanted = wanted_of(subject, choices, priced_assumptions)
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
         current = known.sides(wanted)
     except BayesDPError as error:
-        return Screen(problem=_capital(str(error)))
+        return PageText(problem=_capital(str(error)))
     leaked = current.ours.leakage
     chart = known.chart
     mark = (current.ours.belief.epsilon if wanted.target.epsilon is None else current.ours.claimed, current.ours.alpha)
@@ -122,7 +122,7 @@ def screen(
     by_error = wanted.target.alpha is not None
     cases = BETAS.get(choices.beta, f"{shown_below(100 * (1 - wanted.target.beta))} %")
     estimated = wanted.model.estimated
-    return Screen(
+    return PageText(
         question=_capital(wanted.query.description),
         assumption=f"If {leaked.assumption}. Protected: {leaked.unit}.",
         bars=tuple(_bars(current, by_error=by_error)),
