@@ -8,7 +8,7 @@ import polars
 import pytest
 
 import bayesdp as bdp
-from bayesdp.audit.chain_scenes import Stretch
+from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.audit.real_records import real_record
 from bayesdp.errors import FrameError, InvalidInputError, RecordsError
 from bayesdp.models import ChainLayout

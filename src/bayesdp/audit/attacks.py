@@ -17,10 +17,10 @@ from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
+from bayesdp.audit.attack_models import AttackModel
 from bayesdp.audit.beliefs import promise_of
-from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene
+from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
 from bayesdp.audit.real_records import RealRecord, real_record
-from bayesdp.audit.scenes import Scene
 from bayesdp.audit.testers import clopper_pearson
 from bayesdp.audit.worst_cases import SCHEMA, Setting, settings
 from bayesdp.calibration.calibrate import calibrate
@@ -220,7 +220,7 @@ def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> fl
 class _Faced:
     """What the attacker may face, and how often; of a real record the secret and the answer are known to us."""
 
-    scenes: Sequence[Scene]
+    attack_models: Sequence[AttackModel]
     weights: NDArray[np.float64]
     who: str
     secret: int | None = None
@@ -230,27 +230,34 @@ class _Faced:
     def prior(self) -> float:
         """How often the most probable value is the true one, before any release."""
         if self.secret is not None:
-            return float(self.scenes[0].prior.argmax() == self.secret)
-        return float(sum(w * scene.prior.max() for w, scene in zip(self.weights, self.scenes, strict=True)))
+            return float(self.attack_models[0].prior.argmax() == self.secret)
+        return float(
+            sum(w * attack_model.prior.max() for w, attack_model in zip(self.weights, self.attack_models, strict=True))
+        )
 
     @property
     def believed(self) -> float:
         """The probability of the truth before any release, on average."""
         if self.secret is not None:
-            return float(self.scenes[0].prior[self.secret])
-        return float(sum(w * (scene.prior**2).sum() for w, scene in zip(self.weights, self.scenes, strict=True)))
+            return float(self.attack_models[0].prior[self.secret])
+        return float(
+            sum(
+                w * (attack_model.prior**2).sum()
+                for w, attack_model in zip(self.weights, self.attack_models, strict=True)
+            )
+        )
 
 
 def _attacked(faced: _Faced, tau: float, runs: int, confidence: float, generator: np.random.Generator) -> Outcome:
     """Run the attack against one release."""
     right, believed, moved = 0, 0.0, []
-    for scene, times in zip(faced.scenes, generator.multinomial(runs, faced.weights), strict=True):
+    for attack_model, times in zip(faced.attack_models, generator.multinomial(runs, faced.weights), strict=True):
         if not times:
             continue
-        secrets, answers = _secrets(faced, scene, int(times), generator)
-        outputs, back = np.unique(answers + _noise(scene, tau, int(times), generator), return_inverse=True)
-        posterior, logs = scene.posterior(outputs, tau), scene.log_likelihood(outputs, tau)
-        possible = scene.prior > 0
+        secrets, answers = _secrets(faced, attack_model, int(times), generator)
+        outputs, back = np.unique(answers + _noise(attack_model, tau, int(times), generator), return_inverse=True)
+        posterior, logs = attack_model.posterior(outputs, tau), attack_model.log_likelihood(outputs, tau)
+        possible = attack_model.prior > 0
         guess = posterior.argmax(axis=0)[back]
         right += int((guess == secrets).sum())
         believed += float(posterior[secrets, back].sum())
@@ -268,23 +275,23 @@ def _attacked(faced: _Faced, tau: float, runs: int, confidence: float, generator
 
 
 def _secrets(
-    faced: _Faced, scene: Scene, times: int, generator: np.random.Generator
+    faced: _Faced, attack_model: AttackModel, times: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return secrets and exact answers."""
     if faced.secret is not None and faced.answer is not None:
         return np.full(times, faced.secret, dtype=np.intp), np.full(times, faced.answer)
-    secrets = generator.choice(len(scene.prior), size=times, p=scene.prior)
+    secrets = generator.choice(len(attack_model.prior), size=times, p=attack_model.prior)
     answers = np.empty(times)
     for secret in np.unique(secrets):
         here = secrets == secret
-        answers[here] = generator.choice(scene.answers, size=int(here.sum()), p=scene.laws[secret])
+        answers[here] = generator.choice(attack_model.answers, size=int(here.sum()), p=attack_model.laws[secret])
     return secrets, answers
 
 
-def _noise(scene: Scene, tau: float, times: int, generator: np.random.Generator) -> NDArray[np.float64]:
+def _noise(attack_model: AttackModel, tau: float, times: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Return noise for simulations: discrete Laplace on whole numbers, as in a release, else continuous."""
-    rate = tau / scene.sensitivity
-    if (scene.answers == np.round(scene.answers)).all():
+    rate = tau / attack_model.sensitivity
+    if (attack_model.answers == np.round(attack_model.answers)).all():
         stop = -np.expm1(-rate)
         first, second = generator.geometric(stop, size=(2, times))
         return np.asarray(first - second, dtype=np.float64)
@@ -313,13 +320,13 @@ def _faced_in_chain(model: MarkovChain, query: Query, setting: Setting) -> _Face
 
 
 def _the_same(setting: Setting) -> _Faced:
-    return _Faced([setting.scene], np.ones(1), setting.who)
+    return _Faced([setting.attack_model], np.ones(1), setting.who)
 
 
 def _worst(model: Model, query: Query, tau: float) -> tuple[Model, Setting]:
     """Return the worst attacker of plain DP, and under which of the models that may hold."""
     every = [(member, setting) for member in model.members for setting in settings(member, query, tau)]
-    return max(every, key=lambda one: one[1].scene.betrayal(tau, one[1].values).epsilon)
+    return max(every, key=lambda one: one[1].attack_model.betrayal(tau, one[1].values).epsilon)
 
 
 def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
@@ -347,19 +354,19 @@ def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool)
         range(len(chain.states)) if free and ending.boundary is not None else [ending.boundary]
         for ending in (stretch.before, stretch.after)
     ]
-    scenes, weights = [], []
+    attack_models, weights = [], []
     for left in ends[0]:
         for right in ends[1]:
             between = Stretch(Ending(stretch.before.unknown, left), Ending(stretch.after.unknown, right))
-            scene, likely = chain_scene(chain, added, between)
+            attack_model, likely = chain_attack_model(chain, added, between)
             if likely > 0:
-                scenes.append(scene)
+                attack_models.append(attack_model)
                 weights.append(likely * (1.0 if left is None or not free else _often(chain, left)))
     around = f"the target, {stretch.before.unknown} before it and {stretch.after.unknown} after it"
     knows = f"every record but {around}"
     if stretch.before.boundary is None and stretch.after.boundary is None:
         knows = f"no record of a chain of {stretch.records + chain.unit}"
-    return _Faced(scenes, np.array(weights) / sum(weights), f"The attacker knows {knows}.")
+    return _Faced(attack_models, np.array(weights) / sum(weights), f"The attacker knows {knows}.")
 
 
 def _often(chain: MarkovChain, state: int) -> float:

@@ -17,8 +17,8 @@ from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
+from bayesdp.audit.neighbouring_tables import NeighbouringTables, pairs_of_neighbouring_tables
 from bayesdp.audit.testers import Cells, as_rows, best_event, log_ratio_below
-from bayesdp.audit.worlds import Worlds, pairs_of_worlds
 from bayesdp.audit.worst_cases import SCHEMA
 from bayesdp.errors import InvalidInputError, PromiseBrokenError
 from bayesdp.models import Model
@@ -56,7 +56,7 @@ class LowerBound(Displayed, Document):
     runs: int
     more: int
     less: int
-    worlds: str
+    tables: str
     claimed: float | None = None
 
     @property
@@ -76,7 +76,7 @@ class LowerBound(Displayed, Document):
         told = (
             f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
             f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
-            f"the other. The worlds: {self.worlds}.{claim}"
+            f"the other. The worlds: {self.tables}.{claim}"
         )
         return [lines(told)]
 
@@ -90,7 +90,7 @@ class LowerBound(Displayed, Document):
             "runs": self.runs,
             "more": self.more,
             "less": self.less,
-            "worlds": self.worlds,
+            "worlds": self.tables,
             "claimed": self.claimed,
             "contradicted": self.contradicted,
             "reach": self.reach,
@@ -143,7 +143,7 @@ def lower_bound(
     runs = validation.natural("runs", runs, least=_LEAST_RUNS)
     confidence = validation.probability("confidence", confidence)
     generator = np.random.default_rng(None if seed is None else validation.natural("seed", seed, least=0))
-    pairs = pairs_of_worlds(model, query, 1.0 if claim is None else claim)
+    pairs = pairs_of_neighbouring_tables(model, query, 1.0 if claim is None else claim)
     pilot = min(max(runs // _PILOT, _LEAST_RUNS), _LARGEST_PILOT)
     with counted(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
         run = _Runs(mechanism, vectorised, generator, done)
@@ -179,26 +179,28 @@ class _Runs:
             self.done(1)
         return as_rows(answers)
 
-    def batches(self, worlds: Worlds, runs: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    def batches(
+        self, tables: NeighbouringTables, runs: int
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         """Yield outputs of both worlds, as many of each, `runs` in all."""
         while runs > 0:
             now = min(runs, _AT_ONCE)
             yield (
-                self.outputs(worlds.first(now, self.generator)),
-                self.outputs(worlds.second(now, self.generator)),
+                self.outputs(tables.first(now, self.generator)),
+                self.outputs(tables.second(now, self.generator)),
             )
             runs -= now
 
-    def promise(self, worlds: Worlds, runs: int, confidence: float) -> float:
+    def promise(self, tables: NeighbouringTables, runs: int, confidence: float) -> float:
         """Return how well two worlds might be told apart."""
-        _, counts = self.cells(worlds, runs)
+        _, counts = self.cells(tables, runs)
         return best_event(counts[0], counts[1], confidence).promise
 
-    def cells(self, worlds: Worlds, runs: int) -> tuple[Cells, NDArray[np.int64]]:
+    def cells(self, tables: NeighbouringTables, runs: int) -> tuple[Cells, NDArray[np.int64]]:
         """Return cells in which outputs may be told apart, and how many fell into each, a row for each world."""
         cells: Cells | None = None
         counts = np.zeros((2, 0), dtype=np.int64)
-        for one, other in self.batches(worlds, runs):
+        for one, other in self.batches(tables, runs):
             if cells is None:
                 cells = Cells.between(one, other)
                 counts = np.zeros((2, cells.number), dtype=np.int64)
@@ -206,14 +208,14 @@ class _Runs:
         assert cells is not None
         return cells, counts
 
-    def bound(self, worlds: Worlds, runs: int, confidence: float, claimed: float | None) -> LowerBound:
+    def bound(self, tables: NeighbouringTables, runs: int, confidence: float, claimed: float | None) -> LowerBound:
         """Choose an event on some of the runs, and count it on the others."""
         choosing = min(runs // 2, _MOST_CHOOSING)
-        cells, counts = self.cells(worlds, choosing)
+        cells, counts = self.cells(tables, choosing)
         event = best_event(counts[0], counts[1], confidence)
         more, less, tested = 0, 0, runs - choosing
-        for one, other in self.batches(worlds, tested):
+        for one, other in self.batches(tables, tested):
             hits, misses = event.counted(cells.count(one), cells.count(other))
             more, less = more + hits, less + misses
         leaks = float(log_ratio_below(np.array([more]), np.array([less]), tested, confidence)[0])
-        return LowerBound(leaks, confidence, tested, more, less, worlds.who, claimed)
+        return LowerBound(leaks, confidence, tested, more, less, tables.who, claimed)

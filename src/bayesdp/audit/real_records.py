@@ -10,7 +10,7 @@ import narwhals as nw
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Scalar, brief
-from bayesdp.audit.chain_scenes import Stretch
+from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.errors import InvalidInputError, RecordsError
 from bayesdp.frames.source import reading
 from bayesdp.frames.transitions import Sequences

@@ -20,10 +20,10 @@ from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
-from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene
-from bayesdp.audit.group_scenes import group_scene
-from bayesdp.audit.scenes import Scene, alone, copies
-from bayesdp.audit.tree_scenes import BoundedOdds, tree_scene, worst_tree
+from bayesdp.audit.attack_models import AttackModel, alone, copies
+from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
+from bayesdp.audit.group_attack_models import group_attack_model
+from bayesdp.audit.tree_attack_models import BoundedOdds, tree_attack_model, worst_tree
 from bayesdp.errors import InvalidInputError, TheoremError
 from bayesdp.models import (
     ArbitraryGroups,
@@ -86,7 +86,7 @@ class Setting:
     of_query:  whether the noise is that of the query asked; otherwise it stands for some mechanism of the same τ.
     """
 
-    scene: Scene
+    attack_model: AttackModel
     who: str
     values: tuple[int, int] | None = None
     known: tuple[tuple[int, Scalar | None], ...] = ()
@@ -212,20 +212,20 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     attackers = [_assessed(setting, tau) for member in model.members for setting in settings(member, query, tau)]
     setting, realised, values, output, direction = max(attackers, key=lambda one: one[1])
     more, less = values
-    scene = setting.scene
+    attack_model = setting.attack_model
     if realised > leaked.epsilon * (1 + _ROUNDING):
         raise TheoremError(
             f"{leaked.theorem} proves {leaked.epsilon!r}, but an attacker learns {realised!r}: the proof or the audit "
             "is wrong; please report it"
         )
-    prior = float(scene.prior[more] / (scene.prior[more] + scene.prior[less]))
+    prior = float(attack_model.prior[more] / (attack_model.prior[more] + attack_model.prior[less]))
     return WorstCase(
         tau=leaked.tau,
         epsilon=leaked.epsilon,
         theorem=leaked.theorem,
         release=query.description,
         realised=min(realised, leaked.epsilon),
-        values=(scene.secret[more], scene.secret[less]),
+        values=(attack_model.secret[more], attack_model.secret[less]),
         prior=prior,
         posterior=1 / (1 + (1 - prior) / prior * math.exp(-realised)),
         output=output,
@@ -236,12 +236,12 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
         evidence=setting.evidence,
         moves=setting.direction,
         of_query=setting.of_query,
-        by_cell=scene.extremes,
+        by_cell=attack_model.extremes,
     )
 
 
 def _assessed(setting: Setting, tau: float) -> tuple[Setting, float, tuple[int, int], float, int]:
-    betrayal = setting.scene.betrayal(tau, setting.values)
+    betrayal = setting.attack_model.betrayal(tau, setting.values)
     return setting, betrayal.epsilon, betrayal.values, betrayal.output, betrayal.direction
 
 
@@ -278,18 +278,18 @@ def _among_copies(model: ArbitraryGroups | GaussianGroups, query: Query, tau: fl
     yield Setting(_asked(copies(size), model, query), together)
 
 
-def _asked(scene: Scene, model: Model, query: Query) -> Scene:
+def _asked(attack_model: AttackModel, model: Model, query: Query) -> AttackModel:
     """Return a scene of 0/1 records as one of what is asked: their values are the bounds, or one that counts or not."""
     if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
         low, high = _reached(model.states, query.clipped.bounds)
         width = query.clipped.bounds[1] - query.clipped.bounds[0]
-        return replace(scene, secret=(low, high), answers=scene.answers * (high - low), sensitivity=width)
+        return replace(attack_model, secret=(low, high), answers=attack_model.answers * (high - low), sensitivity=width)
     if not query.values:
-        return scene
+        return attack_model
     if model.states and all(state in query.values for state in model.states):
-        return replace(scene, secret=(model.states[0], model.states[-1]), answers=scene.answers * 0)
+        return replace(attack_model, secret=(model.states[0], model.states[-1]), answers=attack_model.answers * 0)
     other = next((state for state in model.states if state not in query.values), _OTHER)
-    return replace(scene, secret=(other, query.values[0]))
+    return replace(attack_model, secret=(other, query.values[0]))
 
 
 def _reached(states: Sequence[Scalar], bounds: tuple[float, float]) -> tuple[float, float]:
@@ -320,11 +320,11 @@ def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]
     for worst in attackers:
         added = adding(query, chain, worst.values)
         stretch = Stretch(worst.before, worst.after)
-        scene, likely = chain_scene(chain, added, stretch)
-        if likely == 0 or not (scene.prior[list(worst.values)] > 0).all():
+        attack_model, likely = chain_attack_model(chain, added, stretch)
+        if likely == 0 or not (attack_model.prior[list(worst.values)] > 0).all():
             continue
         yield Setting(
-            scene,
+            attack_model,
             _between(chain, stretch),
             worst.values,
             _ends(chain, stretch),
@@ -377,7 +377,7 @@ def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | Non
 @_known_attackers.register(Network)
 def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
     tree = worst_tree(model, tau)
-    scene, evidence = tree_scene(tree, tau)
+    attack_model, evidence = tree_attack_model(tree, tau)
     others = tree.total - tree.records[0]
     who = (
         "The records are the worst that these odds ratios allow: each has two values, 0 or 1, and neighbours attract "
@@ -385,7 +385,7 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
         "observation of each."
     )
     held = tuple((float(zero), float(one)) for zero, one in evidence)
-    yield Setting(_asked(scene, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
+    yield Setting(_asked(attack_model, model, query), who, (1, 0), evidence=held, of_query=not query.made_elsewhere)
 
 
 @_known_attackers.register(GaussianGroups)
@@ -409,11 +409,11 @@ def _among_normal(model: Normal, query: Query, tau: float, whole: str) -> Iterat
     values = (centre - reach, centre + reach)
     for matrix, target, known, spread in matrices(model, query, tau):
         mean = np.full(len(matrix), centre)
-        group = group_scene(matrix, target, known, values, (low, high), mean=mean, spread=spread)
+        group = group_attack_model(matrix, target, known, values, (low, high), mean=mean, spread=spread)
         knows = f"records {', '.join(map(str, known))} of it" if known else "no other record of it"
         small = "" if spread else ", in the limit of small variances"
         yield Setting(
-            group.scene,
+            group.attack_model,
             f"It is record {target} of a {whole} of {len(matrix)}{small}, and he knows {knows}.",
             known=tuple((record, centre) for record in known),
             direction=tuple(zip(group.unknown, group.direction, strict=True)),

@@ -15,7 +15,7 @@ from bayesdp import (
     Median,
     Sum,
 )
-from bayesdp.audit.chain_scenes import Stretch, adding, chain_scene, chain_scenes
+from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model, chain_attack_models
 from bayesdp.errors import InvalidInputError
 from bayesdp.testing import transition_matrices
 from bayesdp.theorems.markov.sides import Ending
@@ -47,28 +47,30 @@ def test_laws_of_a_chain_are_those_of_enumeration(data: st.DataObject, states: i
     ends = st.none() | st.integers(0, states - 1)
     stretch = Stretch(*(Ending(data.draw(st.integers(0, 2)), data.draw(ends)) for _ in range(2)))
     query = data.draw(st.sampled_from([COUNT, Sum(bounds=(0, 2))]))
-    scene, likely = chain_scene(chain, adding(query, chain), stretch)
+    attack_model, likely = chain_attack_model(chain, adding(query, chain), stretch)
     joint = _by_enumeration(chain, adding(query, chain).values, stretch)
     assert likely == pytest.approx(joint.sum(), rel=1e-12)
-    assert scene.prior[:, None] * scene.laws == pytest.approx(joint / joint.sum(), abs=1e-14)
+    assert attack_model.prior[:, None] * attack_model.laws == pytest.approx(joint / joint.sum(), abs=1e-14)
 
 
 def test_laws_of_a_chain_with_memory_are_those_of_enumeration() -> None:
     chain = MarkovChain([[[0.9, 0.1], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]]], memory=2)
     stretch = Stretch(Ending(2, 0), Ending(1, 1))
-    scene, likely = chain_scene(chain, adding(COUNT, chain), stretch)
+    attack_model, likely = chain_attack_model(chain, adding(COUNT, chain), stretch)
     joint = _by_enumeration(chain, (0, 1), stretch)
     assert likely == pytest.approx(joint.sum())
-    assert scene.prior[:, None] * scene.laws == pytest.approx(joint / joint.sum())
+    assert attack_model.prior[:, None] * attack_model.laws == pytest.approx(joint / joint.sum())
     with pytest.raises(InvalidInputError, match="between known ones only"):
-        chain_scene(chain, adding(COUNT, chain), Stretch(Ending(2, None), Ending(1, 1)))
+        chain_attack_model(chain, adding(COUNT, chain), Stretch(Ending(2, None), Ending(1, 1)))
 
 
 def test_the_scenes_of_a_chain_occur_as_often_as_their_ends() -> None:
-    scenes, weights = chain_scenes(CHAIN, adding(COUNT, CHAIN), 2, 1)
+    attack_models, weights = chain_attack_models(CHAIN, adding(COUNT, CHAIN), 2, 1)
     between = np.linalg.matrix_power(CHAIN.matrix, 5)
     assert weights == pytest.approx((CHAIN.stationary[:, None] * between).ravel())
-    assert sum(weight * scene.prior for scene, weight in zip(scenes, weights, strict=True)) == pytest.approx([0.8, 0.2])
+    assert sum(
+        weight * attack_model.prior for attack_model, weight in zip(attack_models, weights, strict=True)
+    ) == pytest.approx([0.8, 0.2])
 
 
 def test_what_states_add() -> None:
@@ -86,13 +88,13 @@ def test_what_states_add() -> None:
 def test_too_many_answers_to_follow_are_refused() -> None:
     fine = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=[0, 1])
     with pytest.raises(InvalidInputError, match="too many to follow"):
-        chain_scene(fine, adding(COUNT, fine), Stretch(Ending(200_000, 0), Ending(0, 0)))
+        chain_attack_model(fine, adding(COUNT, fine), Stretch(Ending(200_000, 0), Ending(0, 0)))
 
 
 def test_a_target_of_several_records_is_in_one_state_throughout() -> None:
     chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], unit=3, length=10)
-    scene, likely = chain_scene(chain, adding(COUNT, chain), Stretch(Ending(0, 0), Ending(0, 1)))
-    assert scene.laws.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
+    attack_model, likely = chain_attack_model(chain, adding(COUNT, chain), Stretch(Ending(0, 0), Ending(0, 1)))
+    assert attack_model.laws.tolist() == [[1, 0, 0, 0], [0, 0, 0, 1]]
     inside = np.array([0.9**3 * 0.1, 0.1 * 0.6**2 * 0.6])
     assert likely == pytest.approx(inside.sum())
-    assert scene.prior == pytest.approx(inside / inside.sum())
+    assert attack_model.prior == pytest.approx(inside / inside.sum())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.audit.scenes import Scene
+from bayesdp.audit.attack_models import AttackModel
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import MarkovChain
 from bayesdp.queries import Query
@@ -21,7 +21,7 @@ from bayesdp.theorems.markov.sides import Ending
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Adding", "Stretch", "adding", "chain_scene", "chain_scenes"]
+__all__ = ["Adding", "Stretch", "adding", "chain_attack_model", "chain_attack_models"]
 
 _MOST_ANSWERS = 200_000
 """So many different answers a stretch may have; a sum on a fine grid has more."""
@@ -81,28 +81,30 @@ def adding(query: Query, chain: MarkovChain, values: tuple[int, int] | None = No
     return Adding(tuple(int(place == more) for place in range(len(states))), 1.0, of_query=False, in_turn=repelled)
 
 
-def chain_scene(chain: MarkovChain, added: Adding, stretch: Stretch) -> tuple[Scene, float]:
+def chain_attack_model(chain: MarkovChain, added: Adding, stretch: Stretch) -> tuple[AttackModel, float]:
     """Return the scene of a target in a stretch, and how likely its right end is to follow its left one.
 
     The target is `unit` consecutive records, all in the same state. With memory k, the last k records before and the
     first k after the stretch are known, all in the state of its end.
     """
     laws, mass, likely = _laws(chain, added, stretch)
-    scene = Scene(
+    attack_model = AttackModel(
         tuple(chain.states), mass, np.arange(laws.shape[1], dtype=np.float64), laws, added.sensitivity, added.extremes
     )
-    return scene, likely
+    return attack_model, likely
 
 
-def chain_scenes(chain: MarkovChain, added: Adding, before: int, after: int) -> tuple[list[Scene], NDArray[np.float64]]:
+def chain_attack_models(
+    chain: MarkovChain, added: Adding, before: int, after: int
+) -> tuple[list[AttackModel], NDArray[np.float64]]:
     """Return the scenes of every two known states around a stretch, and how often each occurs in a stationary chain."""
-    scenes, weights = [], []
+    attack_models, weights = [], []
     for left, often in enumerate(chain.stationary):
         for right in range(len(chain.states)):
-            scene, likely = chain_scene(chain, added, Stretch(Ending(before, left), Ending(after, right)))
-            scenes.append(scene)
+            attack_model, likely = chain_attack_model(chain, added, Stretch(Ending(before, left), Ending(after, right)))
+            attack_models.append(attack_model)
             weights.append(often * likely)
-    return scenes, np.array(weights) / np.sum(weights)
+    return attack_models, np.array(weights) / np.sum(weights)
 
 
 @lru_cache(maxsize=256)

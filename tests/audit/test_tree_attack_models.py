@@ -7,7 +7,7 @@ import pytest
 
 from bayesdp import Count, HiddenMarkov, Network, OddsChain, leakage
 from bayesdp.audit.side_information import worst_output
-from bayesdp.audit.tree_scenes import BoundedOdds, network_tree, odds_chain_tree, tree_scene, worst_tree
+from bayesdp.audit.tree_attack_models import BoundedOdds, network_tree, odds_chain_tree, tree_attack_model, worst_tree
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_side_information_about_a_tree_attains_what_any_mechanism_can(network: N
     """The likelihoods that are named, put before the linear program over all mechanisms, leak as much."""
     tau = 1.3
     tree = network_tree(network, tau)
-    scene, evidence = tree_scene(tree, tau)
+    attack_model, evidence = tree_attack_model(tree, tau)
     joint = np.ones((2,) * len(tree.parents))
     for vertex, (parent, odds) in enumerate(zip(tree.parents, tree.log_odds, strict=True)):
         if parent >= 0:
@@ -30,7 +30,7 @@ def test_side_information_about_a_tree_attains_what_any_mechanism_can(network: N
             joint = joint * np.array([[math.exp(odds / 2), 1], [1, math.exp(odds / 2)]]).reshape(shape)
     hidden = [vertex for vertex, records in enumerate(tree.records) if not records]
     attack = worst_output(joint / joint.sum(), tau, target=0, evidence=list(evidence), hidden=hidden)
-    realised = scene.betrayal(tau).epsilon
+    realised = attack_model.betrayal(tau).epsilon
     assert attack.epsilon == pytest.approx(realised, rel=1e-9)
     proven = leakage(network, Count(equals=1), tau=tau).epsilon
     assert realised == pytest.approx(proven) if network.is_forest else realised < proven
@@ -38,7 +38,7 @@ def test_side_information_about_a_tree_attains_what_any_mechanism_can(network: N
 
 def test_side_information_leaves_the_target_fifty_fifty() -> None:
     tree = odds_chain_tree(OddsChain(9.0, length=4))
-    _, evidence = tree_scene(tree, 1.0)
+    _, evidence = tree_attack_model(tree, 1.0)
     joint = np.ones((2,) * 4)
     for vertex, parent in enumerate(tree.parents):
         if parent >= 0:
@@ -67,12 +67,12 @@ def test_the_worst_tree_has_the_records_that_can_tell_of_the_target(
     tree = worst_tree(model, 1.0)
     assert (tree.total, tree.records[0], tree.parents[0]) == (records, root, -1)
     assert all(0 <= parent < vertex for vertex, parent in enumerate(tree.parents) if vertex)
-    epsilon = tree_scene(tree, 1.0)[0].betrayal(1.0).epsilon
+    epsilon = tree_attack_model(tree, 1.0)[0].betrayal(1.0).epsilon
     assert root - 1e-9 <= epsilon <= leakage(model, Count(equals=1), tau=1.0).epsilon * (1 + 1e-9)
 
 
 def test_a_tree_of_any_length_is_cut_where_the_rest_adds_next_to_nothing() -> None:
-    epsilon = tree_scene(worst_tree(OddsChain(9.0), 1.0), 1.0)[0].betrayal(1.0).epsilon
+    epsilon = tree_attack_model(worst_tree(OddsChain(9.0), 1.0), 1.0)[0].betrayal(1.0).epsilon
     assert epsilon == pytest.approx(leakage(OddsChain(9.0), Count(equals=1), tau=1.0).epsilon, rel=1e-9)
 
 

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 
 import bayesdp as bdp
-from bayesdp.audit.worlds import Worlds, pairs_of_worlds
+from bayesdp.audit.neighbouring_tables import NeighbouringTables, pairs_of_neighbouring_tables
 from bayesdp.errors import InvalidInputError
 
 
 def test_worlds_of_a_chain_follow_the_chain() -> None:
     """Unknown records occur as often as the conditional law says."""
     chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "busy"])
-    worlds = next(pair for pair in pairs_of_worlds(chain, None, 1.0) if "1 unknown records before" in pair.who)
-    drawn = worlds.first(200_000, np.random.default_rng(5))
+    tables = next(
+        pair for pair in pairs_of_neighbouring_tables(chain, None, 1.0) if "1 unknown records before" in pair.who
+    )
+    drawn = tables.first(200_000, np.random.default_rng(5))
     assert drawn.shape == (200_000, 5)
     position = {"idle": 0, "busy": 1}
     states = np.vectorize(position.get)(drawn)
@@ -23,22 +25,22 @@ def test_worlds_of_a_chain_follow_the_chain() -> None:
         assert states[:, place].mean() == pytest.approx(weights[1] / weights.sum(), abs=0.005)
 
 
-def drawn(worlds: Worlds, runs: int = 40_000) -> tuple[np.ndarray, np.ndarray]:
+def drawn(tables: NeighbouringTables, runs: int = 40_000) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(7)
-    return worlds.first(runs, generator), worlds.second(runs, generator)
+    return tables.first(runs, generator), tables.second(runs, generator)
 
 
 def test_records_that_are_all_alike_are_one_value_or_the_other() -> None:
-    (worlds,) = pairs_of_worlds(bdp.ArbitraryGroups(3), bdp.Count(equals="on"), 1.0)
-    first, second = drawn(worlds, 2)
+    (tables,) = pairs_of_neighbouring_tables(bdp.ArbitraryGroups(3), bdp.Count(equals="on"), 1.0)
+    first, second = drawn(tables, 2)
     assert first.tolist() == [[0, 0, 0]] * 2
     assert second.tolist() == [["on"] * 3] * 2
-    (truths,) = pairs_of_worlds(bdp.Independent(), bdp.Count(equals=True), 1.0)
-    assert [world.tolist() for world in drawn(truths, 1)] == [[[False]], [[True]]]
+    (truths,) = pairs_of_neighbouring_tables(bdp.Independent(), bdp.Count(equals=True), 1.0)
+    assert [table.tolist() for table in drawn(truths, 1)] == [[[False]], [[True]]]
 
 
 def test_neighbours_of_a_tree_have_the_odds_ratio_that_is_allowed_and_the_target_is_what_it_is() -> None:
-    smallest = pairs_of_worlds(bdp.OddsChain(9.0), None, 0.5)[0]
+    smallest = pairs_of_neighbouring_tables(bdp.OddsChain(9.0), None, 0.5)[0]
     first, second = drawn(smallest)
     assert first.shape[1] == 3
     assert not first[:, 0].any()
@@ -51,9 +53,9 @@ def test_neighbours_of_a_tree_have_the_odds_ratio_that_is_allowed_and_the_target
 
 def test_normal_records_move_with_the_target_as_their_correlation_says() -> None:
     model = bdp.GaussianGroups(covariance=[[4, 2], [2, 4]])
-    every = pairs_of_worlds(model, bdp.Sum(bounds=(0, 10)), 1.0)
-    worlds = next(pair for pair in every if "0 of the others known" in pair.who)
-    first, second = drawn(worlds)
+    every = pairs_of_neighbouring_tables(model, bdp.Sum(bounds=(0, 10)), 1.0)
+    tables = next(pair for pair in every if "0 of the others known" in pair.who)
+    first, second = drawn(tables)
     (target,) = (column for column in range(2) if first[:, column].std() == 0)
     moved = (second - first).mean(axis=0)
     assert moved[1 - target] == pytest.approx(moved[target] / 2, rel=0.05)
@@ -61,18 +63,18 @@ def test_normal_records_move_with_the_target_as_their_correlation_says() -> None
 
 
 def test_the_worlds_of_any_of_several_models_are_those_of_each() -> None:
-    both = pairs_of_worlds(bdp.AnyOf(bdp.Independent(), bdp.ArbitraryGroups(2)), None, 1.0)
-    assert [worlds.who for worlds in both] == ["a record that is 0 or 1", "2 records that are all 0 or 1"]
+    both = pairs_of_neighbouring_tables(bdp.AnyOf(bdp.Independent(), bdp.ArbitraryGroups(2)), None, 1.0)
+    assert [tables.who for tables in both] == ["a record that is 0 or 1", "2 records that are all 0 or 1"]
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="need the bounds"):
-        pairs_of_worlds(bdp.GaussianSeries([0.5]), None, 1.0)
+        pairs_of_neighbouring_tables(bdp.GaussianSeries([0.5]), None, 1.0)
 
 
 def test_what_cannot_occur_together_is_no_world() -> None:
     """A chain that never stays: between two known states of one kind there is no room for one record of it."""
     flipping = bdp.MarkovChain([[0.0, 1.0], [1.0, 0.0]], length=9)
-    for worlds in pairs_of_worlds(flipping, bdp.Count(equals=1), 1.0):
-        for world in drawn(worlds, 50):
-            assert (world[:, 1:] != world[:, :-1]).all()
+    for tables in pairs_of_neighbouring_tables(flipping, bdp.Count(equals=1), 1.0):
+        for table in drawn(tables, 50):
+            assert (table[:, 1:] != table[:, :-1]).all()

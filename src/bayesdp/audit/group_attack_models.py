@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.audit.scenes import Scene
+from bayesdp.audit.attack_models import AttackModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["GroupScene", "conditional", "group_scene"]
+__all__ = ["GroupAttackModel", "conditional", "group_attack_model"]
 
 _LARGEST_DEVIATION = 8.0
 _GRID = {1: 4001, 2: 281}
@@ -28,18 +28,18 @@ _POINTS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class GroupScene:
+class GroupAttackModel:
     """One record of a normal group is the target: who is unknown, how he moves with it, and where everybody is.
 
     direction: how far the mean of each unknown record moves when the target moves by 1.
     """
 
-    scene: Scene
+    attack_model: AttackModel
     unknown: tuple[int, ...]
     direction: tuple[float, ...]
 
 
-def group_scene(
+def group_attack_model(
     covariance: NDArray[np.float64],
     target: int,
     known: Sequence[int],
@@ -49,7 +49,7 @@ def group_scene(
     mean: NDArray[np.float64],
     spread: float = 1.0,
     known_values: NDArray[np.float64] | None = None,
-) -> GroupScene:
+) -> GroupAttackModel:
     """Return the scene of a clipped sum over one group, with the target at either of two values, equally probable.
 
     spread:       what the unknown records vary by, as a share of what the covariance says: 0 for the limit of small
@@ -70,8 +70,10 @@ def group_scene(
     laws = np.array([[*rows[0], *nothing], [*nothing, *rows[1]]])
     every = np.concatenate(answers)
     order = np.argsort(every, kind="stable")
-    scene = Scene((float(values[0]), float(values[1])), np.full(2, 0.5), every[order], laws[:, order], high - low)
-    return GroupScene(scene, tuple(unknown), tuple(float(slope) for slope in slopes[:, -1]))
+    attack_model = AttackModel(
+        (float(values[0]), float(values[1])), np.full(2, 0.5), every[order], laws[:, order], high - low
+    )
+    return GroupAttackModel(attack_model, tuple(unknown), tuple(float(slope) for slope in slopes[:, -1]))
 
 
 def conditional(

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.audit.chain_scenes import Stretch
-from bayesdp.audit.group_scenes import conditional
-from bayesdp.audit.tree_scenes import BoundedOdds, Tree, tree_scene, worst_tree
+from bayesdp.audit.chain_attack_models import Stretch
+from bayesdp.audit.group_attack_models import conditional
+from bayesdp.audit.tree_attack_models import BoundedOdds, Tree, tree_attack_model, worst_tree
 from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
@@ -34,7 +34,7 @@ from bayesdp.theorems.gaussian.metric import covered_distance
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Worlds", "pairs_of_worlds"]
+__all__ = ["NeighbouringTables", "pairs_of_neighbouring_tables"]
 
 _FEW = 6
 """So many records on either side of a target are enough to tell worlds apart by counting outputs."""
@@ -46,7 +46,7 @@ Draw = Callable[[int, np.random.Generator], "NDArray[np.generic]"]
 
 
 @dataclass(frozen=True, eq=False)
-class Worlds:
+class NeighbouringTables:
     """Two worlds that differ in what one record is; each draws data sets, a row for each."""
 
     first: Draw
@@ -54,7 +54,7 @@ class Worlds:
     who: str
 
 
-def pairs_of_worlds(model: Model, query: Query | None, tau: float) -> list[Worlds]:
+def pairs_of_neighbouring_tables(model: Model, query: Query | None, tau: float) -> list[NeighbouringTables]:
     """Return pairs of worlds that a release might tell apart, under a model or any of its members.
 
     query: what is asked, if that is known; sums of normal records need its bounds.
@@ -66,18 +66,18 @@ def pairs_of_worlds(model: Model, query: Query | None, tau: float) -> list[World
 
 
 @singledispatch
-def _pairs(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
+def _pairs(model: Model, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     """Yield pairs of worlds under a type of models; by default, groups whose records are all alike."""
     yield from _of_copies(model, query, tau)
 
 
-def _of_copies(model: Model, query: Query, tau: float) -> Iterator[Worlds]:
+def _of_copies(model: Model, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     size = model.group_size
     if size is None:
         raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
     low, high = _values(query)
     who = "a record that is" if size == 1 else f"{size} records that are all"
-    yield Worlds(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
+    yield NeighbouringTables(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
 
 
 def _values(query: Query) -> tuple[object, object]:
@@ -98,7 +98,7 @@ def _constant(value: object, size: int) -> Draw:
 
 
 @_pairs.register(MarkovChain)
-def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Worlds]:
+def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     """Yield worlds around a record of a chain: as the worst attackers see it, and with fewer unknown records."""
     named = [setting for setting in settings(chain, query, tau) if setting.stretch is not None]
     seen = set()
@@ -117,7 +117,7 @@ def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Worlds]:
             "nothing" if ending.boundary is None else f"a known {chain.states[ending.boundary]!r}"
             for ending in (stretch.before, stretch.after)
         ]
-        yield Worlds(
+        yield NeighbouringTables(
             first,
             second,
             f"a record that is {names[0]} or {names[1]}, {ends[0]} and {stretch.before.unknown} unknown records before "
@@ -168,11 +168,11 @@ def _cumulative(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
 @_pairs.register(OddsChain)
 @_pairs.register(HiddenMarkov)
 @_pairs.register(Network)
-def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[Worlds]:
+def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     low, high = _values(query)
     for others in (2, _FEW, 2 * _FEW):
         tree = _pruned(model, tau, others)
-        yield Worlds(
+        yield NeighbouringTables(
             _grown(tree, tau, 0, (low, high)),
             _grown(tree, tau, 1, (low, high)),
             f"a record that is {shown(low)} or {shown(high)}, and {tree.total - tree.records[0]} others in the worst "
@@ -201,7 +201,7 @@ def _shorter_chain(model: Chain, others: int) -> Chain:
 
 def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -> Draw:
     """Return what draws the records of a tree, with side information, given the target."""
-    _, evidence = tree_scene(tree, tau)
+    _, evidence = tree_attack_model(tree, tau)
     size, mass = len(tree.parents), np.ones((len(tree.parents), 2))
     chances = np.zeros((size, 2))
     for vertex in range(size - 1, 0, -1):
@@ -223,7 +223,7 @@ def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -
 
 @_pairs.register(GaussianGroups)
 @_pairs.register(GaussianSeries)
-def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[Worlds]:
+def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     if model.protects_several:
         yield from _of_copies(model, query, tau)
         return
@@ -237,7 +237,7 @@ def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float)
     for matrix, target, known, spread in matrices(model, query, tau):
         mean = np.full(len(matrix), centre)
         first, second = (_normal(matrix, target, known, value, mean, spread) for value in values)
-        yield Worlds(
+        yield NeighbouringTables(
             first,
             second,
             f"record {target} of {len(matrix)} normal records, at {values[0]:g} or {values[1]:g}, "

@@ -16,7 +16,7 @@ from bayesdp._support.validation import Scalar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Betrayal", "Scene", "alone", "copies"]
+__all__ = ["AttackModel", "Betrayal", "alone", "copies"]
 
 _SAME = 1e-9
 """Outputs that betray a secret equally, but for this share, are one."""
@@ -39,7 +39,7 @@ class Betrayal:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class AttackModel:
     """A secret, what the attacker believes of it, and how the exact answer depends on it.
 
     secret:      the values of the secret.
@@ -115,11 +115,11 @@ def _first_extreme(ratios: NDArray[np.float64]) -> int:
     return next((end for end in ends if ratios[end] >= ratios[place] * (1 - _SAME)), place)
 
 
-def copies(records: int) -> Scene:
+def copies(records: int) -> AttackModel:
     """Return the scene of records that are all alike, 0 or 1 with equal probability: the worst that a group can be."""
-    return Scene((0, 1), np.full(2, 0.5), np.array([0.0, records]), np.eye(2), 1.0)
+    return AttackModel((0, 1), np.full(2, 0.5), np.array([0.0, records]), np.eye(2), 1.0)
 
 
-def alone() -> Scene:
+def alone() -> AttackModel:
     """Return the scene of someone who knows every record but one: what ordinary differential privacy is about."""
     return copies(1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.audit.scenes import Scene
+from bayesdp.audit.attack_models import AttackModel
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import HiddenMarkov, Model, Network, OddsChain
 from bayesdp.theorems.odds.chain import records_met
@@ -23,7 +23,15 @@ from bayesdp.theorems.odds.chain import records_met
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BoundedOdds", "Tree", "hidden_markov_tree", "network_tree", "odds_chain_tree", "tree_scene", "worst_tree"]
+__all__ = [
+    "BoundedOdds",
+    "Tree",
+    "hidden_markov_tree",
+    "network_tree",
+    "odds_chain_tree",
+    "tree_attack_model",
+    "worst_tree",
+]
 
 BoundedOdds = OddsChain | HiddenMarkov | Network
 """Models of odds ratios alone, whose worst law is a tree."""
@@ -175,14 +183,14 @@ def _sides(others: int | None) -> tuple[int, int]:
     return both // 2, both - both // 2
 
 
-def tree_scene(tree: Tree, tau: float) -> tuple[Scene, NDArray[np.float64]]:
+def tree_attack_model(tree: Tree, tau: float) -> tuple[AttackModel, NDArray[np.float64]]:
     """Return the scene of a target in a tree, and the likelihoods of 0 and 1 that the attacker has for each vertex.
 
     The target's own likelihood is such that both of its values are equally probable before the release.
 
     >>> path = odds_chain_tree(OddsChain(9.0, length=5))
-    >>> scene, _ = tree_scene(path, 1.0)
-    >>> round(scene.betrayal(1.0).epsilon, 6)
+    >>> attack_model, _ = tree_attack_model(path, 1.0)
+    >>> round(attack_model.betrayal(1.0).epsilon, 6)
     2.442142
     """
     gains = _gains(tree, tau)
@@ -202,8 +210,8 @@ def tree_scene(tree: Tree, tau: float) -> tuple[Scene, NDArray[np.float64]]:
         answers[parent] = np.array([np.convolve(own, other) for own, other in zip(answers[parent], below, strict=True)])
     evidence[0] = mass[0][::-1] / mass[0].max()
     laws = answers[0]
-    scene = Scene((0, 1), np.full(2, 0.5), np.arange(laws.shape[1], dtype=np.float64), laws, 1.0)
-    return scene, evidence
+    attack_model = AttackModel((0, 1), np.full(2, 0.5), np.arange(laws.shape[1], dtype=np.float64), laws, 1.0)
+    return attack_model, evidence
 
 
 def _own(records: int) -> NDArray[np.float64]:
