@@ -14,7 +14,7 @@ import bayesdp as bdp
 from bayesdp.errors import BayesDPError, ModelError, RecordsError
 from bayesdp.models import ChainLayout
 from bayesdp.models.series_moments import SeriesMoments
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
 
 SUM = bdp.Sum("x", bounds=(0, 10))
 
@@ -72,7 +72,7 @@ def test_json_there_and_back() -> None:
 
 
 def held(frame: polars.DataFrame, series: bdp.GaussianSeries, missing: Any = None) -> bdp.GaussianSeries:
-    model = Inquiry.of(frame, series, missing).checked().model
+    model = CheckedTable.of(frame, series, missing).checked().model
     assert isinstance(model, bdp.GaussianSeries)
     return model
 

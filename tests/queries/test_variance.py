@@ -21,7 +21,7 @@ from bayesdp.frames.aggregates import tally
 from bayesdp.frames.grid import grid_for
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.queries import query_from_dict
-from bayesdp.session.asked import Asked
+from bayesdp.session.prepared_query import PreparedQuery
 
 HUGE = 1e9
 """An ε at which there is hardly any noise."""
@@ -69,7 +69,7 @@ def test_the_grid_moves_it_by_no_more_than_it_says(
     exact = squares / n - (total / n) ** 2
     answer = query.assembled([noised([grid.place(value) for value in values])], grid, n)
     assert isinstance(answer, float)
-    asked = Asked(query, "q", grid, query.moved(grid.span), n).checked()
+    asked = PreparedQuery(query, "q", grid, query.moved(grid.span), n).checked()
     assert abs(Fraction(answer) - exact) <= asked.rounding(n) + Fraction(1, 10**12)
 
 
@@ -121,7 +121,7 @@ def test_the_interval_covers_the_variance_of_the_records(n: int) -> None:
     values = np.random.default_rng(n).gamma(2.0, 3.0, n)
     query, low, high = Variance("x", bounds=(0, 10), size=n), 0.0, 10.0
     grid = grid_for(query, n, whole=False, bits=20)
-    asked = Asked(query, "q", grid, query.moved(grid.span), n)
+    asked = PreparedQuery(query, "q", grid, query.moved(grid.span), n)
     mechanism = DiscreteLaplaceMechanism(asked.sensitivity, tau=0.5)
     exact, truth = noised([grid.place(value) for value in values]), np.clip(values, low, high).var()
     half = Fraction(mechanism.alpha(0.1) - 1) * asked.worth(n) + asked.rounding(n)

@@ -6,9 +6,9 @@ from bayesdp.errors import CalibrationError
 from bayesdp.ledger import Pending, State
 from bayesdp.queries import Count
 from bayesdp.session import attempts
-from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import GRIDS, Attempt, InTheMakingError, persistently
 from bayesdp.session.plan import Plan, TooFineError
+from bayesdp.session.prepared_query import PreparedQuery
 
 
 def planned(charged: timedelta | None) -> Plan:
@@ -16,7 +16,7 @@ def planned(charged: timedelta | None) -> Plan:
     now = datetime(2012, 10, 1, tzinfo=UTC)  # by the ledger's clock, which need not be ours
     pending = {} if charged is None else {"q": Pending(2, "ab12", (now - charged).isoformat(), 0.5, {})}
     state = State("steps", 2.0, (), 1, 2, "ab12", answered={"q": ()}, pending=pending, moment=now.isoformat())
-    return Plan(state, 0.5, (Asked(Count("s", equals=1), "q", None, 1, 9),), {}, None)
+    return Plan(state, 0.5, (PreparedQuery(Count("s", equals=1), "q", None, 1, 9),), {}, None)
 
 
 def test_the_finest_grid_whose_noise_fits_is_taken() -> None:

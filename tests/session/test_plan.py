@@ -13,8 +13,8 @@ import pytest
 import bayesdp as bdp
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
-from bayesdp.session.asked import Asked
 from bayesdp.session.plan import Target, tau_for
+from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.session import Session
 
 ACTIVE = bdp.Count("steps > 0", equals=True)
@@ -99,8 +99,8 @@ def test_an_accuracy_is_covered_by_a_better_one_for_the_same_beta() -> None:
 COUNT = bdp.Count("s", equals=1)
 
 
-def asked(query: bdp.Query = COUNT, sensitivity: int = 1) -> Asked:
-    return Asked.about(query, "q", None, sensitivity, records=100)
+def asked(query: bdp.Query = COUNT, sensitivity: int = 1) -> PreparedQuery:
+    return PreparedQuery.about(query, "q", None, sensitivity, records=100)
 
 
 @pytest.mark.parametrize("beta", [0.5, 0.05, 1e-9])

@@ -14,7 +14,7 @@ import bayesdp as bdp
 from bayesdp.audit import oracle
 from bayesdp.errors import FrameError, ModelError, QueryError, RecordsError
 from bayesdp.models.layout import ChainLayout, GroupLayout
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
 from bayesdp.testing import transition_matrices
 
 P = [[0.62856, 0.37144], [5.5e-8, 1 - 5.5e-8]]
@@ -27,7 +27,7 @@ def chain(step: float | None = 1, **more: Any) -> bdp.MarkovChain:
 
 def held(frame: polars.DataFrame, model: bdp.Model, missing: Any = None) -> bdp.Model:
     """Return the model that a session on this table accounts with."""
-    return Inquiry.of(frame, model, missing).checked().model
+    return CheckedTable.of(frame, model, missing).checked().model
 
 
 def gaps_of(frame: polars.DataFrame, model: bdp.Model, missing: Any = None) -> bool:
@@ -283,7 +283,7 @@ def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> N
 def test_a_model_of_a_condition_does_not_describe_the_column_it_is_made_of() -> None:
     steps = polars.DataFrame({"steps": [0, 50, 200, 0] * 20})
     chain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], states=[False, True], state="steps > 0")
-    inquiry = Inquiry.of(steps, chain, None).checked()
-    inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
+    checked_table = CheckedTable.of(steps, chain, None).checked()
+    checked_table.asked([bdp.Count("steps > 0", equals=True, where="steps > 0")], 20)
     with pytest.raises(QueryError, match="the filter uses 'steps', which the model does not describe"):
-        inquiry.asked([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)
+        checked_table.asked([bdp.Count("steps > 0", equals=True, where="steps > 100")], 20)

@@ -15,12 +15,12 @@ from bayesdp.ledger import State
 from bayesdp.queries import Query
 from bayesdp.session.accounting import Accountant, remaining
 from bayesdp.session.answer import Answer, Posting, Promise
-from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work
 from bayesdp.session.parts import meet
 from bayesdp.session.plan import Plan, Target, plan
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["EXTENT", "Answering"]
 
@@ -44,12 +44,12 @@ class Answering(Work[Answer]):
     extent: how far a growing table reaches; None if it does not grow.
     """
 
-    inquiry: Inquiry
+    checked_table: CheckedTable
     accountant: Accountant
     extent: Extent | None
     dataset: str
     ledger: str
-    asked: tuple[Asked, ...] = field(kw_only=True)
+    asked: tuple[PreparedQuery, ...] = field(kw_only=True)
     target: Target = field(kw_only=True)
     terms: Mapping[str, Any] = field(kw_only=True)
     facts: Mapping[str, Any] = field(kw_only=True)
@@ -93,17 +93,17 @@ class Answering(Work[Answer]):
 
     @cached_property
     def _exact(self) -> dict[str, Tally]:
-        return dict(zip(self.questions, self.inquiry.exact(self.asked), strict=True))
+        return dict(zip(self.questions, self.checked_table.exact(self.asked), strict=True))
 
     @cached_property
     def _extents(self) -> Mapping[str, Extent]:
-        return {} if self.extent is None else self.inquiry.extents(self.asked, self.extent)
+        return {} if self.extent is None else self.checked_table.extents(self.asked, self.extent)
 
     @cached_property
     def _requests(self) -> Mapping[str, dict[str, Any]]:
         return {prepared.question: {"asked": self.target.request(prepared, self.asked)} for prepared in self.asked}
 
-    def _details(self, question: Asked) -> dict[str, Any]:
+    def _details(self, question: PreparedQuery) -> dict[str, Any]:
         """Return what the charge of one question says of it alone."""
         reached = self._extents.get(question.question)
         return self._requests[question.question] | ({} if reached is None else {EXTENT: reached.to_dict()})

@@ -15,8 +15,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.session.accounting import COST_ENTRIES
-from bayesdp.session.asked import Asked
 from bayesdp.session.plan import Plan
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Charged", "Decision", "Work", "carry_out"]
 
@@ -39,7 +39,7 @@ class Charged:
     cost:        what the ledger keeps of its cost: ε of the release, in all and remaining, and the theorem.
     """
 
-    asked: Asked
+    asked: PreparedQuery
     tau: float
     entry: int
     head: str

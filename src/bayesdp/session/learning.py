@@ -24,7 +24,7 @@ from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
 from bayesdp.session.lessons import QUESTION, Learner, Lesson, Prepared
 from bayesdp.session.plan import Plan, begun_before
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
 
 __all__ = ["Fit", "first_fit", "learn"]
 
@@ -108,7 +108,9 @@ def first_fit(bodies: Iterable[Mapping[str, Any]]) -> Fit | None:
     return fits[-1] if fits else None
 
 
-def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str, Any], attempt: Attempt) -> Fit:
+def learn(
+    checked_table: CheckedTable, account: Account, lesson: Lesson, terms: Mapping[str, Any], attempt: Attempt
+) -> Fit:
     """Release noisy numbers and return the model they teach: prepare, plan, charge, draw, answer.
 
     Raises ModelError for a model that has nothing to learn, RecordsError for a table that is not as is public,
@@ -117,7 +119,7 @@ def learn(inquiry: Inquiry, account: Account, lesson: Lesson, terms: Mapping[str
     known = first_fit(account.answers(QUESTION))
     if known is not None:
         return _given_again(known, lesson, account)
-    work = Learning(lesson, lesson.prepared(inquiry), inquiry, account.dataset, terms, attempt)
+    work = Learning(lesson, lesson.prepared(checked_table), checked_table, account.dataset, terms, attempt)
     _, learnt = carry_out(account, work)
     first = first_fit(account.answers(QUESTION))
     assert first is not None
@@ -131,7 +133,7 @@ class Learning(Work[Fit]):
 
     lesson: Lesson
     ready: Prepared
-    inquiry: Inquiry
+    checked_table: CheckedTable
     dataset: str
     terms: Mapping[str, Any]
     attempt: Attempt
@@ -149,7 +151,7 @@ class Learning(Work[Fit]):
         begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
         if begun:
             return Decision(self.attempt.unhurried(Plan(state, tau, (), {}, None, begun=begun)), ())
-        accountant, spent = Accountant(self.inquiry.model), spend_of(state.totals)
+        accountant, spent = Accountant(self.checked_table.model), spend_of(state.totals)
         cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
         planned = self.attempt.unhurried(Plan(state, tau, (asked,), {}, cost))
         return Decision(

@@ -28,8 +28,8 @@ from bayesdp.models.layout import column_names
 from bayesdp.models.learnt import MOST_CELLS, Learnt, sensitivity
 from bayesdp.models.learnt_correlation import LearntCorrelation, checked_bounds, pairs_sensitivity
 from bayesdp.queries import AnyMechanism, Count, Query
-from bayesdp.session.asked import Asked
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["QUESTION", "Learner", "Lesson", "Prepared", "Within", "lesson_about"]
 
@@ -54,7 +54,7 @@ class Prepared:
     kept:   what else the ledger keeps of it.
     """
 
-    asked: Asked
+    asked: PreparedQuery
     values: Sequence[int]
     taught: Callable[[Sequence[int]], Learner]
     kept: Mapping[str, Any]
@@ -73,7 +73,7 @@ class Lesson(ABC):
         """Return a checked lesson; options: those of `Session.fit` that were given and are of one kind of model."""
 
     @abstractmethod
-    def prepared(self, inquiry: Inquiry) -> Prepared:
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
         """Read the exact numbers; refuses a model that has nothing to learn, and a table that is not as is public."""
 
     @abstractmethod
@@ -110,8 +110,8 @@ class OddsLesson(Lesson):
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
 
-    def prepared(self, inquiry: Inquiry) -> Prepared:
-        model = inquiry.model
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
+        model = checked_table.model
         assert isinstance(model, OddsChain)
         if model.estimated:
             raise ModelError(
@@ -123,16 +123,21 @@ class OddsLesson(Lesson):
                 "the chain does not say which columns it is about; name them by its `located`, or by --state and "
                 "--order-by"
             )
-        inquiry.check_public((name for name in self.within if name in inquiry.table), "the strata are by")
-        states = _states(inquiry, model)
+        checked_table.check_public((name for name in self.within if name in checked_table.table), "the strata are by")
+        states = _states(checked_table, model)
         shape = (len(self.strata), *(len(states),) * (model.memory + 1))
         if math.prod(map(float, shape)) > MOST_CELLS:
             raise ModelError(
                 f"there are {math.prod(shape)} counts, more than the {MOST_CELLS} that are released at once"
             )
-        with kinds_of_text(inquiry.table, model.layout):
+        with kinds_of_text(checked_table.table, model.layout):
             seen = transitions(
-                inquiry.table, model.subject, model.layout, inquiry.missing, memory=model.memory, within=self.within
+                checked_table.table,
+                model.subject,
+                model.layout,
+                checked_table.missing,
+                memory=model.memory,
+                within=self.within,
             )
         exact = np.zeros(shape, dtype=np.int64)
         for values, counts in _tables(seen):
@@ -146,9 +151,9 @@ class OddsLesson(Lesson):
                 Learnt(model.odds, self.tau, self.credibility, tables, self.within, self.strata),
             )
 
-        (asked,) = inquiry.asked([Count(model.subject, equals=states[0])], FINEST_BITS)
+        (asked,) = checked_table.asked([Count(model.subject, equals=states[0])], FINEST_BITS)
         return Prepared(
-            _released(inquiry, asked.query, sensitivity(model.memory)),
+            _released(checked_table, asked.query, sensitivity(model.memory)),
             exact.ravel().tolist(),
             taught,
             {"fit": model.subject, "learning": Learnt.about(model.subject), "memory": model.memory},
@@ -174,8 +179,8 @@ class CorrelationLesson(Lesson):
     def asks(self) -> Mapping[str, Any]:
         return {"credibility": self.credibility, "bounds": list(self.bounds)}
 
-    def prepared(self, inquiry: Inquiry) -> Prepared:
-        model = inquiry.model
+    def prepared(self, checked_table: CheckedTable) -> Prepared:
+        model = checked_table.model
         assert isinstance(model, GaussianGroups)
         ceiling, size, layout = model.correlation, model.size, model.layout
         if ceiling is None or size is None:
@@ -190,7 +195,7 @@ class CorrelationLesson(Lesson):
                 "one correlation of all pairs is learnt, from a table with a record a row: name the column and the "
                 "groups by `located`(value=, group=), or by --value and --group, without roles"
             )
-        groups, sums = pair_sums(inquiry.table, layout, self.bounds, size, inquiry.missing)
+        groups, sums = pair_sums(checked_table.table, layout, self.bounds, size, checked_table.missing)
 
         def taught(noisy: Sequence[int]) -> GaussianGroups:
             return model.learning(
@@ -200,7 +205,7 @@ class CorrelationLesson(Lesson):
         (column,) = layout.value
         released = AnyMechanism(column, what="noisy sums of squares and products")
         kept = {"fit": column, "learning": LearntCorrelation.about(column)}
-        return Prepared(_released(inquiry, released, pairs_sensitivity(size)), sums, taught, kept)
+        return Prepared(_released(checked_table, released, pairs_sensitivity(size)), sums, taught, kept)
 
 
 LESSONS: Mapping[str, type[Lesson]] = {OddsChain.kind: OddsLesson, GaussianGroups.kind: CorrelationLesson}
@@ -224,15 +229,15 @@ def _only(options: Mapping[str, Any], name: str, model: str) -> Any:
     return options.get(name)
 
 
-def _released(inquiry: Inquiry, query: Query, moved: int) -> Asked:
-    return Asked(query, QUESTION, None, moved, inquiry.rows)
+def _released(checked_table: CheckedTable, query: Query, moved: int) -> PreparedQuery:
+    return PreparedQuery(query, QUESTION, None, moved, checked_table.rows)
 
 
-def _states(inquiry: Inquiry, model: OddsChain) -> tuple[Scalar, ...]:
+def _states(checked_table: CheckedTable, model: OddsChain) -> tuple[Scalar, ...]:
     """Return the public states: those of the model, or false and true of a condition."""
     if model.states:
         return tuple(model.states)
-    if model.subject in inquiry.table:
+    if model.subject in checked_table.table:
         raise ModelError(
             f"which values {model.subject!r} has must be public: list them as the states= of the chain (--states)"
         )

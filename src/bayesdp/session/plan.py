@@ -16,13 +16,13 @@ from bayesdp.ledger import Charge, Pending, State
 from bayesdp.losses import PureLoss
 from bayesdp.session.accounting import COST_ENTRIES, Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.asked import MOST_NOISE, Asked, PrivateNoise
 from bayesdp.session.parts import meet, merged
+from bayesdp.session.prepared_query import MOST_NOISE, PreparedQuery, PrivateNoise
 from bayesdp.theorems.spend import Spend, spend_with
 
 __all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "plan", "tau_for"]
 
-Begun = tuple[tuple[Asked, Pending], ...]
+Begun = tuple[tuple[PreparedQuery, Pending], ...]
 """Questions, each with a charge that has no answer yet."""
 
 _NO_LIMIT = sys.float_info.max
@@ -57,7 +57,7 @@ class Target:
         """Return what was asked, for the ledger."""
         return {"epsilon": self.epsilon} if self.epsilon is not None else {"alpha": self.alpha, "beta": self.beta}
 
-    def request(self, question: Asked, asked: Iterable[Asked]) -> dict[str, Any]:
+    def request(self, question: PreparedQuery, asked: Iterable[PreparedQuery]) -> dict[str, Any]:
         """Return what was asked for of one question, for the ledger: also the questions that share its ε.
 
         Those about other parts of the table share none of it.
@@ -90,7 +90,7 @@ class Plan:
 
     state: State
     tau: float
-    fresh: tuple[Asked, ...]
+    fresh: tuple[PreparedQuery, ...]
     stored: Mapping[str, Answer]
     cost: Cost | None
     mechanisms: Mapping[str, PrivateNoise] = field(default_factory=dict)
@@ -101,7 +101,9 @@ class Plan:
         """Everything that is released once the plan is carried out."""
         return merged(spend_with(spend_of(self.state.totals), (asked.standing for asked in self.fresh), self.tau))
 
-    def to_charge(self, details: Callable[[Asked], Mapping[str, Any]], terms: Mapping[str, Any]) -> tuple[Charge, ...]:
+    def to_charge(
+        self, details: Callable[[PreparedQuery], Mapping[str, Any]], terms: Mapping[str, Any]
+    ) -> tuple[Charge, ...]:
         """Return what to charge; none if nothing is fresh.
 
         details: what was asked for of a question, and what else belongs to it alone.
@@ -113,13 +115,13 @@ class Plan:
         return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
 
 
-def _charge(asked: Asked, tau: float, shared: Mapping[str, Any]) -> Charge:
+def _charge(asked: PreparedQuery, tau: float, shared: Mapping[str, Any]) -> Charge:
     details = {**shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()}
     standing = asked.standing.to_dict()
     return Charge(asked.question, fingerprint(standing), standing, tau, details)
 
 
-def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state: State) -> Plan:
+def plan(accountant: Accountant, asked: tuple[PreparedQuery, ...], target: Target, state: State) -> Plan:
     """Decide what to charge, and what was charged before without an answer.
 
     Raises BudgetError if the budget does not allow it, TooFineError if the grid must be coarser.
@@ -133,7 +135,7 @@ def plan(accountant: Accountant, asked: tuple[Asked, ...], target: Target, state
     return replace(_plan(accountant, rest, target, state, known), begun=begun)
 
 
-def begun_before(asked: Asked, state: State, terms: Mapping[str, Any], *, tau: float | None = None) -> Begun:
+def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *, tau: float | None = None) -> Begun:
     """Return the charge of a question that has no answer yet, if it was made in these terms; nothing otherwise.
 
     terms: entries of its details that must be the same.      tau: the τ that it must have, if that matters.
@@ -145,7 +147,7 @@ def begun_before(asked: Asked, state: State, terms: Mapping[str, Any], *, tau: f
     return ((asked, pending),) if same else ()
 
 
-def _begun(asked: Asked, state: State, target: Target, questions: Iterable[str]) -> Begun:
+def _begun(asked: PreparedQuery, state: State, target: Target, questions: Iterable[str]) -> Begun:
     """Return the charge of a question that asked for at least as much, and whose noise is this question's."""
     same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
     begun = begun_before(asked, state, same)
@@ -154,7 +156,7 @@ def _begun(asked: Asked, state: State, target: Target, questions: Iterable[str])
 
 def _plan(
     accountant: Accountant,
-    asked: tuple[Asked, ...],
+    asked: tuple[PreparedQuery, ...],
     target: Target,
     state: State,
     known: Mapping[str, tuple[Mapping[str, Any], ...]],
@@ -199,7 +201,7 @@ def _good_enough(
     return max(good, key=lambda answer: answer.tau, default=None)
 
 
-def tau_for(asked: Asked, target: Target) -> float:
+def tau_for(asked: PreparedQuery, target: Target) -> float:
     """Return the smallest τ whose discrete noise, rounding included, is off by α with probability at most β.
 
     Raises InvalidInputError if α is less than what the grid rounds away, or than one whole number.

@@ -25,10 +25,10 @@ from bayesdp.ledger import Check
 from bayesdp.models import Model
 from bayesdp.models.layout import column_names
 from bayesdp.queries import Averaged, Count, Query
-from bayesdp.session.asked import Asked
 from bayesdp.session.parts import part_by_part
+from bayesdp.session.prepared_query import PreparedQuery
 
-__all__ = ["Inquiry", "check_table", "missing_rule"]
+__all__ = ["CheckedTable", "check_table", "missing_rule"]
 
 
 def check_table(
@@ -58,14 +58,14 @@ def check_table(
     bayesdp.errors.RecordsError: the table has a chain of 4 records, but the model describes chains of at most 3; ...
     """
     named = None if public is None else frozenset(column_names("public", public))
-    inquiry = replace(Inquiry.of(frame, model, missing).checked(), public=named)
+    checked_table = replace(CheckedTable.of(frame, model, missing).checked(), public=named)
     questions: Sequence[Any] = (queries,) if isinstance(queries, Query) else validation.items("queries", queries)
     if questions:
-        inquiry.exact(inquiry.asked(questions, FINEST_BITS))
+        checked_table.exact(checked_table.asked(questions, FINEST_BITS))
 
 
 @dataclass(frozen=True)
-class Inquiry:
+class CheckedTable:
     """A table, the model as it holds on it, what is done with missing values, and the public number of rows.
 
     growing: rows may be added to the table later; the same question is then another one.
@@ -88,7 +88,7 @@ class Inquiry:
     """The parts that were found to be made of whole chains or groups, and how many records they have."""
 
     @classmethod
-    def of(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> Inquiry:
+    def of(cls, frame: object, model: Model, missing: Missing | None, *, growing: bool = False) -> CheckedTable:
         """Open a table; missing values are treated as when the model was fitted, unless `missing` says otherwise.
 
         Only its columns are looked at, and how many records it has. Raises FrameError for what is no table or is empty,
@@ -99,7 +99,7 @@ class Inquiry:
             rows = row_count(table)
         return cls(table, model, rule, rows, growing, assumed=fingerprint(model.opened_as.identity))
 
-    def checked(self) -> Inquiry:
+    def checked(self) -> CheckedTable:
         """Return this with the model as it holds on the table; RecordsError for a table that is outside of it."""
         with _by_kinds(self.table, self.table.schema):
             within = self.model.check_table(View(self.table, self.missing))
@@ -132,7 +132,7 @@ class Inquiry:
         check_grown(self.table, earlier)
         return extent_of(self.table, self.model.order)
 
-    def extents(self, asked: Sequence[Asked], extent: Extent) -> dict[str, Extent]:
+    def extents(self, asked: Sequence[PreparedQuery], extent: Extent) -> dict[str, Extent]:
         """Return how far what each question is about reaches, by its fingerprint: the table, or a part of it."""
         extents = {prepared.question: extent for prepared in asked}
         for by in {prepared.query.by for prepared in asked if prepared.query.by is not None}:
@@ -207,7 +207,7 @@ class Inquiry:
                 self._check_added(query.clipped)
         return everything
 
-    def asked(self, queries: Sequence[Query], bits: int, *, unread: bool = False) -> tuple[Asked, ...]:
+    def asked(self, queries: Sequence[Query], bits: int, *, unread: bool = False) -> tuple[PreparedQuery, ...]:
         """Resolve columns, choose grids and refuse what the model does not describe.
 
         No private value is read, except once for each column a model that names none is asked about, and for averages
@@ -238,7 +238,7 @@ class Inquiry:
                 sensitivity = math.ceil(named.parts_sensitivity)
             foreseen = not (unread and named.averaged and self.missing == "drop")
             records = self._averaged(named, records) if named.averaged and foreseen else records
-            question = Asked.about(named, self._question(query, named), grid, sensitivity, records)
+            question = PreparedQuery.about(named, self._question(query, named), grid, sensitivity, records)
             questions.append(question if foreseen else replace(question, foreseeable=False))
         if not questions:
             raise InvalidInputError("no question was asked; give at least one query")
@@ -402,7 +402,7 @@ class Inquiry:
             raise FrameError(f"{self.name} has {counted(rows, 'row')} now, but had {self.rows} when the session began")
         return tallies
 
-    def exact(self, asked: tuple[Asked, ...]) -> list[Tally]:
+    def exact(self, asked: tuple[PreparedQuery, ...]) -> list[Tally]:
         """Read the exact answers, in one scan (and one more for questions about all columns of a wide table)."""
         tallies: dict[int, Tally] = {}
         for wide in (False, True):

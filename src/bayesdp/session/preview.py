@@ -14,9 +14,9 @@ from bayesdp.queries import Query
 from bayesdp.rounding import float_above, shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.asked import Asked
 from bayesdp.session.measurement import warnings_about
 from bayesdp.session.plan import Plan, Target
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Preview", "preview_of"]
 
@@ -90,7 +90,7 @@ class Preview(Displayed, Document):
         )
 
 
-def preview_of(asked: Asked, plan: Plan, target: Target, accountant: Accountant) -> Preview:
+def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: Accountant) -> Preview:
     """Return what releasing a question of a plan would cost, or what its stored answer is."""
     if plan.cost is None or asked.question in plan.stored:
         return _stored(plan.stored[asked.question], plan, target, accountant)

@@ -17,7 +17,7 @@ from bayesdp.models import Model
 from bayesdp.models.layout import column_names
 
 if TYPE_CHECKING:
-    from bayesdp.session.prepare import Inquiry
+    from bayesdp.session.prepare import CheckedTable
 
 __all__ = ["check_members", "check_nameable", "name_public"]
 
@@ -47,13 +47,19 @@ def check_nameable(columns: Collection[str], table: Table, described: Collection
     _refuse([column for column in columns if column in described])
 
 
-def check_members(dataset: str, by: str, before: Mapping[str, Any], now: Mapping[str, Any], inquiry: Inquiry) -> None:
+def check_members(
+    dataset: str, by: str, before: Mapping[str, Any], now: Mapping[str, Any], checked_table: CheckedTable
+) -> None:
     """Refuse parts whose members are not those that were noted before.
 
     Of a table that has grown, only the records up to where it ended then are compared.
     """
     end = before.get("end")
-    same = now["members"] if end == now.get("end") else inquiry.members(by, None if end is None else (end[0], end[1]))
+    same = (
+        now["members"]
+        if end == now.get("end")
+        else checked_table.members(by, None if end is None else (end[0], end[1]))
+    )
     if same != before.get("members"):
         raise LedgerError(
             f"who is in which part by {by!r} is not what it was when {dataset!r} was released: what was spent on one "

@@ -16,12 +16,12 @@ from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
-from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, Target, begun_before
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Randomized", "randomize"]
 
@@ -79,7 +79,7 @@ class Randomized(Kept):
 
 def randomize(
     frame: object,
-    inquiry: Inquiry,
+    checked_table: CheckedTable,
     accountant: Accountant,
     account: Account,
     target: Target,
@@ -90,16 +90,16 @@ def randomize(
 
     Raises QueryError for another model, RecordsError for a table that holds other states.
     """
-    model = inquiry.model
+    model = checked_table.model
     if len(model.members) > 1 or len(model.states) != 2 or model.subject is None:
         raise QueryError("randomized response is for a chain of two states that names its column or condition")
-    (asked,) = inquiry.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
+    (asked,) = checked_table.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
     asked = replace(asked, question=fingerprint({"randomize": model.subject}))
-    truths = truth_column(frame, inquiry.table, asked.query)
-    if inquiry.read([Count(model.subject, isin=tuple(model.states))])[0].counts != (inquiry.rows,):
-        raise RecordsError(f"{inquiry.name} holds other states than the chain's")
-    if len(truths) != inquiry.rows:
-        raise FrameError(f"{inquiry.name} has {len(truths)} rows now, but had {inquiry.rows}")
+    truths = truth_column(frame, checked_table.table, asked.query)
+    if checked_table.read([Count(model.subject, isin=tuple(model.states))])[0].counts != (checked_table.rows,):
+        raise RecordsError(f"{checked_table.name} holds other states than the chain's")
+    if len(truths) != checked_table.rows:
+        raise FrameError(f"{checked_table.name} has {len(truths)} rows now, but had {checked_table.rows}")
 
     _, drawn = carry_out(account, Randomizing(model.subject, asked, truths, accountant, target, terms, attempt))
     return drawn[asked.question]
@@ -110,7 +110,7 @@ class Randomizing(Work[Randomized]):
     """A column that is released by randomized response. Each is a release of its own: the ledger keeps no column."""
 
     subject: str
-    asked: Asked
+    asked: PreparedQuery
     truths: Any
     accountant: Accountant
     target: Target

@@ -18,11 +18,11 @@ from bayesdp.ledger import Account, Charge, State
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
-from bayesdp.session.asked import Asked
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, begun_before
+from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Neighbours", "Recorded", "record"]
 
@@ -145,9 +145,9 @@ class Recording(Work[Recorded]):
     attempt: Attempt
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> PreparedQuery:
         """The release as the account sees it."""
-        return Asked(self.query, fingerprint({"recorded": self.recorded["what"]}), None, 0, 0)
+        return PreparedQuery(self.query, fingerprint({"recorded": self.recorded["what"]}), None, 0, 0)
 
     @property
     def questions(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from bayesdp.session.learning import Fit, first_fit, learn
 from bayesdp.session.lessons import QUESTION, Within, lesson_about
 from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
-from bayesdp.session.prepare import Inquiry
+from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.preview import Preview, preview_of
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
@@ -120,20 +120,20 @@ class Session(Displayed):
             _check_alone(model)
             self._ledger.check_model(self._dataset, model.opened_as.identity, budget=budget, apart_from=("gaps",))
             self._credibility = self._credibility_of(model, credibility)
-            self._inquiry = self._discreetly(lambda: Inquiry.of(frame, model, missing, growing=growing))
-            check_nameable(named, self._inquiry.table, self._inquiry.model_columns)
-            self._inquiry = self._checking(self._inquiry.model_columns, self._inquiry.checked)
-            self._model = self._inquiry.model
+            self._checked_table = self._discreetly(lambda: CheckedTable.of(frame, model, missing, growing=growing))
+            check_nameable(named, self._checked_table.table, self._checked_table.model_columns)
+            self._checked_table = self._checking(self._checked_table.model_columns, self._checked_table.checked)
+            self._model = self._checked_table.model
             self._account = self._ledger.account(
                 self._dataset,
                 model=self._model.opened_as.identity,
-                description=self._inquiry.description | self._converted_with,
+                description=self._checked_table.description | self._converted_with,
                 budget=budget,
                 at_once=False,
                 separate_because=separate_because,
                 public=named,
             )
-            self._inquiry = replace(self._inquiry, public=frozenset(self._account.public))
+            self._checked_table = replace(self._checked_table, public=frozenset(self._account.public))
             self._dataset, self._place = self._account.dataset, self._ledger.name
             self._take_over(first_fit(self._account.answers(QUESTION)))
             self._extent = self._grown() if growing else None
@@ -173,7 +173,7 @@ class Session(Displayed):
                 "release told would not be accounted for. Use the ledger and the data set it was learnt with"
             )
         self._model = self._model if fit is None else replace(fit.model, diagnosis=self._model.diagnosis)
-        self._inquiry = replace(self._inquiry, model=self._model)
+        self._checked_table = replace(self._checked_table, model=self._model)
         self._accountant = Accountant(self._model, self._credibility)
         self._facts = self._facts_of(self._model)
 
@@ -191,7 +191,7 @@ class Session(Displayed):
         charges = (entry.content() for entry in self._ledger.entries(self._dataset, "charge"))
         known = (charge.get("details", {}).get(EXTENT) for charge in charges)
         earlier = dict.fromkeys(Extent.from_dict(extent) for extent in known if extent is not None)
-        return self._discreetly(lambda: self._inquiry.check_grown(tuple(earlier)))
+        return self._discreetly(lambda: self._checked_table.check_grown(tuple(earlier)))
 
     def _discreetly(self, work: Callable[[], T]) -> T:
         """Do what reads records: a refusal does not say what is wrong with them, and is entered in the ledger."""
@@ -202,7 +202,7 @@ class Session(Displayed):
 
         The ledger keeps that it is done before it is, and limits how often (`ledger.checks`).
         """
-        check = self._inquiry.check_of(columns)
+        check = self._checked_table.check_of(columns)
         if check not in self._checks:
             self._ledger.check(self._dataset, check)
             self._checks.add(check)
@@ -215,10 +215,10 @@ class Session(Displayed):
         if by in self._parts or (extent is not None and not named):  # records without a name are counted (`Extent`)
             return
         end = None if extent is None or extent.order is None or extent.until is None else (extent.order, extent.until)
-        now = {"members": self._inquiry.members(by, end), **({} if end is None else {"end": list(end)})}
+        now = {"members": self._checked_table.members(by, end), **({} if end is None else {"end": list(end)})}
         before = self._account.parts(by)
         if before is not None:
-            check_members(self._dataset, by, before, now, self._inquiry)
+            check_members(self._dataset, by, before, now, self._checked_table)
         self._account.note_parts(by, before, now)
         self._parts.add(by)
 
@@ -370,7 +370,7 @@ class Session(Displayed):
         """
         target, terms = Target.of(epsilon, alpha, beta), self._terms(accept)
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
-        columns = self._discreetly(lambda: self._inquiry.columns_read(wanted))
+        columns = self._discreetly(lambda: self._checked_table.columns_read(wanted))
         release = partial(self._release, wanted, target, terms)
         return Releases(self._checking(columns, lambda: persistently(release)))
 
@@ -378,11 +378,11 @@ class Session(Displayed):
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
     ) -> tuple[Answer, ...]:
         """Answer questions in one attempt."""
-        asked = self._inquiry.asked(queries, attempt.bits)
+        asked = self._checked_table.asked(queries, attempt.bits)
         for by in dict.fromkeys(prepared.query.by for prepared in asked if prepared.query.by is not None):
             self._check_parts(by)
         work = Answering(
-            self._inquiry,
+            self._checked_table,
             self._accountant,
             self._extent,
             self._dataset,
@@ -407,7 +407,7 @@ class Session(Displayed):
         diagnosis = self._model.diagnosis
         if diagnosis is None:
             return None
-        if diagnosis.violated or diagnosis.is_about(self._inquiry.name, self._inquiry.rows):
+        if diagnosis.violated or diagnosis.is_about(self._checked_table.name, self._checked_table.rows):
             return diagnosis.brief
         elsewhere = f"{diagnosis.verdict} on another table ({diagnosis.table_name}), not diagnosed on this one"
         return {**diagnosis.brief, "verdict": elsewhere}
@@ -426,7 +426,7 @@ class Session(Displayed):
         target = Target.of(epsilon, alpha, beta)
 
         def previewed(attempt: Attempt) -> Preview:
-            asked = self._inquiry.asked([query], attempt.bits, unread=True)
+            asked = self._checked_table.asked([query], attempt.bits, unread=True)
             state = self._account.state(*(prepared.question for prepared in asked))
             planned = plan(self._accountant, asked, target, state)
             previews = [preview_of(prepared, planned, target, self._accountant) for prepared in asked]
@@ -445,9 +445,9 @@ class Session(Displayed):
         """
         target, terms = Target.of(epsilon, None, BETA), {**self._terms(accept), **self._reached}
         return self._checking(
-            self._inquiry.model_columns,
+            self._checked_table.model_columns,
             lambda: persistently(
-                partial(randomize, self._frame, self._inquiry, self._accountant, self._account, target, terms)
+                partial(randomize, self._frame, self._checked_table, self._accountant, self._account, target, terms)
             ),
         )
 
@@ -498,8 +498,8 @@ class Session(Displayed):
             ):
                 raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
-        learning = partial(learn, self._inquiry, self._account, lesson, terms)
-        learnt = self._checking(self._inquiry.model_columns, lambda: persistently(learning))
+        learning = partial(learn, self._checked_table, self._account, lesson, terms)
+        learnt = self._checking(self._checked_table.model_columns, lambda: persistently(learning))
         self._take_over(learnt)
         return learnt
 
@@ -531,7 +531,7 @@ class Session(Displayed):
         charged.
         """
         if column is not None:
-            self._inquiry.check_private(column)
+            self._checked_table.check_private(column)
         terms = {**self._terms(accept), **self._reached}
         return persistently(
             lambda attempt: record(
@@ -550,11 +550,11 @@ class Session(Displayed):
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
         """Return what every answer says of the model: computed once, before anything is charged."""
-        size, rows = model.group_size, self._inquiry.rows
+        size, rows = model.group_size, self._checked_table.rows
         notes = [
             *notes_about(model),
-            *([DROPPED] if self._inquiry.missing == "drop" else []),
-            *([_GROWING] if self._inquiry.growing else []),
+            *([DROPPED] if self._checked_table.missing == "drop" else []),
+            *([_GROWING] if self._checked_table.growing else []),
             *([model.half_diagnosed] if isinstance(model, AnyOf) and model.half_diagnosed else []),
             *([_IMPOSSIBLE] if not model.about_values and size is not None and size >= rows > 1 else []),
         ]

@@ -21,7 +21,7 @@ from bayesdp.rounding import float_above
 from bayesdp.session.measurement import Measurement, checked_value
 from bayesdp.session.selecting import SELECTIONS, selected
 
-__all__ = ["MOST_NOISE", "Asked", "PrivateNoise", "Selected"]
+__all__ = ["MOST_NOISE", "PreparedQuery", "PrivateNoise", "Selected"]
 
 MOST_NOISE = 2**80
 """In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
@@ -30,7 +30,7 @@ PrivateNoise = IntegerNoise | NoisyMaxMechanism
 
 
 @dataclass(frozen=True)
-class Asked:
+class PreparedQuery:
     """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
 
     records: how many records it can be about at most; the public number of records.
@@ -48,9 +48,9 @@ class Asked:
     """Whether there is an answer if no record passes the filter."""
 
     @classmethod
-    def about(cls, query: Query, question: str, grid: Grid | None, sensitivity: int, records: int) -> Asked:
+    def about(cls, query: Query, question: str, grid: Grid | None, sensitivity: int, records: int) -> PreparedQuery:
         """Return a question, checked, in the way it is answered."""
-        way = Selected if query.thresholds else Asked
+        way = Selected if query.thresholds else PreparedQuery
         return way(query, question, grid, sensitivity, records).checked()
 
     @cached_property
@@ -80,7 +80,7 @@ class Asked:
             return Fraction(0)
         return self.query.clipped.rounded_by(Fraction(self.grid.step), records, whole=self.grid.whole)
 
-    def checked(self) -> Asked:
+    def checked(self) -> PreparedQuery:
         """Return this, if whatever noise is drawn, the answer and its interval will be numbers; else TooLargeError.
 
         What else may fail once it is charged is tried out here: that the query makes an answer of whole numbers.
@@ -146,12 +146,12 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Selected(Asked):
+class Selected(PreparedQuery):
     """A question that is answered by selecting candidates: a quantile."""
 
     of_no_records: ClassVar[bool] = False
 
-    def checked(self) -> Asked:
+    def checked(self) -> PreparedQuery:
         """Return this, if the answer and its interval will be numbers; else TooLargeError."""
         self._check_size()
         return self

@@ -15,7 +15,7 @@ from bayesdp.errors import QueryError, TooLargeError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.grid import grid_for
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism
-from bayesdp.session.asked import Asked, Selected
+from bayesdp.session.prepared_query import PreparedQuery, Selected
 from bayesdp.session.session import Session
 
 HEIGHT = bdp.Sum("height", bounds=(0, 100))
@@ -71,9 +71,9 @@ def test_wide_bounds_still_give_answers_with_finite_intervals(tmp_path: Path) ->
 TABLE = polars.DataFrame({"x": [0.2, 0.9, 1.7, 5.0], "s": [1, 0, 1, 1]})
 
 
-def ready(query: bdp.Query) -> Asked:
+def ready(query: bdp.Query) -> PreparedQuery:
     (exact,) = tally(TABLE, [query])
-    return Asked.about(query, "q", exact.grid, 1 if exact.grid is None else exact.grid.span, records=4)
+    return PreparedQuery.about(query, "q", exact.grid, 1 if exact.grid is None else exact.grid.span, records=4)
 
 
 def test_how_far_a_record_moves_an_answer_is_known_in_one_norm() -> None:
@@ -127,11 +127,11 @@ def test_whole_numbers_that_are_worth_nothing_are_refused() -> None:
             return Fraction(0)
 
     with pytest.raises(QueryError, match="is not made of whole numbers, each worth something"):
-        Asked.about(Worthless("s", equals=1), "q", None, 1, 4)
+        PreparedQuery.about(Worthless("s", equals=1), "q", None, 1, 4)
 
 
 def test_bounds_too_wide_for_any_noise_are_refused() -> None:
     wide = bdp.Sum("x", bounds=(0, 1e308))
     grid = grid_for(wide, 4, whole=False)
     with pytest.raises(TooLargeError, match="narrower bounds"):
-        Asked.about(wide, "q", grid, 1, 4)
+        PreparedQuery.about(wide, "q", grid, 1, 4)
