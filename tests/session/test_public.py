@@ -183,7 +183,7 @@ def test_strata_of_a_private_fit_are_public(tmp_path: Path) -> None:
     with opened(tmp_path, frame, chain) as session, pytest.raises(QueryError, match="the strata are by 'ward'"):
         session.fit(tau=0.1, within=within)
     with opened(tmp_path, frame, chain, dataset="wards", public=["ward"], separate_because="a test") as session:
-        assert session.fit(tau=0.1, within=within).learnt.lesson["within"] == ["ward"]
+        assert session.fit(tau=0.1, within=within).learnt.spec["within"] == ["ward"]
 
 
 # --- bits that refusals tell ------------------------------------------------------------------------------------------

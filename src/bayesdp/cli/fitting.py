@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
     from bayesdp.frames.source import Missing, Table
     from bayesdp.models import FitOption, Model
-    from bayesdp.session.learning import Fit
+    from bayesdp.session.private_fit import Fit
 
 __all__ = ["OfferingModelOptions", "Privately", "diagnosis", "fitted", "naming"]
 

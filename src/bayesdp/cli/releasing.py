@@ -23,7 +23,7 @@ from bayesdp.session.accounting import remaining
 from bayesdp.session.answer import Answer
 from bayesdp.session.answers import KIND as ANSWERS
 from bayesdp.session.answers import Answers
-from bayesdp.session.learning import first_fit
+from bayesdp.session.private_fit import first_fit
 from bayesdp.session.public import name_public
 from bayesdp.session.session import Session
 

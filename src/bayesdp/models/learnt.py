@@ -108,7 +108,7 @@ class Learnt:
         return f"the transitions of {subject}, to learn their odds ratio"
 
     @property
-    def lesson(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """What was asked for, beside τ."""
         return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
 

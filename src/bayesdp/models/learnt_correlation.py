@@ -127,7 +127,7 @@ class LearntCorrelation:
         return f"sums of squares and products of {subject}, to learn its correlation inside groups"
 
     @property
-    def lesson(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """What was asked for, beside τ."""
         return {"credibility": self.credibility, "bounds": list(self.bounds)}
 

@@ -19,7 +19,7 @@ from bayesdp.models.learnt import Learnt
 from bayesdp.queries import query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
-from bayesdp.session.learning import first_fit
+from bayesdp.session.private_fit import first_fit
 from bayesdp.session.releases import release_stored
 
 __all__ = ["Overview", "overview", "overview_of"]

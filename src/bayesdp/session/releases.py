@@ -8,7 +8,7 @@ from typing import TypeVar
 from bayesdp._support.display import Displayed, Section, Table, lines
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.session.answer import Answer
-from bayesdp.session.learning import Fit
+from bayesdp.session.private_fit import Fit
 from bayesdp.session.randomize import Randomized
 from bayesdp.session.record import Recorded
 

@@ -33,12 +33,12 @@ from bayesdp.session.answers import Answers
 from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.charging import carry_out
 from bayesdp.session.discretion import discreetly
-from bayesdp.session.learning import Fit, first_fit, learn
-from bayesdp.session.lessons import QUESTION, Within, lesson_about
 from bayesdp.session.overview import overview_of
 from bayesdp.session.plan import Target, plan
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.preview import Preview, preview_of
+from bayesdp.session.private_fit import Fit, first_fit, learn
+from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
@@ -491,14 +491,14 @@ class Session(Displayed):
         if not isinstance(self._model, kind):
             raise ModelError(f'the session was opened with a model of type "{self._model.kind}", not "{kind.kind}"')
         opened = self._model.opened_as
-        lesson = lesson_about(opened, tau, credibility, {"within": within, "bounds": bounds})
+        spec = private_fit_spec(opened, tau, credibility, {"within": within, "bounds": bounds})
         for parameter, ceiling in (("odds", odds_ceiling), ("correlation", correlation_ceiling)):
             if ceiling is not None and getattr(opened, parameter, None) != validation.number(
                 f"{parameter}_ceiling", ceiling
             ):
                 raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
-        learning = partial(learn, self._checked_table, self._account, lesson, terms)
+        learning = partial(learn, self._checked_table, self._account, spec, terms)
         learnt = self._checking(self._checked_table.model_columns, lambda: persistently(learning))
         self._take_over(learnt)
         return learnt

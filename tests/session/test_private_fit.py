@@ -25,8 +25,8 @@ from bayesdp.errors import (
 from bayesdp.ledger import Ledger
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from bayesdp.models.learnt import Learnt
-from bayesdp.session.learning import Fit
 from bayesdp.session.overview import overview
+from bayesdp.session.private_fit import Fit
 from bayesdp.theorems.leakage import ESTIMATED, leakage
 from bayesdp.theorems.odds.sides import leakage_of_any_length
 

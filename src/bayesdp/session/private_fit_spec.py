@@ -31,7 +31,7 @@ from bayesdp.queries import AnyMechanism, Count, Query
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
 
-__all__ = ["QUESTION", "Learner", "Lesson", "Prepared", "Within", "lesson_about"]
+__all__ = ["QUESTION", "Learner", "Prepared", "PrivateFitSpec", "Within", "private_fit_spec"]
 
 QUESTION = fingerprint({"fit": "transition counts"})
 """One question for every fit of an account: there is one model, and so one fit that counts."""
@@ -61,7 +61,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Lesson(ABC):
+class PrivateFitSpec(ABC):
     """What is to be learnt, all of it public: τ, the credibility, and what a kind of model needs beside."""
 
     tau: float
@@ -82,14 +82,14 @@ class Lesson(ABC):
 
 
 @dataclass(frozen=True)
-class OddsLesson(Lesson):
+class OddsFitSpec(PrivateFitSpec):
     """Transition counts of an odds chain, stratum by stratum."""
 
     within: tuple[str, ...]
     strata: tuple[tuple[Scalar, ...], ...]
 
     @classmethod
-    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> OddsLesson:
+    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> OddsFitSpec:
         """Return a checked lesson; the strata are all that the columns named can hold, seen or not."""
         within = _only(options, "within", "an odds chain")
         given = dict(within) if isinstance(within, Mapping) else dict.fromkeys(column_names("within", within))
@@ -161,13 +161,13 @@ class OddsLesson(Lesson):
 
 
 @dataclass(frozen=True)
-class CorrelationLesson(Lesson):
+class CorrelationFitSpec(PrivateFitSpec):
     """Sums of squares and products inside groups of normal records, all pairs of which are correlated alike."""
 
     bounds: tuple[float, float]
 
     @classmethod
-    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> CorrelationLesson:
+    def of(cls, tau: float, credibility: float, options: Mapping[str, Any]) -> CorrelationFitSpec:
         bounds = _only(options, "bounds", "normal groups")
         if bounds is None:
             raise InvalidInputError(
@@ -208,18 +208,18 @@ class CorrelationLesson(Lesson):
         return Prepared(_released(checked_table, released, pairs_sensitivity(size)), sums, taught, kept)
 
 
-LESSONS: Mapping[str, type[Lesson]] = {OddsChain.kind: OddsLesson, GaussianGroups.kind: CorrelationLesson}
+SPECS: Mapping[str, type[PrivateFitSpec]] = {OddsChain.kind: OddsFitSpec, GaussianGroups.kind: CorrelationFitSpec}
 
 
-def lesson_about(model: Model, tau: float, credibility: float, options: Mapping[str, Any]) -> Lesson:
+def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapping[str, Any]) -> PrivateFitSpec:
     """Return the lesson of a kind of model; ModelError for one that cannot learn."""
     tau, share = validation.positive("tau", tau), validation.probability("credibility", credibility)
-    if model.kind not in LESSONS:
+    if model.kind not in SPECS:
         raise ModelError(
             "what can be learnt by a release is the odds ratio of an OddsChain, or the correlation of GaussianGroups: "
             f"open the session with one that has the largest possible, not with a {model.kind} model"
         )
-    return LESSONS[model.kind].of(tau, share, {name: given for name, given in options.items() if given is not None})
+    return SPECS[model.kind].of(tau, share, {name: given for name, given in options.items() if given is not None})
 
 
 def _only(options: Mapping[str, Any], name: str, model: str) -> Any:

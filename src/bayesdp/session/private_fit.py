@@ -22,9 +22,9 @@ from bayesdp.session.accounting import Accountant, remaining, spend_of
 from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
 from bayesdp.session.kept import Kept
-from bayesdp.session.lessons import QUESTION, Learner, Lesson, Prepared
 from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepare import CheckedTable
+from bayesdp.session.private_fit_spec import QUESTION, Learner, Prepared, PrivateFitSpec
 
 __all__ = ["Fit", "first_fit", "learn"]
 
@@ -109,7 +109,7 @@ def first_fit(bodies: Iterable[Mapping[str, Any]]) -> Fit | None:
 
 
 def learn(
-    checked_table: CheckedTable, account: Account, lesson: Lesson, terms: Mapping[str, Any], attempt: Attempt
+    checked_table: CheckedTable, account: Account, spec: PrivateFitSpec, terms: Mapping[str, Any], attempt: Attempt
 ) -> Fit:
     """Release noisy numbers and return the model they teach: prepare, plan, charge, draw, answer.
 
@@ -118,20 +118,20 @@ def learn(
     """
     known = first_fit(account.answers(QUESTION))
     if known is not None:
-        return _given_again(known, lesson, account)
-    work = Learning(lesson, lesson.prepared(checked_table), checked_table, account.dataset, terms, attempt)
+        return _given_again(known, spec, account)
+    work = PrivateFitWork(spec, spec.prepared(checked_table), checked_table, account.dataset, terms, attempt)
     _, learnt = carry_out(account, work)
     first = first_fit(account.answers(QUESTION))
     assert first is not None
     mine = learnt.get(QUESTION)
-    return first if mine is not None and first.entry == mine.entry else _given_again(first, lesson, account)
+    return first if mine is not None and first.entry == mine.entry else _given_again(first, spec, account)
 
 
 @dataclass(frozen=True)
-class Learning(Work[Fit]):
+class PrivateFitWork(Work[Fit]):
     """A fit that is a release; an account has one, so nothing is charged once there is."""
 
-    lesson: Lesson
+    spec: PrivateFitSpec
     ready: Prepared
     checked_table: CheckedTable
     dataset: str
@@ -145,7 +145,7 @@ class Learning(Work[Fit]):
 
     def decided(self, state: State) -> Decision:
         """Return what to charge: nothing if a fit is stored, or if one was charged in the same terms."""
-        asked, tau = self.ready.asked, self.lesson.tau
+        asked, tau = self.ready.asked, self.spec.tau
         if state.answers(QUESTION):
             return Decision(Plan(state, tau, (), {}, None), ())
         begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
@@ -188,17 +188,17 @@ class Learning(Work[Fit]):
 
     @property
     def _request(self) -> dict[str, Any]:
-        return {"tau": self.lesson.tau, "credibility": self.lesson.credibility}
+        return {"tau": self.spec.tau, "credibility": self.spec.credibility}
 
     @cached_property
     def _mechanism(self) -> DiscreteLaplaceMechanism:
-        return DiscreteLaplaceMechanism(self.ready.asked.sensitivity, self.lesson.tau, len(self.ready.values))
+        return DiscreteLaplaceMechanism(self.ready.asked.sensitivity, self.spec.tau, len(self.ready.values))
 
 
-def _given_again(fit: Fit, lesson: Lesson, account: Account) -> Fit:
+def _given_again(fit: Fit, spec: PrivateFitSpec, account: Account) -> Fit:
     """Return the fit of an account again, with the account as it is now; refuses one that learnt something else."""
     learnt = fit.learnt
-    if learnt.lesson != lesson.asks() or learnt.tau < lesson.tau:
+    if learnt.spec != spec.asks() or learnt.tau < spec.tau:
         raise LedgerError(
             f"the {learnt.parameter_in_words} of {account.dataset!r} was learnt already (entry {fit.entry}: "
             f"{learnt.asked_for}), and a second release would leave a choice between the two; go on with what was "
