@@ -21,7 +21,7 @@ from bayesdp import Count, Sum
 from bayesdp.ledger import Account, Ledger
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, RandomizedResponseMechanism
 from bayesdp.models import ChainLayout
-from bayesdp.session import attempts
+from bayesdp.session import retries
 from bayesdp.session.session import Session
 
 FRAME = polars.DataFrame({"t": range(60), "s": [0, 1, 1] * 20})
@@ -45,7 +45,7 @@ KINDS: dict[str, tuple[bdp.Model, Use]] = {
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for no other process: those of these tests are dead."""
-    monkeypatch.setattr(attempts, "PATIENCE", 0.0)
+    monkeypatch.setattr(retries, "PATIENCE", 0.0)
 
 
 def opened(folder: Path, model: bdp.Model) -> Session:
@@ -201,7 +201,7 @@ def test_a_second_one_of_the_same_is_charged_although_the_first_is_being_stored(
 ) -> None:
     """Each record and each column is a release of its own: one in the making is waited for, and not taken over."""
     model, use = KINDS[kind]
-    monkeypatch.setattr(attempts, "PATIENCE", 60.0)
+    monkeypatch.setattr(retries, "PATIENCE", 60.0)
     plain, charged = Account.answer, Event()
 
     def slowly(self: Account, *told: Any) -> str:
@@ -229,7 +229,7 @@ import os, signal, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
 import test_charging as told
-from bayesdp.session import attempts
+from bayesdp.session import retries
 
 attempts.PATIENCE = 0.0
 model, use = told.KINDS[{kind!r}]

@@ -408,7 +408,7 @@ def test_crashes_leave_the_charge_on_its_parts_only(
     assert session.leaked == pytest.approx(2.0, abs=1e-6)
     with pytest.raises(BudgetError):
         session.release(ON, epsilon=0.1)
-    monkeypatch.setattr("bayesdp.session.attempts.PATIENCE", 0.0)
+    monkeypatch.setattr("bayesdp.session.retries.PATIENCE", 0.0)
     assert session.release(on_in("A"), epsilon=1.0).epsilon == pytest.approx(2.0, abs=1e-6)  # it was paid for
     with pytest.raises(BudgetError):
         session.release(on_in("A"), epsilon=2.1)

@@ -184,7 +184,7 @@ def test_a_charge_without_an_answer_is_completed(tmp_path: Path, monkeypatch: py
         with opened(tmp_path) as session, pytest.raises(OSError, match="stops"):
             session.fit(tau=0.1)
     assert charges(tmp_path) == 1
-    monkeypatch.setattr("bayesdp.session.attempts.PATIENCE", 0.0)
+    monkeypatch.setattr("bayesdp.session.retries.PATIENCE", 0.0)
     with opened(tmp_path) as session:
         assert session.model.opened_as is session.model
         assert session.leaked == pytest.approx(proven(CEILING, 0.1), rel=1e-6)

@@ -469,7 +469,7 @@ def test_a_failure_after_the_charge_leaves_it(session: Session, monkeypatch: pyt
 
 
 def test_the_same_question_at_the_same_moment_is_charged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayesdp.session.attempts.PATIENCE", 60.0)  # however slow the machine is
+    monkeypatch.setattr("bayesdp.session.retries.PATIENCE", 60.0)  # however slow the machine is
     table = polars.DataFrame({"x": [0, 1] * 50})
 
     def ask(_: int) -> Answer:
@@ -511,7 +511,7 @@ def test_an_answer_stored_while_planning_is_given_with_its_own_account(
 def test_an_answer_lost_in_a_crash_is_not_waited_for_forever(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     from bayesdp.mechanisms import DiscreteLaplaceMechanism
 
-    monkeypatch.setattr("bayesdp.session.attempts.PATIENCE", 0.2)
+    monkeypatch.setattr("bayesdp.session.retries.PATIENCE", 0.2)
     with monkeypatch.context() as patched:
         patched.setattr(DiscreteLaplaceMechanism, "release", lambda self, values: None)
         with pytest.raises(TypeError):

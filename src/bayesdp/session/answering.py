@@ -15,12 +15,12 @@ from bayesdp.ledger import State
 from bayesdp.queries import Query
 from bayesdp.session.accounting import Accountant, remaining
 from bayesdp.session.answer import Answer, Posting, Promise
-from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work
 from bayesdp.session.parts import meet
 from bayesdp.session.plan import Plan, Target, plan
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.retries import Attempt
 
 __all__ = ["EXTENT", "Answering"]
 
@@ -62,7 +62,7 @@ class Answering(Work[Answer]):
 
     def decided(self, state: State) -> Decision:
         """Return the plan for a state, its charges, and what will be proven: of fresh answers, and of stored ones."""
-        planned = self.attempt.unhurried(plan(self.accountant, self.asked, self.target, state))
+        planned = self.attempt.unless_in_progress(plan(self.accountant, self.asked, self.target, state))
         charges = planned.to_charge(self._details, self.terms)
         return Decision(planned, charges, self._promised(planned))
 

@@ -19,18 +19,18 @@ from bayesdp.models.learnt import Learnt
 from bayesdp.models.learnt_correlation import LearntCorrelation
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, remaining, spend_of
-from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.private_fit_spec import QUESTION, Learner, Prepared, PrivateFitSpec
+from bayesdp.session.retries import Attempt
+from bayesdp.session.stored import Stored
 
 __all__ = ["Fit", "first_fit", "learn"]
 
 
 @dataclass(frozen=True)
-class Fit(Kept):
+class Fit(Stored):
     """A model that was learnt by a release, and what that cost. The session goes on with this model.
 
     model:   what was learnt; all spends of the data set are converted with it from now on.
@@ -150,10 +150,10 @@ class PrivateFitWork(Work[Fit]):
             return Decision(Plan(state, tau, (), {}, None), ())
         begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
         if begun:
-            return Decision(self.attempt.unhurried(Plan(state, tau, (), {}, None, begun=begun)), ())
+            return Decision(self.attempt.unless_in_progress(Plan(state, tau, (), {}, None, begun=begun)), ())
         accountant, spent = Accountant(self.checked_table.model), spend_of(state.totals)
         cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
-        planned = self.attempt.unhurried(Plan(state, tau, (asked,), {}, cost))
+        planned = self.attempt.unless_in_progress(Plan(state, tau, (asked,), {}, cost))
         return Decision(
             planned, planned.to_charge(lambda _: {"asked": self._request}, {**self.terms, **self.ready.kept})
         )

@@ -16,18 +16,18 @@ from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
-from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, Target, begun_before
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.retries import Attempt
+from bayesdp.session.stored import Stored
 
 __all__ = ["Randomized", "randomize"]
 
 
 @dataclass(frozen=True)
-class Randomized(Kept):
+class Randomized(Stored):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
@@ -50,7 +50,7 @@ class Randomized(Kept):
     @classmethod
     def _recognised(cls, body: Mapping[str, Any]) -> bool:
         """Whether it is one: the first version did not write its kind, and then it is known by its entries."""
-        return super()._recognised(body) or ("kind" not in body and set(cls._kept_names()) <= set(body))
+        return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) <= set(body))
 
     @property
     def about(self) -> str:
@@ -126,7 +126,7 @@ class Randomizing(Work[Randomized]):
         """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
         begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
         if begun:
-            return Decision(self.attempt.unhurried(Plan(state, 0.0, (), {}, None, begun=begun)), ())
+            return Decision(self.attempt.unless_in_progress(Plan(state, 0.0, (), {}, None, begun=begun)), ())
         spent, epsilon = spend_of(state.totals), self.target.epsilon or 0.0
         cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))

@@ -18,11 +18,11 @@ from bayesdp.ledger import Account, Charge, State
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
-from bayesdp.session.attempts import Attempt
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.kept import Kept
 from bayesdp.session.plan import Plan, begun_before
 from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.retries import Attempt
+from bayesdp.session.stored import Stored
 
 __all__ = ["Neighbours", "Recorded", "record"]
 
@@ -41,7 +41,7 @@ _ONLY_PURE = (
 
 
 @dataclass(frozen=True)
-class Recorded(Kept):
+class Recorded(Stored):
     """What the ledger keeps of a release that was made elsewhere.
 
     what:       what was released, in the words of whoever recorded it.
@@ -158,7 +158,7 @@ class Recording(Work[Recorded]):
         """Return what to charge: nothing if the same was charged, and could not be noted as recorded."""
         begun = begun_before(self.asked, state, {"recorded": dict(self.recorded)}, tau=self.tau)
         if begun:
-            return Decision(self.attempt.unhurried(Plan(state, self.tau, (), {}, None, begun=begun)), ())
+            return Decision(self.attempt.unless_in_progress(Plan(state, self.tau, (), {}, None, begun=begun)), ())
         limit = _NO_LIMIT if self.recorded["published"] else state.budget
         cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state.totals), budget=limit)
         planned = Plan(state, self.tau, (self.asked,), {}, replace(cost, budget=state.budget))

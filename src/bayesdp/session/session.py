@@ -30,7 +30,6 @@ from bayesdp.session.accounting import Accountant, check_credibility, remaining,
 from bayesdp.session.answer import Answer
 from bayesdp.session.answering import EXTENT, Answering
 from bayesdp.session.answers import Answers
-from bayesdp.session.attempts import Attempt, persistently
 from bayesdp.session.charging import carry_out
 from bayesdp.session.discretion import discreetly
 from bayesdp.session.overview import overview_of
@@ -43,6 +42,7 @@ from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
 from bayesdp.session.releases import Release, Releases, release_stored
+from bayesdp.session.retries import Attempt, with_retries
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
 __all__ = ["Session"]
@@ -372,7 +372,7 @@ class Session(Displayed):
         wanted: tuple[Any, ...] = tuple(validation.items("queries", queries))
         columns = self._discreetly(lambda: self._checked_table.columns_read(wanted))
         release = partial(self._release, wanted, target, terms)
-        return Releases(self._checking(columns, lambda: persistently(release)))
+        return Releases(self._checking(columns, lambda: with_retries(release)))
 
     def _release(
         self, queries: tuple[Query, ...], target: Target, terms: Mapping[str, Any], attempt: Attempt
@@ -433,7 +433,7 @@ class Session(Displayed):
             worst = max(previews, key=lambda preview: (not preview.stored, preview.alpha or 0.0))
             return worst if len(asked) == 1 else replace(worst, query=query)
 
-        return self._discreetly(lambda: persistently(previewed))
+        return self._discreetly(lambda: with_retries(previewed))
 
     def randomize(self, *, epsilon: float, accept: str | None = None) -> Randomized:
         """Release every record's state of a binary chain by randomized response, as a column of the caller's engine.
@@ -446,7 +446,7 @@ class Session(Displayed):
         target, terms = Target.of(epsilon, None, BETA), {**self._terms(accept), **self._reached}
         return self._checking(
             self._checked_table.model_columns,
-            lambda: persistently(
+            lambda: with_retries(
                 partial(randomize, self._frame, self._checked_table, self._accountant, self._account, target, terms)
             ),
         )
@@ -499,7 +499,7 @@ class Session(Displayed):
                 raise ModelError(f"the session was opened with another ceiling than {ceiling:g}")
         terms = {**self._terms(accept), **self._reached}
         learning = partial(learn, self._checked_table, self._account, spec, terms)
-        learnt = self._checking(self._checked_table.model_columns, lambda: persistently(learning))
+        learnt = self._checking(self._checked_table.model_columns, lambda: with_retries(learning))
         self._take_over(learnt)
         return learnt
 
@@ -533,7 +533,7 @@ class Session(Displayed):
         if column is not None:
             self._checked_table.check_private(column)
         terms = {**self._terms(accept), **self._reached}
-        return persistently(
+        return with_retries(
             lambda attempt: record(
                 self._accountant,
                 self._account,

@@ -12,10 +12,10 @@ from bayesdp._support.display import Displayed
 from bayesdp._support.documents import Document
 from bayesdp.errors import InvalidInputError, LedgerError
 
-__all__ = ["Kept"]
+__all__ = ["Stored"]
 
 
-class Kept(Displayed, Document):
+class Stored(Displayed, Document):
     """A release as the ledger keeps it: its kind, its schema, and its fields, except the passing ones.
 
     kind, schema: as documents carry them.      passing: the fields of the moment, which are not kept.
@@ -47,7 +47,7 @@ class Kept(Displayed, Document):
             return None
         try:
             read = documents.checked(body, cls.kind, cls.schema)
-            return cls(**cls._read({name: read[name] for name in cls._kept_names()}))
+            return cls(**cls._read({name: read[name] for name in cls._stored_names()}))
         except (InvalidInputError, LookupError, TypeError) as error:
             raise LedgerError(
                 f"the ledger is damaged, or newer: what is {cls.kind} cannot be read ({error}); verify it"
@@ -63,10 +63,10 @@ class Kept(Displayed, Document):
         return entries
 
     @classmethod
-    def _kept_names(cls) -> tuple[str, ...]:
+    def _stored_names(cls) -> tuple[str, ...]:
         return tuple(item.name for item in fields(cls) if item.name not in cls.passing)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the ledger keeps."""
-        entries = {name: getattr(self, name) for name in self._kept_names()}
+        entries = {name: getattr(self, name) for name in self._stored_names()}
         return {"kind": self.kind, "schema": self.schema, **entries}

@@ -10,11 +10,11 @@ import pytest
 
 from bayesdp._support.display import Section, lines
 from bayesdp.errors import LedgerError
-from bayesdp.session.kept import Kept
+from bayesdp.session.stored import Stored
 
 
 @dataclass(frozen=True)
-class Note(Kept):
+class Note(Stored):
     """A release of words."""
 
     epsilon: float

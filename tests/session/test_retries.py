@@ -5,10 +5,10 @@ import pytest
 from bayesdp.errors import CalibrationError
 from bayesdp.ledger import Pending, State
 from bayesdp.queries import Count
-from bayesdp.session import attempts
-from bayesdp.session.attempts import GRIDS, Attempt, InTheMakingError, persistently
+from bayesdp.session import retries
 from bayesdp.session.plan import Plan, TooFineError
 from bayesdp.session.prepared_query import PreparedQuery
+from bayesdp.session.retries import GRIDS, Attempt, InTheMakingError, with_retries
 
 
 def planned(charged: timedelta | None) -> Plan:
@@ -28,7 +28,7 @@ def test_the_finest_grid_whose_noise_fits_is_taken() -> None:
             raise TooFineError
         return "released"
 
-    assert persistently(attempt) == "released"
+    assert with_retries(attempt) == "released"
     assert tried == [bits for bits in GRIDS if bits >= 24] == sorted(tried, reverse=True)
 
 
@@ -37,7 +37,7 @@ def test_noise_that_fits_no_grid_is_refused() -> None:
         raise TooFineError
 
     with pytest.raises(CalibrationError, match="64 bits"):
-        persistently(attempt)
+        with_retries(attempt)
 
 
 def test_another_process_is_waited_for_until_its_answer_is_there() -> None:
@@ -49,19 +49,19 @@ def test_another_process_is_waited_for_until_its_answer_is_there() -> None:
             raise InTheMakingError
         return len(turns)
 
-    assert persistently(attempt) == 3
+    assert with_retries(attempt) == 3
     assert all(turn.waiting for turn in turns)
 
 
 def test_an_answer_that_does_not_come_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "PATIENCE", 0.05)
+    monkeypatch.setattr(retries, "PATIENCE", 0.05)
 
     def attempt(attempt: Attempt) -> bool:
         if attempt.waiting:
             raise InTheMakingError
         return attempt.waiting
 
-    assert persistently(attempt) is False
+    assert with_retries(attempt) is False
 
 
 @pytest.mark.parametrize("charged", [timedelta(0), timedelta(hours=-1)])
@@ -69,11 +69,11 @@ def test_a_plan_gives_way_to_an_answer_in_the_making_while_it_waits(charged: tim
     """Also if the clock of the other machine is ahead."""
     plan = planned(charged)
     with pytest.raises(InTheMakingError):
-        Attempt(8, waiting=True).unhurried(plan)
-    assert Attempt(8, waiting=False).unhurried(plan) is plan
+        Attempt(8, waiting=True).unless_in_progress(plan)
+    assert Attempt(8, waiting=False).unless_in_progress(plan) is plan
 
 
 @pytest.mark.parametrize("charged", [None, timedelta(hours=1)])
 def test_a_plan_gives_way_to_nothing_else(charged: timedelta | None) -> None:
     plan = planned(charged)
-    assert Attempt(8, waiting=True).unhurried(plan) is plan
+    assert Attempt(8, waiting=True).unless_in_progress(plan) is plan

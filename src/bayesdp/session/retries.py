@@ -12,7 +12,7 @@ from bayesdp.errors import CalibrationError
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.session.plan import Plan, TooFineError
 
-__all__ = ["Attempt", "persistently"]
+__all__ = ["Attempt", "with_retries"]
 
 GRIDS = (FINEST_BITS, 32, 24, 16, 8)
 """How fine a grid may be, in bits; a small τ needs a coarser one, so that its noise fits into 64 bits."""
@@ -41,7 +41,7 @@ class Attempt:
     bits: int
     waiting: bool
 
-    def unhurried(self, plan: Plan) -> Plan:
+    def unless_in_progress(self, plan: Plan) -> Plan:
         """Return a plan, unless the answer to a question it would charge for is in the making.
 
         An answer that was lost in a crash is older than that, by the ledger's clock: ours may be wrong.
@@ -53,10 +53,10 @@ class Attempt:
         return plan
 
 
-def persistently(attempt: Callable[[Attempt], T]) -> T:
+def with_retries(attempt: Callable[[Attempt], T]) -> T:
     """Return what an attempt returns, on the finest grid whose noise fits into 64 bits; CalibrationError if none does.
 
-    >>> persistently(lambda attempt: attempt.bits) == FINEST_BITS
+    >>> with_retries(lambda attempt: attempt.bits) == FINEST_BITS
     True
     """
     for bits in GRIDS:
