@@ -236,7 +236,7 @@ def fill(url: str, dataset: str, questions: int, question: Callable[[int], bdp.Q
     """Write the charges and answers of so many questions at once, as releases write them one by one."""
     with Ledger(url) as ledger:
         state = ledger.state(dataset)
-        with ledger._books(write=True) as books:
+        with ledger._store(write=True) as books:
             for number in range(questions):
                 standing = question(number).standing().to_dict()
                 charge = Charge(f"{number:064d}", fingerprint(standing), standing, 1e-3, {"epsilon": 1e-3})

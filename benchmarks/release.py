@@ -50,7 +50,7 @@ def fill(ledger: Ledger, dataset: str, entries: int) -> None:
     """Write charges with their answers in one transaction, as releases write them one by one."""
     query = {"query": "sum", "column": "steps > 0", "bounds": [0.0, 1.0], "where": "any question"}
     state = ledger.state(dataset)
-    with ledger._books(write=True) as books:
+    with ledger._store(write=True) as books:
         for number in range(entries // 2):
             charge = Charge(f"{number:064d}", fingerprint(query), query, 1e-9, {"epsilon": 1e-9})
             entry = books.charge(dataset, charge)

@@ -12,7 +12,7 @@ import pytest
 from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Check, Entry, Ledger
-from bayesdp.ledger.books import _APPEND, _MOVE
+from bayesdp.ledger.accounts import _APPEND, _MOVE
 
 
 def charge(account: Account) -> int:
@@ -94,11 +94,11 @@ def test_what_somebody_else_than_the_holder_enters_is_refused(ledger: Ledger) ->
     """An analyst of a team may add entries, but not to the table of decisions."""
     account = opened(ledger, "district")
     ledger.check("meters", Check("a" * 64, 9, "s"))
-    with ledger._books(write=True) as books:
+    with ledger._store(write=True) as store:
         body = {"columns": ["ill"], "reason": "I want it"}
-        written = Entry(books.entries + 1, "meters", "public", None, None, canonical("body", body), "now", books.head)
-        books._later(_APPEND, **vars(written.sealed()))
-        books._later(_MOVE, previous=books.head, number=written.number, hash=written.sealed().hash)
+        written = Entry(store.entries + 1, "meters", "public", None, None, canonical("body", body), "now", store.head)
+        store._later(_APPEND, **vars(written.sealed()))
+        store._later(_MOVE, previous=store.head, number=written.number, hash=written.sealed().hash)
     for use in (account.state, lambda: charge(account), lambda: ledger.public("meters")):
         with pytest.raises(LedgerError, match="not those that were named"):
             use()

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from bayesdp.ledger.account_totals import SEAL
 from bayesdp.ledger.records import GENESIS, Entry
 from bayesdp.ledger.replay import Replay
-from bayesdp.ledger.standing import SEAL
 
 OPENED = {"budget": 2.0, "description": {"records": 9}, "model": {"type": "independent"}}
 CHARGED = {"details": {}, "key": "count", "query": {"query": "count"}, "tau": 0.5}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger import Account, Charge, Check, Entry, Ledger, Receipt
-from bayesdp.ledger.books import RECENT
+from bayesdp.ledger.accounts import RECENT
 from bayesdp.session.overview import overview
 
 MODEL = {"type": "independent"}
@@ -136,8 +136,8 @@ def test_an_answer_that_was_edited_is_not_given_again(steps: Account, path: Path
         steps.answers("asked")
     with pytest.raises(LedgerError, match="entry 6 was changed"):
         steps.state("asked")
-    with Ledger(path)._books() as books:
-        (stored,) = (entry for entry in books.stored() if entry.number == 6)
+    with Ledger(path)._store() as store:
+        (stored,) = (entry for entry in store.stored() if entry.number == 6)
     edit(path, f"UPDATE bayesdp_entries SET hash = '{stored.sealed().hash}' WHERE number = 6")
     with pytest.raises(LedgerError, match="not the one that was stored"):
         steps.answers("asked")

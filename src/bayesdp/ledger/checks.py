@@ -12,20 +12,20 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger.books import Books
+from bayesdp.ledger.accounts import AccountStore
 from bayesdp.ledger.records import MOST_CHECKS, Check
 
 __all__ = ["allow", "enter", "is_known", "refuse", "table_of"]
 
 
-def is_known(books: Books, check: Check) -> bool:
+def is_known(store: AccountStore, check: Check) -> bool:
     """Tell whether the same was looked up in the table before."""
-    return check.subject in _counted(books, check)[0]
+    return check.subject in _counted(store, check)[0]
 
 
-def enter(books: Books, dataset: str, check: Check) -> None:
+def enter(store: AccountStore, dataset: str, check: Check) -> None:
     """Enter a check that is about to be made, unless it was made before; LedgerError if no more are allowed."""
-    known, allowed = _counted(books, check)
+    known, allowed = _counted(store, check)
     if check.subject in known:
         return
     if len(known) >= allowed:
@@ -34,46 +34,46 @@ def enter(books: Books, dataset: str, check: Check) -> None:
             "check tells whether the records are as it says. Use a model and columns that were checked before; the "
             "holder of the data may allow more (bayesdp budget allow-checks)"
         )
-    books.append(dataset, "check", check.to_dict(), question=check.columns)
+    store.append(dataset, "check", check.to_dict(), question=check.columns)
 
 
-def refuse(books: Books, dataset: str, reason: str, check: Check | None) -> None:
+def refuse(store: AccountStore, dataset: str, reason: str, check: Check | None) -> None:
     """Enter that the records are not as a check says, or that a table could not be read at all."""
     body = {"reason": reason} if check is None else {"reason": reason, **check.to_dict()}
-    books.append(dataset, "refusal", body, question=None if check is None else check.columns)
+    store.append(dataset, "refusal", body, question=None if check is None else check.columns)
 
 
-def allow(books: Books, dataset: str, checks: int, reason: str) -> tuple[int, int]:
+def allow(store: AccountStore, dataset: str, checks: int, reason: str) -> tuple[int, int]:
     """Allow more checks of the table of a data set; return how many were made, and how many were allowed before."""
-    table = table_of(books, dataset)
-    known, before = _counted(books, table)
+    table = table_of(store, dataset)
+    known, before = _counted(store, table)
     if checks <= before:
         raise InvalidInputError(f"{before} checks are allowed already; {checks} are not more")
-    books.append(
+    store.append(
         dataset, "allow", {"records": table.records, "checks": checks, "reason": reason}, question=table.columns
     )
     return len(known), before
 
 
-def table_of(books: Books, dataset: str) -> Check:
+def table_of(store: AccountStore, dataset: str) -> Check:
     """Return the table that a data set's account is of, or that was checked last under its name, with no subject."""
-    opening = books.opening(dataset)
+    opening = store.opening(dataset)
     if opening is not None:
         described: Mapping[str, Any] = opening["description"]
         if isinstance(described.get("columns"), str):
             return Check(described["columns"], described.get("records"), "")
-    checked = [entry for kind in ("check", "refusal") for entry in books.read(dataset, kind) if entry.question]
+    checked = [entry for kind in ("check", "refusal") for entry in store.read(dataset, kind) if entry.question]
     if not checked:
         raise LedgerError(f"the ledger knows of no table of the data set {dataset!r}")
     last = max(checked, key=lambda entry: entry.number)
     return Check(str(last.question), last.content().get("records"), "")
 
 
-def _counted(books: Books, check: Check) -> tuple[set[str], int]:
+def _counted(store: AccountStore, check: Check) -> tuple[set[str], int]:
     """Return the subjects of all checks of a table, and how many there may be."""
     subjects: set[str] = set()
     allowed = MOST_CHECKS
-    for entry in books.checks_of(check.columns):
+    for entry in store.checks_of(check.columns):
         body = entry.content()
         if not check.is_of_table(body.get("records")):
             continue

@@ -36,9 +36,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
 from bayesdp.ledger.location import user_ledger
+from bayesdp.ledger.locking import write_turn
 from bayesdp.ledger.records import CHANGES, CHECKS, GENESIS
 from bayesdp.ledger.transaction import Transaction
-from bayesdp.ledger.turns import turn
 
 __all__ = [
     "IS_CHANGE",
@@ -213,7 +213,7 @@ class Database:
         if self._process != os.getpid():  # the connections are those of the parent
             self.close()
             self._keep()
-        with self._turn(write=write) as patience:
+        with self._write_turn(write=write) as patience:
             begin = _patiently(self._begin[write], patience, waits=not self._flushes)
             with self._transaction(self._engine, begin, write=write) as transaction:
                 yield transaction
@@ -240,12 +240,12 @@ class Database:
             raise (LostError if broken else LedgerError)(reason) from None
 
     @contextlib.contextmanager
-    def _turn(self, *, write: bool) -> Iterator[float]:
+    def _write_turn(self, *, write: bool) -> Iterator[float]:
         """Wait for one's turn to write to a SQLite file; yields how long to wait for its lock then."""
         if not write or self._directory is None:
             yield PATIENCE
             return
-        with turn(self._directory, PATIENCE) as left:
+        with write_turn(self._directory, PATIENCE) as left:
             yield left
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from bayesdp._support import validation
 from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
-from bayesdp.ledger.books import Books, refuse_other
+from bayesdp.ledger.accounts import AccountStore, refuse_other
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
@@ -46,7 +46,7 @@ class Ledger:
     def __init__(self, url: str | Path, *, create: bool = True) -> None:
         self._database: Database | None = Database(url, create=create)
         self._seen: tuple[int, str] | None = None
-        with self._books():
+        with self._store():
             pass
 
     def __enter__(self) -> Self:
@@ -99,17 +99,17 @@ class Ledger:
         if separate_because is not None:
             validation.text("separate_because", separate_because)
         named = _columns(public)
-        with self._books() as books:
-            name = books.name(dataset)
-            if books.opened(name, model, description, separate_because):
-                account = Account(self, name, public=books.public(name))
+        with self._store() as store:
+            name = store.name(dataset)
+            if store.opened(name, model, description, separate_because):
+                account = Account(self, name, public=store.public(name))
                 account._check_public(named)
                 return account
         opening = Opening(model, description, _first_budget(name, budget), separate_because, named)
         account = Account(self, name, opening)
         if at_once:
-            with self._books(write=True) as books:
-                account._open(books)
+            with self._store(write=True) as store:
+                account._open(store)
         return account
 
     def check_model(
@@ -122,9 +122,9 @@ class Ledger:
         Raises `LedgerError` for an account that was opened under another model, `InvalidInputError` for a data set that
         has none if there is no budget to open one with.
         """
-        with self._books() as books:
-            name = books.name(dataset)
-            opening = books.opening(name)
+        with self._store() as store:
+            name = store.name(dataset)
+            opening = store.opening(name)
         if opening is None:
             _first_budget(name, budget)
         elif _without(apart_from, opening["model"]) != _without(apart_from, parsed(canonical("model", model))):
@@ -132,8 +132,8 @@ class Ledger:
 
     def description(self, dataset: str) -> Mapping[str, Any] | None:
         """Return the description of the data that an account was opened with; None if there is no account."""
-        with self._books() as books:
-            opening = books.opening(books.name(dataset))
+        with self._store() as store:
+            opening = store.opening(store.name(dataset))
         return None if opening is None else opening["description"]
 
     def check(self, dataset: str, check: Check) -> None:
@@ -142,11 +142,11 @@ class Ledger:
         What was looked up in the same table before, under any name, is not entered again. Raises `LedgerError` if no
         more checks of the table are allowed.
         """
-        with self._books() as books:
-            if checks.is_known(books, check):
+        with self._store() as store:
+            if checks.is_known(store, check):
                 return
-        with self._books(write=True) as books:
-            checks.enter(books, books.name(dataset), check)
+        with self._store(write=True) as store:
+            checks.enter(store, store.name(dataset), check)
 
     def refused(self, dataset: str, reason: str, check: Check | None = None) -> None:
         """Enter that a release was refused, even of a data set without an account: every refusal tells something.
@@ -155,8 +155,8 @@ class Ledger:
         check:  what was looked up, if it got as far.
         """
         line = validation.line("reason", label("reason", reason))
-        with self._books(write=True) as books:
-            checks.refuse(books, books.name(dataset), line, check)
+        with self._store(write=True) as store:
+            checks.refuse(store, store.name(dataset), line, check)
 
     def allow_checks(self, dataset: str, number: int, *, reason: str) -> tuple[int, int]:
         """Allow this many checks of a data set's table, for a reason that is kept.
@@ -165,13 +165,13 @@ class Ledger:
         is not more, `LedgerError` if the ledger knows of no table of that data set.
         """
         more, why = validation.natural("checks", number), validation.text("reason", reason)
-        with self._books(write=True) as books:
-            return checks.allow(books, books.name(dataset), more, why)
+        with self._store(write=True) as store:
+            return checks.allow(store, store.name(dataset), more, why)
 
     def public(self, dataset: str) -> tuple[str, ...]:
         """Return the columns that a data set's account names as public, sorted; none if it has no account."""
-        with self._books() as books:
-            return books.public(books.name(dataset))
+        with self._store() as store:
+            return store.public(store.name(dataset))
 
     def name_public(
         self,
@@ -188,21 +188,21 @@ class Ledger:
         Raises `LedgerError` if there is no account, `InvalidInputError` if it names all of them already.
         """
         named, why = _columns(columns), validation.text("reason", reason)
-        with self._books(write=True) as books:
-            name = books.name(dataset)
-            books.state(name)
-            facts.name_public(books, name, named, why, check)
-            return books.state(name)
+        with self._store(write=True) as store:
+            name = store.name(dataset)
+            store.state(name)
+            facts.name_public(store, name, named, why, check)
+            return store.state(name)
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all data sets that have an account, sorted."""
-        with self._books() as books:
-            return books.datasets()
+        with self._store() as store:
+            return store.datasets()
 
     def state(self, dataset: str) -> State:
         """Return what stands in a data set's account; `LedgerError` if it has none."""
-        with self._books() as books:
-            return books.state(books.name(dataset))
+        with self._store() as store:
+            return store.state(store.name(dataset))
 
     def lower(self, dataset: str, budget: float, *, reason: str | None = None) -> State:
         """Lower the budget of a data set; `InvalidInputError` if that would not lower it."""
@@ -219,16 +219,16 @@ class Ledger:
 
         One that was changed since it was written raises `LedgerError`.
         """
-        with self._books() as books:
-            return tuple(books.read(None if dataset is None else books.name(dataset), kind))
+        with self._store() as store:
+            return tuple(store.read(None if dataset is None else store.name(dataset), kind))
 
     def upgrade(self) -> None:
         """Give a ledger of an earlier version the present schema, which those versions refuse; one that has it is left.
 
         The first new entry does the same. On a server only the owner of the tables can (docs/team.md).
         """
-        with self._books(write=True) as books:
-            books.upgrade()
+        with self._store(write=True) as store:
+            store.upgrade()
 
     def verify(self, heads: Iterable[tuple[int, str]] = ()) -> Verification:
         """Recompute everything from the entries: the chain and its hashes, budgets and totals, one charge per answer.
@@ -245,16 +245,16 @@ class Ledger:
         for number, head in heads:
             kept.setdefault(validation.natural("entry", number), set()).add(validation.text("head", head))
         damages = self._open_database().damages()
-        with self._books(anew=True) as books:
-            books.rely()
-            problems = (*damages, *verification.problems(books, kept))
-            return Verification(not problems, books.entries, problems, books.head)
+        with self._store(anew=True) as store:
+            store.rely()
+            problems = (*damages, *verification.problems(store, kept))
+            return Verification(not problems, store.entries, problems, store.head)
 
     def export(self) -> dict[str, Any]:
         """Return all that the ledger holds as one JSON object: every account and every entry."""
-        with self._books() as books:
-            books.rely()
-            states = [books.state(dataset) for dataset in books.datasets()]
+        with self._store() as store:
+            store.rely()
+            states = [store.state(dataset) for dataset in store.datasets()]
             accounts = [
                 {
                     "dataset": state.dataset,
@@ -264,11 +264,11 @@ class Ledger:
                 }
                 for state in states
             ]
-            lines = [entry.to_dict() for entry in books.read()]
+            lines = [entry.to_dict() for entry in store.read()]
             return {
                 "kind": "ledger",
-                "schema": books.schema,
-                "head": books.head,
+                "schema": store.schema,
+                "head": store.head,
                 "datasets": accounts,
                 "entries": lines,
             }
@@ -279,7 +279,7 @@ class Ledger:
         return self._database
 
     @contextlib.contextmanager
-    def _books(self, *, write: bool = False, anew: bool = False, **foreseen: Any) -> Iterator[Books]:
+    def _store(self, *, write: bool = False, anew: bool = False, **foreseen: Any) -> Iterator[AccountStore]:
         """Open the books for one transaction; `foreseen` is what will be read, as `Books` takes it.
 
         The ledger must go on from where it was when it was last used here: its end is remembered once it is on disk.
@@ -287,21 +287,21 @@ class Ledger:
         anew: whether that is left to whoever asks.
         """
         with self._open_database().transaction(write=write) as transaction:
-            books = Books(transaction, write=write, seen=None if anew else self._seen, **foreseen)
-            yield books
-            books.flush()
-        if books.entries and (transaction.durable or not transaction.server) and not anew:
-            self._seen = max(self._seen or (0, ""), (books.entries, books.head), key=lambda end: end[0])
+            store = AccountStore(transaction, write=write, seen=None if anew else self._seen, **foreseen)
+            yield store
+            store.flush()
+        if store.entries and (transaction.durable or not transaction.server) and not anew:
+            self._seen = max(self._seen or (0, ""), (store.entries, store.head), key=lambda end: end[0])
 
     def _set_budget(self, kind: str, dataset: str, budget: float, reason: str | None) -> State:
         budget = validation.positive("budget", budget)
-        with self._books(write=True) as books:
-            name = books.name(dataset)
-            before = books.state(name).budget
+        with self._store(write=True) as store:
+            name = store.name(dataset)
+            before = store.state(name).budget
             if budget == before or (budget > before) != (kind == "raise"):
                 raise InvalidInputError(f"the budget of {name!r} is {before:g}; {budget:g} does not {kind} it")
-            books.set_budget(name, kind, budget, reason)
-            return books.state(name)
+            store.set_budget(name, kind, budget, reason)
+            return store.state(name)
 
 
 def _first_budget(dataset: str, budget: float | None) -> float:
@@ -379,12 +379,12 @@ class Account:
 
     def open(self) -> State:
         """Open the account now, without a charge; `LedgerError` if it is open already."""
-        with self._ledger._books(write=True) as books:
-            if not self._open(books):
+        with self._ledger._store(write=True) as store:
+            if not self._open(store):
                 raise LedgerError(
                     f"the data set {self.dataset!r} has an account already; bayesdp budget show prints it"
                 )
-            state = books.state(self.dataset)
+            state = store.state(self.dataset)
         self._opening = None
         return state
 
@@ -394,8 +394,8 @@ class Account:
         questions: those whose answers will be asked for; they are looked up at the same moment as the totals.
         """
         looked_up = _questions(questions)
-        with self._ledger._books(dataset=self.dataset, questions=looked_up) as books:
-            return books.state(self.dataset, looked_up, self._opening)
+        with self._ledger._store(dataset=self.dataset, questions=looked_up) as store:
+            return store.state(self.dataset, looked_up, self._opening)
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
         """Run `decide` under the write lock, and record the charges that it returns.
@@ -421,8 +421,8 @@ class Account:
         looked_up = _questions(questions)
         written: list[Entry] = []
         try:
-            with self._ledger._books(write=True, dataset=self.dataset, questions=looked_up) as books:
-                state = books.state(self.dataset, looked_up, self._opening)
+            with self._ledger._store(write=True, dataset=self.dataset, questions=looked_up) as store:
+                state = store.state(self.dataset, looked_up, self._opening)
                 if state.public != self.public:
                     raise LedgerError(
                         f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
@@ -434,9 +434,9 @@ class Account:
                     raise InvalidInputError("a decision is a tuple of charges and of nothing else; it may be empty")
                 if not charges:
                     return decision, ()
-                self._open(books)
-                written += [books.charge(self.dataset, charge) for charge in charges]
-                after = books.state(self.dataset)
+                self._open(store)
+                written += [store.charge(self.dataset, charge) for charge in charges]
+                after = store.state(self.dataset)
         except UncertainError as error:
             self._settle(written, error)
         self._opening = None
@@ -454,10 +454,10 @@ class Account:
         written: list[Entry] = []
 
         def store() -> str:
-            with self._ledger._books(write=True, dataset=self.dataset, charge=receipt.entry) as books:
-                stored = next((entry for entry in written if books.stands(entry)), None)
+            with self._ledger._store(write=True, dataset=self.dataset, charge=receipt.entry) as store:
+                stored = next((entry for entry in written if store.stands(entry)), None)
                 if stored is None:
-                    written.append(books.answer(self.dataset, receipt, body))
+                    written.append(store.answer(self.dataset, receipt, body))
                     stored = written[-1]
             return stored.hash
 
@@ -478,8 +478,8 @@ class Account:
         last = written[-1]
 
         def stands() -> bool:
-            with self._ledger._books(write=True) as books:
-                return books.stands(last)
+            with self._ledger._store(write=True) as store:
+                return store.stands(last)
 
         try:
             if reconnecting(stands):
@@ -493,24 +493,24 @@ class Account:
 
     def answer_of(self, charge: int) -> Mapping[str, Any] | None:
         """Return the stored answer of a charge, by the number of its entry; None if it has none."""
-        with self._ledger._books() as books:
-            return books.answer_of(self.dataset, charge)
+        with self._ledger._store() as store:
+            return store.answer_of(self.dataset, charge)
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question's fingerprint, newest first."""
         (looked_up,) = _questions([question])
-        with self._ledger._books() as books:
-            return books.answers(self.dataset, looked_up)
+        with self._ledger._store() as store:
+            return store.answers(self.dataset, looked_up)
 
     def parts(self, by: str) -> Mapping[str, Any] | None:
         """Return who was in which part by a column, as it was noted last (`note_parts`); None if it never was."""
-        with self._ledger._books() as books:
-            return facts.last_parts(books, self.dataset, by)
+        with self._ledger._store() as store:
+            return facts.last_parts(store, self.dataset, by)
 
     def note_parts(self, by: str, before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> None:
         """Note who is in which part by a column, after it was compared with what was noted `before`."""
-        with self._ledger._books(write=True) as books:
-            facts.note_parts(books, self.dataset, by, before, now)
+        with self._ledger._store(write=True) as store:
+            facts.note_parts(store, self.dataset, by, before, now)
 
     def _check_public(self, columns: Collection[str]) -> None:
         """Refuse columns that were not named as public."""
@@ -522,9 +522,9 @@ class Account:
                 "--reason TEXT"
             )
 
-    def _open(self, books: Books) -> bool:
+    def _open(self, store: AccountStore) -> bool:
         """Open the account if that is still to be done, and tell whether it was."""
-        if self._opening is None or books.opened_with(self.dataset, self._opening):
+        if self._opening is None or store.opened_with(self.dataset, self._opening):
             return False
-        books.open(self.dataset, self._opening)
+        store.open(self.dataset, self._opening)
         return True

@@ -9,8 +9,8 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import BayesDPError, LedgerError
+from bayesdp.ledger.account_totals import SEAL, AccountTotals
 from bayesdp.ledger.records import CHANGES, DECISIONS, Entry
-from bayesdp.ledger.standing import SEAL, Standing
 
 __all__ = ["Replay"]
 
@@ -19,7 +19,7 @@ class Replay:
     """What the entries applied so far add up to."""
 
     def __init__(self) -> None:
-        self.accounts: dict[str, Standing] = {}
+        self.accounts: dict[str, AccountTotals] = {}
         self.decisions: set[int] = set()
         self._charges: dict[int, tuple[str, str | None]] = {}
         self._answered: set[int | None] = set()
@@ -51,7 +51,7 @@ class Replay:
     def _open(self, entry: Entry, body: dict[str, Any]) -> str | None:
         if entry.dataset in self.accounts:
             return f"the data set {entry.dataset!r} was opened before"
-        self.accounts[entry.dataset] = Standing.opened(body["model"], body["description"], body["budget"])
+        self.accounts[entry.dataset] = AccountTotals.opened(body["model"], body["description"], body["budget"])
         return None
 
     def _charge(self, entry: Entry, body: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from bayesdp.ledger.books import Books
+from bayesdp.ledger.accounts import AccountStore
 from bayesdp.ledger.database import accounts, decisions, totals
 from bayesdp.ledger.records import GENESIS
 from bayesdp.ledger.replay import Replay
@@ -17,11 +17,11 @@ __all__ = ["problems"]
 Row = tuple[Any, ...]
 
 
-def problems(books: Books, heads: dict[int, set[str]]) -> Iterator[str]:
+def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
     """Yield what is wrong with a ledger; `heads` are the hashes that are known from elsewhere, by entry number."""
     replay = Replay()
     last, number = GENESIS, 0
-    for entry in books.stored():
+    for entry in store.stored():
         number += 1
         if entry.number != number:
             yield f"entry {number} is missing: the next is entry {entry.number}"
@@ -35,22 +35,22 @@ def problems(books: Books, heads: dict[int, set[str]]) -> Iterator[str]:
             yield f"entry {number} is not the one whose hash was kept elsewhere"
         last = entry.hash
     yield from (f"entry {missing}, whose hash was kept elsewhere, is not in the ledger" for missing in sorted(heads))
-    if (books.entries, books.head) != (number, last):
-        yield f"the ledger says that it ends at entry {books.entries}, but its entries end at {number} or otherwise"
+    if (store.entries, store.head) != (number, last):
+        yield f"the ledger says that it ends at entry {store.entries}, but its entries end at {number} or otherwise"
     rows: dict[Row, Row] = {
         (name,): (account.model, account.description, account.budget, account.charges)
         for name, account in replay.accounts.items()
     }
-    yield from _differences("account", rows, books.rows(select(accounts)), 1)
+    yield from _differences("account", rows, store.rows(select(accounts)), 1)
     rows = {
         (name, subtotal.key): (subtotal.query, subtotal.tau, subtotal.since)
         for name, account in replay.accounts.items()
         for subtotal in account.subtotals
     }
-    yield from _differences("total", rows, books.rows(select(totals)), 2)
-    if books.schema > 1:
+    yield from _differences("total", rows, store.rows(select(totals)), 2)
+    if store.schema > 1:
         rows = {(number,): () for number in replay.decisions}
-        yield from _differences("decision", rows, books.rows(select(decisions)), 1)
+        yield from _differences("decision", rows, store.rows(select(decisions)), 1)
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.ledger import turns
-from bayesdp.ledger.turns import turn
+from bayesdp.ledger import locking
+from bayesdp.ledger.locking import write_turn
 
 LONG = 60.0
 
@@ -17,7 +17,7 @@ def test_one_at_a_time_and_all_of_them(tmp_path: Path) -> None:
 
     def work() -> None:
         for _ in range(5):
-            with turn(tmp_path, LONG):
+            with write_turn(tmp_path, LONG):
                 inside.append(1)
                 most.append(len(inside))
                 inside.pop()
@@ -34,10 +34,10 @@ def test_who_comes_second_waits_until_the_first_leaves(tmp_path: Path) -> None:
     reached = threading.Event()
 
     def follow() -> None:
-        with turn(tmp_path, LONG):
+        with write_turn(tmp_path, LONG):
             reached.set()
 
-    with turn(tmp_path, LONG):
+    with write_turn(tmp_path, LONG):
         thread = threading.Thread(target=follow)
         thread.start()
         assert not reached.wait(0.1), "the turn is ours"
@@ -47,16 +47,16 @@ def test_who_comes_second_waits_until_the_first_leaves(tmp_path: Path) -> None:
 
 def test_patience_ends_and_whoever_gave_up_keeps_nobody_waiting(tmp_path: Path) -> None:
     """It is a courtesy: SQLite's own lock decides then, without any patience left."""
-    with turn(tmp_path, LONG), turn(tmp_path, 0.01) as left:
+    with write_turn(tmp_path, LONG), write_turn(tmp_path, 0.01) as left:
         assert left == 0
-    with turn(tmp_path, LONG) as left:
+    with write_turn(tmp_path, LONG) as left:
         assert left > 0
 
 
 def test_an_error_gives_the_turn_on(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="no"), turn(tmp_path, LONG):
+    with pytest.raises(RuntimeError, match="no"), write_turn(tmp_path, LONG):
         raise RuntimeError("no")
-    with turn(tmp_path, LONG) as left:
+    with write_turn(tmp_path, LONG) as left:
         assert left > 0
 
 
@@ -64,8 +64,8 @@ def test_an_error_gives_the_turn_on(tmp_path: Path) -> None:
 def test_where_there_is_no_lock_nobody_waits(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path
     if without == "locks":
-        monkeypatch.setattr(turns, "fcntl", None)
+        monkeypatch.setattr(locking, "fcntl", None)
     else:
         place = tmp_path / "nowhere"
-    with turn(place, LONG) as first, turn(place, LONG) as second:
+    with write_turn(place, LONG) as first, write_turn(place, LONG) as second:
         assert min(first, second) > 0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, State
-from bayesdp.ledger.books import Books
-from bayesdp.ledger.names import dataset_name, likeness, normalised
+from bayesdp.ledger.accounts import AccountStore
+from bayesdp.ledger.dataset_names import dataset_name, likeness, normalised
 from bayesdp.ledger.records import Opening
 
 MODEL = {"type": "independent"}
@@ -178,8 +178,8 @@ def test_entries_that_depend_on_the_data_are_not_compared_before_these_are_read(
 
 def old_account(ledger: Ledger, name: str, records: int) -> None:
     """Open an account as version 0.1 did, under any name."""
-    with ledger._books(write=True) as books:
-        Books.open(books, name, Opening(MODEL, {"records": records}, 2.0))
+    with ledger._store(write=True) as store:
+        AccountStore.open(store, name, Opening(MODEL, {"records": records}, 2.0))
 
 
 def test_names_of_older_ledgers_are_found(ledger: Ledger) -> None:

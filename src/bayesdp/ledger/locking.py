@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["turn"]
+__all__ = ["write_turn"]
 
 try:
     import fcntl
@@ -24,7 +24,7 @@ except ImportError:  # Windows
 
 
 @contextlib.contextmanager
-def turn(directory: Path, patience: float) -> Iterator[float]:
+def write_turn(directory: Path, patience: float) -> Iterator[float]:
     """Wait for one's turn, for `patience` seconds at most, and hold it; yields how many seconds are left of them."""
     begun = time.monotonic()
     handle = _opened(directory)

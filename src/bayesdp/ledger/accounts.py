@@ -15,6 +15,7 @@ from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import AnsweredError, LedgerError
+from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal
 from bayesdp.ledger.database import (
     IS_CHANGE,
     IS_CHECK,
@@ -27,13 +28,12 @@ from bayesdp.ledger.database import (
     ledgers,
     totals,
 )
-from bayesdp.ledger.names import dataset_name, likeness, normalised, table_likeness
+from bayesdp.ledger.dataset_names import dataset_name, likeness, normalised, table_likeness
 from bayesdp.ledger.records import DECISIONS, GENESIS, SINCE_SCHEMA_2, Charge, Entry, OfCharge, Opening, Pending, State
 from bayesdp.ledger.replay import Replay
-from bayesdp.ledger.standing import SEAL, Standing, Subtotal
 from bayesdp.ledger.transaction import Row, Statement, Transaction
 
-__all__ = ["RECENT", "Books", "refuse_other"]
+__all__ = ["RECENT", "AccountStore", "refuse_other"]
 
 RECENT = 16
 """How many of the last entries are checked whenever an account is read or written to."""
@@ -97,7 +97,7 @@ _BUDGET = update(accounts).where(accounts.c.dataset == bindparam("of")).values(b
 _OF_ACCOUNT: tuple[Executable, ...] = (_ACCOUNT, _TOTALS, _LAST_CHANGE, _FOLLOWING)
 
 
-class Books:
+class AccountStore:
     """The ledger as one transaction sees it. With `write`, no other process writes until the transaction ends.
 
     dataset, questions: whose account, with what is known of which questions, will be asked for: it is fetched together
@@ -145,7 +145,7 @@ class Books:
         self.head: str = head
         self.moment = transaction.moment.isoformat(timespec="microseconds")
         self._end_checked = False
-        self._accounts: dict[str, Standing | None] = {}
+        self._accounts: dict[str, AccountTotals | None] = {}
 
     def rows(self, query: Executable, **values: Any) -> list[Row]:
         """Return the rows of a query, after all that was written."""
@@ -252,7 +252,7 @@ class Books:
             self.rely()
         return stored[0].content() if stored else None
 
-    def account(self, dataset: str) -> Standing | None:
+    def account(self, dataset: str) -> AccountTotals | None:
         """Return how an account stands, or None if there is none; LedgerError if the chain says otherwise."""
         if dataset not in self._accounts:
             self._check_end()
@@ -269,7 +269,7 @@ class Books:
         charged = {question: self._unanswered(dataset, question) for question in questions}
         pending = {question: charge for question, charge in charged.items() if charge is not None}
         if opening is not None and not self.opened_with(dataset, opening):
-            account = Standing.opened(opening.model, opening.description, opening.budget)
+            account = AccountTotals.opened(opening.model, opening.description, opening.budget)
             public = tuple(sorted(opening.public))
         else:
             account, public = self._existing(dataset), self.public(dataset)
@@ -324,7 +324,7 @@ class Books:
 
     def open(self, dataset: str, opening: Opening) -> None:
         """Open an account."""
-        account = Standing.opened(opening.model, opening.description, opening.budget)
+        account = AccountTotals.opened(opening.model, opening.description, opening.budget)
         self._change(dataset, account, "open", opening.to_dict())
         row = {"model": account.model, "description": account.description, "budget": account.budget, "charges": 0}
         self._later(_OPEN, dataset=dataset, **row)
@@ -373,7 +373,7 @@ class Books:
         rows = self.rows(_ENTRY, number=number)
         return Entry(*rows[0]) if rows else None
 
-    def _existing(self, dataset: str) -> Standing:
+    def _existing(self, dataset: str) -> AccountTotals:
         account = self.account(dataset)
         if account is None:
             raise LedgerError(f"the ledger has no data set {dataset!r}")
@@ -426,18 +426,18 @@ class Books:
                 return
         _damaged("its last entries do not lead up to where it says that it ends")
 
-    def _checked_account(self, dataset: str) -> Standing | None:
+    def _checked_account(self, dataset: str) -> AccountTotals | None:
         named, spent, last, following = (self.rows(query, dataset=dataset) for query in _OF_ACCOUNT)
         if not named and not spent and not last:
             return None
         if len(named) > 1:
             _damaged(f"there are {len(named)} accounts of the name {dataset!r}")
-        account = _standing(named[0], tuple(spent)) if named else None
+        account = _account_totals(named[0], tuple(spent)) if named else None
         if account is None or not last or not self._sealed(dataset, account, last[0], following):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")
         return account
 
-    def _sealed(self, dataset: str, account: Standing, row: Row, following: Sequence[Row]) -> bool:
+    def _sealed(self, dataset: str, account: AccountTotals, row: Row, following: Sequence[Row]) -> bool:
         """Tell whether an account is the one that its last change sealed; version 0.1 sealed none: compute it again."""
         change = _intact(row)
         if not self._is_linked(change, following):
@@ -459,7 +459,7 @@ class Books:
         return bool(rows) and _intact(rows[0]).previous == entry.hash
 
     def _change(
-        self, dataset: str, account: Standing, kind: str, body: Mapping[str, Any], question: str | None = None
+        self, dataset: str, account: AccountTotals, kind: str, body: Mapping[str, Any], question: str | None = None
     ) -> Entry:
         """Append an entry that changes an account, sealed with what the account is after it."""
         entry = self._append(dataset, kind, {**body, SEAL: account.seal}, question=question)
@@ -497,10 +497,10 @@ _AT_OPENING = "named when the account was opened"
 
 
 @lru_cache(maxsize=16)
-def _standing(row: Row, spent: tuple[Row, ...]) -> Standing:
+def _account_totals(row: Row, spent: tuple[Row, ...]) -> AccountTotals:
     """Return the account that these rows of accounts and totals describe: a release reads the same ones twice."""
     _, model, description, budget, charges = row
-    return Standing(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]))
+    return AccountTotals(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]))
 
 
 def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None) -> list[Statement]:

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from bayesdp.errors import LedgerError
-from bayesdp.ledger.books import RECENT, Books
+from bayesdp.ledger.accounts import RECENT, AccountStore
 from bayesdp.ledger.database import Database, entries, ledgers
 from bayesdp.ledger.records import GENESIS, Charge, Opening, Receipt
 from bayesdp.ledger.transaction import Statement, Transaction
@@ -21,42 +21,42 @@ COUNT = Charge("q", "count", {"query": "count"}, 0.5)
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     database = Database(tmp_path / "budget.db", create=True)
-    with kept(database) as books:
-        books.open("steps", OPENING)
+    with kept(database) as store:
+        store.open("steps", OPENING)
     yield database
     database.close()
 
 
 @contextmanager
-def kept(database: Database, **foreseen: Any) -> Iterator[Books]:
+def kept(database: Database, **foreseen: Any) -> Iterator[AccountStore]:
     """Open the books to write, and send what was written."""
     with database.transaction(write=True) as transaction:
-        books = Books(transaction, write=True, **foreseen)
-        yield books
-        books.flush()
+        store = AccountStore(transaction, write=True, **foreseen)
+        yield store
+        store.flush()
 
 
 def numbers(database: Database) -> list[int]:
     with database.transaction(write=False) as transaction:
-        return [entry.number for entry in Books(transaction, write=False).read()]
+        return [entry.number for entry in AccountStore(transaction, write=False).read()]
 
 
 def test_a_charge_is_in_the_books_before_it_is_in_the_ledger(database: Database) -> None:
-    with kept(database) as books:
-        assert (books.entries, books.head) != (0, GENESIS)
-        entry = books.charge("steps", COUNT)
+    with kept(database) as store:
+        assert (store.entries, store.head) != (0, GENESIS)
+        entry = store.charge("steps", COUNT)
         assert numbers(database) == [1], "nothing is sent yet"
-        assert books.state("steps").totals[0].tau == 0.5
-        assert books.state("steps").head == entry.hash == books.head
-        assert books.stands(entry)
+        assert store.state("steps").totals[0].tau == 0.5
+        assert store.state("steps").head == entry.hash == store.head
+        assert store.stands(entry)
     assert numbers(database) == [1, 2]
 
 
 def test_what_is_refused_half_way_is_not_written(database: Database) -> None:
     def charge_twice() -> None:
-        with kept(database) as books:
-            books.charge("steps", COUNT)
-            books.charge("steps", Charge("q", "count", {"query": "sum"}, 0.5))
+        with kept(database) as store:
+            store.charge("steps", COUNT)
+            store.charge("steps", Charge("q", "count", {"query": "sum"}, 0.5))
 
     with pytest.raises(LedgerError, match="another query already"):
         charge_twice()
@@ -64,8 +64,8 @@ def test_what_is_refused_half_way_is_not_written(database: Database) -> None:
 
 
 def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    with kept(database) as books:
-        books.charge("steps", COUNT)
+    with kept(database) as store:
+        store.charge("steps", COUNT)
     rounds: list[int] = []
     fetch = Transaction.fetch
 
@@ -75,16 +75,16 @@ def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatc
 
     monkeypatch.setattr(Transaction, "fetch", counting)
     with database.transaction(write=False) as transaction:
-        state = Books(transaction, write=False, dataset="steps", questions=["q"]).state("steps", ["q"])
+        state = AccountStore(transaction, write=False, dataset="steps", questions=["q"]).state("steps", ["q"])
     assert state.unanswered("q") is not None
     assert sum(number > 0 for number in rounds) == 1
 
 
 def test_an_end_that_moved_meanwhile_is_written_over_by_nobody(database: Database) -> None:
     def charge_where_it_ended() -> None:
-        with kept(database) as books:
-            books.charge("steps", COUNT)
-            books._transaction.write((sa.update(ledgers).values(head="f" * 64), {}))
+        with kept(database) as store:
+            store.charge("steps", COUNT)
+            store._transaction.write((sa.update(ledgers).values(head="f" * 64), {}))
 
     with pytest.raises(LedgerError, match="another process wrote to the ledger at the same time; nothing was charged"):
         charge_where_it_ended()
@@ -93,38 +93,38 @@ def test_an_end_that_moved_meanwhile_is_written_over_by_nobody(database: Databas
 
 @pytest.mark.parametrize("change", [{"entry": 1}, {"entry": 9}, {"head": "0" * 64}])
 def test_an_answer_is_to_the_charge_of_its_receipt_and_to_no_other(database: Database, change: dict[str, Any]) -> None:
-    with kept(database) as books:
-        entry = books.charge("steps", COUNT)
-        receipt: dict[str, Any] = {"entry": entry.number, "head": entry.hash, "state": books.state("steps")}
+    with kept(database) as store:
+        entry = store.charge("steps", COUNT)
+        receipt: dict[str, Any] = {"entry": entry.number, "head": entry.hash, "state": store.state("steps")}
         with pytest.raises(LedgerError, match="is not the charge on 'steps' that this receipt is for"):
-            books.answer("steps", Receipt(**receipt | change), {"value": 1})
-        books.answer("steps", Receipt(**receipt), {"value": 1})
+            store.answer("steps", Receipt(**receipt | change), {"value": 1})
+        store.answer("steps", Receipt(**receipt), {"value": 1})
         with pytest.raises(LedgerError, match="has its answer already"):
-            books.answer("steps", Receipt(**receipt), {"value": 2})
-        assert books.answers("steps", "q") == ({"value": 1},)
+            store.answer("steps", Receipt(**receipt), {"value": 2})
+        assert store.answers("steps", "q") == ({"value": 1},)
 
 
 def test_an_account_that_looks_like_another_is_not_opened_by_accident(database: Database) -> None:
-    with kept(database) as books:
-        assert books.opened_with("steps", OPENING)
+    with kept(database) as store:
+        assert store.opened_with("steps", OPENING)
         with pytest.raises(LedgerError):
-            books.opened_with("steps", Opening({"type": "arbitrary", "size": 2}, {"records": 9}, 2.0))
+            store.opened_with("steps", Opening({"type": "arbitrary", "size": 2}, {"records": 9}, 2.0))
         with pytest.raises(LedgerError):
-            books.opened_with("steps again", OPENING)
-        assert not books.opened_with("steps again", Opening(OPENING.model, OPENING.description, 2.0, "another year"))
+            store.opened_with("steps again", OPENING)
+        assert not store.opened_with("steps again", Opening(OPENING.model, OPENING.description, 2.0, "another year"))
 
 
 def test_an_end_that_was_edited_is_found_wherever_it_is_looked_at(database: Database) -> None:
-    with kept(database) as books:
+    with kept(database) as store:
         for _ in range(RECENT + 2):
-            books.charge("steps", COUNT)
+            store.charge("steps", COUNT)
     edited = sa.update(entries).where(entries.c.number == RECENT).values(timestamp="yesterday")
     with database.transaction(write=True) as transaction:
         transaction.write((edited, {}))
-    asks: list[Callable[[Books], object]] = [
-        lambda books: books.account("steps"),
-        lambda books: books.charge("steps", COUNT),
+    asks: list[Callable[[AccountStore], object]] = [
+        lambda store: store.account("steps"),
+        lambda store: store.charge("steps", COUNT),
     ]
     for ask in asks:
-        with pytest.raises(LedgerError, match="was changed"), kept(database) as books:
-            ask(books)
+        with pytest.raises(LedgerError, match="was changed"), kept(database) as store:
+            ask(store)

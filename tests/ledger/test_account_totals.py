@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.ledger.standing import Standing, Subtotal
+from bayesdp.ledger.account_totals import AccountTotals, Subtotal
 
-NEW = Standing.opened({"type": "independent"}, {"records": 9}, 2.0)
+NEW = AccountTotals.opened({"type": "independent"}, {"records": 9}, 2.0)
 COUNT = {"query": "count"}
 
 
@@ -58,7 +58,7 @@ SPENT = NEW.charged(2, "count", COUNT, 0.5)
         ),
     ],
 )
-def test_the_seal_changes_with_everything(other: Standing) -> None:
+def test_the_seal_changes_with_everything(other: AccountTotals) -> None:
     assert SPENT.subtotals == (Subtotal("count", '{"query":"count"}', "1/2", 2),)
     assert SPENT.seal == replace(SPENT).seal
     assert other.seal != SPENT.seal

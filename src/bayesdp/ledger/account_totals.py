@@ -19,7 +19,7 @@ from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
 from bayesdp.ledger.records import Total, parsed
 from bayesdp.rounding import float_above
 
-__all__ = ["SEAL", "Standing", "Subtotal"]
+__all__ = ["SEAL", "AccountTotals", "Subtotal"]
 
 SEAL = "account"
 """Under which name an entry's body carries the seal."""
@@ -35,10 +35,10 @@ class Subtotal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Standing:
+class AccountTotals:
     """One account as the derived tables have it: fingerprints of model and description, budget, charges, subtotals.
 
-    >>> new = Standing.opened({"type": "independent"}, {"records": 100}, 2.0)
+    >>> new = AccountTotals.opened({"type": "independent"}, {"records": 100}, 2.0)
     >>> spent = new.charged(2, "count", {"query": "count"}, 0.5).charged(3, "count", {"query": "count"}, 0.25)
     >>> spent.charges, spent.subtotals[0].tau, spent.seal == spent.with_budget(1.0).seal
     (2, '3/4', False)
@@ -51,11 +51,11 @@ class Standing:
     subtotals: tuple[Subtotal, ...]
 
     @classmethod
-    def opened(cls, model: Mapping[str, Any], description: Mapping[str, Any], budget: float) -> Standing:
+    def opened(cls, model: Mapping[str, Any], description: Mapping[str, Any], budget: float) -> AccountTotals:
         """Return a new account, with nothing spent."""
         return cls(fingerprint(model), fingerprint(description), validation.positive("budget", budget), 0, ())
 
-    def charged(self, number: int, key: str, query: Mapping[str, Any], tau: float) -> Standing:
+    def charged(self, number: int, key: str, query: Mapping[str, Any], tau: float) -> AccountTotals:
         """Return the account after the charge in entry `number`; LedgerError if its key stands for another query."""
         asked, amount = canonical("query", query), Fraction(validation.positive("tau", tau))
         subtotals = {subtotal.key: subtotal for subtotal in self.subtotals}
@@ -67,7 +67,7 @@ class Standing:
         subtotals[key] = before._replace(tau=str(exact))
         return replace(self, charges=self.charges + 1, subtotals=tuple(subtotals.values()))
 
-    def with_budget(self, budget: float) -> Standing:
+    def with_budget(self, budget: float) -> AccountTotals:
         """Return the account with another budget."""
         return replace(self, budget=validation.positive("budget", budget))
 
