@@ -19,7 +19,7 @@ from bayesdp.frames.groups import group_moments
 from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import Transitions, transitions
-from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.frames.wide_format import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout, GroupLayout
 from bayesdp.models.moments import AnovaMoments, Moments
 from bayesdp.models.series_moments import SeriesMoments

@@ -19,7 +19,7 @@ from bayesdp.frames.checks import diagnose_chain_of
 from bayesdp.frames.snapshots import Snapshot, Stamp
 from bayesdp.frames.source import Table, scan
 from bayesdp.frames.transitions import transitions
-from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.frames.wide_format import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout
 
 ROWS = 1000

@@ -15,7 +15,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp import Count, Histogram, Independent, OddsChain, Quantile, Session, Sum
 from bayesdp.errors import FrameError, InvalidInputError
-from bayesdp.frames import stretches
+from bayesdp.frames import partitioned_chains
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.groups import group_moments
 from bayesdp.frames.series import series_moments
@@ -62,7 +62,7 @@ def frame(cluster: Any, path: Path) -> Any:
 
 
 def test_the_same_integers_as_polars(frame: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretches, "FEWEST", 10_000)
+    monkeypatch.setattr(partitioned_chains, "FEWEST", 10_000)
     queries = [
         Count("s", equals=1, where="x > 20"),
         Sum("x", bounds=(0, 50)),
@@ -79,7 +79,7 @@ def test_the_same_integers_as_polars(frame: Any, path: Path, monkeypatch: pytest
 
 
 def test_a_long_chain_is_not_one_partition(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretches, "FEWEST", 10_000)
+    monkeypatch.setattr(partitioned_chains, "FEWEST", 10_000)
     chains = Sequences.of(frame, "s", CHAIN)
     related = chains.related(chains.along.frame, {"p": chains.before("s")}).to_native()
     plan = related._jdf.queryExecution().executedPlan().toString()
@@ -113,7 +113,7 @@ def test_a_session_fits_and_releases(frame: Any, tmp_path: Path) -> None:
 
 
 def test_diagnosis_and_advice(frame: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stretches, "FEWEST", 10_000)
+    monkeypatch.setattr(partitioned_chains, "FEWEST", 10_000)
     given: dict[str, Any] = {"state": "s", "order_by": "t", "step": 1}
     here, there = (bdp.MarkovChain.fit(table, **given) for table in (str(path), frame))
     assert there.counts == here.counts
@@ -214,7 +214,7 @@ def test_a_lost_executor_changes_neither_answer_nor_charge(cluster: Any, path: P
 def test_a_long_chain_survives_a_lost_executor(
     cluster: Any, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stretches, "FEWEST", 500)
+    monkeypatch.setattr(partitioned_chains, "FEWEST", 500)
     gate = tmp_path / "gate"
     frame = _held(cluster.read.parquet(str(path)).filter("t < 4000").repartition(4), gate)
     found = _while_an_executor_dies(cluster, gate, lambda: transitions(frame, "s", CHAIN))

@@ -356,7 +356,7 @@ def _tallied(spec: Experiment) -> Tally:
     """Return the exact answer as whole numbers; missing values are left out if the model was fitted without them."""
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
-    from bayesdp.frames.wide import VALUE, unpivoted
+    from bayesdp.frames.wide_format import VALUE, unpivoted
     from bayesdp.session.prepare import missing_rule
 
     frame, subject, columns = spec.frame, spec.model.subject, spec.model.spread

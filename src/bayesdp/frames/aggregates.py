@@ -215,7 +215,7 @@ class _Question:
             named = [value for cell in cells for value in cell]
             if subject.condition is None:
                 table.check_distinct(subject.text, named)
-                table.check_apart(subject.text, cells)
+                table.check_distinct_cells(subject.text, cells)
             else:
                 places(subject.text, subject.kind(table), named)
             return None, tuple(table.occurrences(subject.member(table, values)) for values in cells)

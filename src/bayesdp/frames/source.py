@@ -341,7 +341,7 @@ class Table:
             self.value(name, alike(self.kind(name), value))
         places(name, self.kind(name), values)
 
-    def check_apart(self, name: str, cells: Sequence[Sequence[Scalar]]) -> None:
+    def check_distinct_cells(self, name: str, cells: Sequence[Sequence[Scalar]]) -> None:
         """Refuse texts in different cells that a database may hold for one: a record would be in several cells.
 
         Polars, pandas and Dask compare texts letter by letter; a database compares them as the column was declared,

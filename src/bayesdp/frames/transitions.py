@@ -21,8 +21,8 @@ from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
 from bayesdp.frames.clocks import SHOWN, minutes_shown, showed
 from bayesdp.frames.dates import place_in_order, selected
+from bayesdp.frames.partitioned_chains import EARLIER, STRETCH, PartitionedChains, cut, partitioned_chains
 from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
-from bayesdp.frames.stretches import EARLIER, STRETCH, Stretches, cut, stretches_of
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
@@ -101,7 +101,7 @@ class Sequences:
     truth: bool
     zoned: frozenset[str] = frozenset()
     minutes: int | None = None
-    stretches: Stretches | None = None
+    stretches: PartitionedChains | None = None
 
     @classmethod
     def of(
@@ -172,7 +172,7 @@ class Sequences:
         if table.partitions == 1:
             return self
         with reading(table):
-            stretches = stretches_of(table, self.orders, back, row_count(table) if rows is None else rows)
+            stretches = partitioned_chains(table, self.orders, back, row_count(table) if rows is None else rows)
             along = table.together(()) if stretches is None else cut(table, stretches)
         return replace(self, along=along, stretches=stretches)
 

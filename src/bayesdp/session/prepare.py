@@ -20,7 +20,7 @@ from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_par
 from bayesdp.frames.parts import cells_of, check_parts, members, part_sizes
 from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
 from bayesdp.frames.view import View
-from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.frames.wide_format import VALUE, unpivoted
 from bayesdp.ledger import Check
 from bayesdp.models import Model
 from bayesdp.models.layout import column_names

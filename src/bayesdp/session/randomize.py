@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from bayesdp._support.display import Section, lines
 from bayesdp._support.documents import fingerprint
 from bayesdp.errors import FrameError, LedgerError, QueryError, RecordsError
+from bayesdp.frames.boolean_columns import TRUTH, boolean_column
 from bayesdp.frames.grid import FINEST_BITS
-from bayesdp.frames.truths import TRUTH, truth_column
 from bayesdp.ledger import Account, State
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
@@ -95,7 +95,7 @@ def randomize(
         raise QueryError("randomized response is for a chain of two states that names its column or condition")
     (asked,) = checked_table.asked([Count(model.subject, equals=tuple(model.states)[1])], FINEST_BITS)
     asked = replace(asked, question=fingerprint({"randomize": model.subject}))
-    truths = truth_column(frame, checked_table.table, asked.query)
+    truths = boolean_column(frame, checked_table.table, asked.query)
     if checked_table.read([Count(model.subject, isin=tuple(model.states))])[0].counts != (checked_table.rows,):
         raise RecordsError(f"{checked_table.name} holds other states than the chain's")
     if len(truths) != checked_table.rows:

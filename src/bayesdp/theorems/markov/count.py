@@ -41,7 +41,7 @@ _DEEPEST = 256
 _UNDERFLOW = 1e-290
 _AT_ONCE = 4_000_000
 
-Stretches = tuple[Stretch, Stretch]
+PartitionedChains = tuple[Stretch, Stretch]
 
 
 class MarkovCount(Theorem):
@@ -106,7 +106,7 @@ class MarkovCount(Theorem):
         worst = self._worst(model, spend)
         return None if worst.pair is None else WorstInChain(worst.pair, *worst.endings)
 
-    def _worst(self, model: Model, spend: Spend, stretches: Stretches | None = None) -> Worst:
+    def _worst(self, model: Model, spend: Spend, stretches: PartitionedChains | None = None) -> Worst:
         assert isinstance(model, MarkovChain)
         ((query, tau),) = spend
         depth = _depth(model, self.negligible)
@@ -189,7 +189,7 @@ def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending]
 
 
 @lru_cache(maxsize=256)
-def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: Stretches | None) -> Worst:
+def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: PartitionedChains | None) -> Worst:
     """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
 
     stretches: one adversary's; only its endings are looked at. Infinite where some density is too small for

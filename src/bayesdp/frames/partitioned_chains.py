@@ -24,7 +24,7 @@ import numpy as np
 from bayesdp._support.validation import Scalar
 from bayesdp.frames.source import Table, plain, whole
 
-__all__ = ["EARLIER", "STRETCH", "Stretches", "cut", "stretches_of"]
+__all__ = ["EARLIER", "STRETCH", "PartitionedChains", "cut", "partitioned_chains"]
 
 STRETCH = "stretch"
 """The column that says in which stretch a record is looked at; of a guest, the one after its own."""
@@ -51,7 +51,7 @@ Place = tuple[Scalar, ...]
 
 
 @dataclass(frozen=True)
-class Stretches:
+class PartitionedChains:
     """Where a chain is cut.
 
     cuts:   the order of the first record of every stretch but the first.
@@ -80,7 +80,7 @@ class Stretches:
         )
 
 
-def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> Stretches | None:
+def partitioned_chains(table: Table, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
     """Return where to cut the one chain of a table, for looking `back` records back.
 
     orders: the columns that put its records in order. rows: how many rows it has.
@@ -98,7 +98,7 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
     if not first:
         return None
     cuts, guests = tuple(sample[place] for place in first), tuple(sample[place - reach] for place in first)
-    tried = Stretches(tuple(orders), cuts, guests)
+    tried = PartitionedChains(tuple(orders), cuts, guests)
     sizes, present = _sizes(table, tried)
     before = [sum(sizes[cell] for cell in range(2 * place + 1)) for place in range(len(cuts))]
     enough = [place for place in range(len(cuts)) if sizes[2 * place + 1] >= back]
@@ -106,10 +106,10 @@ def stretches_of(table: Table, orders: Sequence[str], back: int, rows: int) -> S
         return None
     kept_cuts, kept_guests = (tuple(places[place] for place in enough) for places in (cuts, guests))
     kept_before = tuple(before[place] for place in enough)
-    return Stretches(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
+    return PartitionedChains(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
 
 
-def cut(table: Table, stretches: Stretches) -> Table:
+def cut(table: Table, stretches: PartitionedChains) -> Table:
     """Return the table with the guests of every stretch beside it, and each stretch in one partition."""
     if table.engine.is_dask():
         native: Any = table.frame.to_native()
@@ -125,7 +125,7 @@ def cut(table: Table, stretches: Stretches) -> Table:
     return replace(table, frame=nw.from_native(native).lazy())
 
 
-def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
+def _with_guests(native: Any, table: Table, stretches: PartitionedChains) -> Any:
     """Return one partition, in pandas, with a second row for each record that is a guest elsewhere."""
     placed = stretches.placed(table, nw.from_native(native, eager_only=True))
     guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
@@ -134,7 +134,7 @@ def _with_guests(native: Any, table: Table, stretches: Stretches) -> Any:
     return rows.assign(**{EARLIER: np.take([0, *stretches.before], rows[STRETCH].to_numpy(dtype=np.int64))})
 
 
-def _placed_in_spark(native: Any, stretches: Stretches) -> Any:
+def _placed_in_spark(native: Any, stretches: PartitionedChains) -> Any:
     """Do the same in Spark by a binary search: comparisons with each place would be more code than Java compiles.
 
     The places at which guests and stretches begin are laid out as a tree, level by level, in one array: below node i
@@ -205,7 +205,7 @@ def _literal(value: Any) -> Scalar:
     return held
 
 
-def _sizes(table: Table, stretches: Stretches) -> tuple[Counter[int], Counter[str]]:
+def _sizes(table: Table, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
     """Return how many records lie between the places at which guests and stretches begin, in their order.
 
     And, from the same scan, how many records have a value of each column.

@@ -7,7 +7,7 @@ from bayesdp import Sum
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.source import scan
-from bayesdp.frames.wide import VALUE, unpivoted
+from bayesdp.frames.wide_format import VALUE, unpivoted
 
 WIDE = pl.DataFrame({"child": [60, None, 80], "mother": [61.5, 70.0, float("nan")], "name": ["a", "b", "c"]})
 

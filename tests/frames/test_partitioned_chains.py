@@ -9,7 +9,7 @@ import pytest
 
 from bayesdp import MarkovChain
 from bayesdp.errors import RecordsError
-from bayesdp.frames import stretches
+from bayesdp.frames import partitioned_chains
 from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import scan
 from bayesdp.frames.transitions import Sequences, transitions
@@ -62,7 +62,7 @@ ASKED: list[dict[str, Any]] = [{}, {"memory": 2}, {"memory": 3}, {"within": ["w"
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut chains of any length."""
-    monkeypatch.setattr(stretches, "FEWEST", 1)
+    monkeypatch.setattr(partitioned_chains, "FEWEST", 1)
 
 
 def _along(frame: Any, layout: dict[str, Any], back: int = 1) -> Sequences:
