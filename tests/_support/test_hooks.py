@@ -61,5 +61,5 @@ def test_importing_any_module_names_the_providers_and_loads_none() -> None:
         "import sys, bayesdp.errors; from bayesdp._support.hooks import providers; "
         "print(len(providers()), {address.partition(':')[0] for address in providers().values()} & {*sys.modules})"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert told == f"{len(hooks.providers())} set()\n"
+    reported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert reported == f"{len(hooks.providers())} set()\n"

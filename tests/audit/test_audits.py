@@ -44,8 +44,8 @@ def test_nothing_realised_is_more_than_is_proven(
         assert (audit.attack is not None) == attacked
         assert (audit.lower_bound is not None) == bounded
         assert audit.lower_bound is None or audit.lower_bound.epsilon <= audit.epsilon
-        told = json.loads(audit.to_json())
-        assert (told["kind"], told["schema"]) == ("audit", 1)
+        reported = json.loads(audit.to_json())
+        assert (reported["kind"], reported["schema"]) == ("audit", 1)
         said = str(audit)
         assert ("attacks are run on one noisy number" in said) != attacked
         assert ("cannot be simulated" in said) != bounded

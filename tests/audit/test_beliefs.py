@@ -13,11 +13,11 @@ COUNT = bdp.Count(equals=1)
 
 
 def test_plain_dp_says_more_than_it_promises_and_the_calibrated_release_does_not() -> None:
-    told = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0)
-    assert told.plain.tau == told.promise == 1.0
-    assert told.plain.posterior == pytest.approx(1 / (1 + math.exp(-bdp.leakage(ACTIVITY, COUNT, tau=1.0).epsilon)))
-    assert told.calibrated.tau == bdp.calibrate(ACTIVITY, COUNT, epsilon=1.0).tau
-    assert told.calibrated.posterior <= 1 / (1 + math.exp(-1)) + 1e-12 < told.plain.posterior
+    reported = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0)
+    assert reported.plain.tau == reported.promise == 1.0
+    assert reported.plain.posterior == pytest.approx(1 / (1 + math.exp(-bdp.leakage(ACTIVITY, COUNT, tau=1.0).epsilon)))
+    assert reported.calibrated.tau == bdp.calibrate(ACTIVITY, COUNT, epsilon=1.0).tau
+    assert reported.calibrated.posterior <= 1 / (1 + math.exp(-1)) + 1e-12 < reported.plain.posterior
 
 
 def test_the_promise_may_be_named_by_tau() -> None:
@@ -25,8 +25,8 @@ def test_the_promise_may_be_named_by_tau() -> None:
 
 
 def test_without_correlation_both_are_the_same() -> None:
-    told = bdp.audit.belief(bdp.Independent(), COUNT, epsilon=1.0)
-    assert told.plain == told.calibrated
+    reported = bdp.audit.belief(bdp.Independent(), COUNT, epsilon=1.0)
+    assert reported.plain == reported.calibrated
 
 
 @given(st.floats(0, 50), st.floats(0.001, 0.999))
@@ -38,8 +38,8 @@ def test_odds_change_by_the_factor_that_leaks(epsilon: float, prior: float) -> N
 
 
 def test_what_is_attained_is_asked_for() -> None:
-    told = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0, attained=True)
-    for release in (told.plain, told.calibrated):
+    reported = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0, attained=True)
+    for release in (reported.plain, reported.calibrated):
         assert release.attained is not None
         assert release.attained == pytest.approx(release.posterior, abs=1e-6)
         assert release.to_dict()["attained"] == release.attained <= release.posterior
@@ -47,11 +47,11 @@ def test_what_is_attained_is_asked_for() -> None:
 
 
 def test_it_is_a_document() -> None:
-    told = bdp.audit.belief(bdp.ArbitraryGroups(2), COUNT, epsilon=1.0, prior=0.2)
-    document = told.to_dict()
+    reported = bdp.audit.belief(bdp.ArbitraryGroups(2), COUNT, epsilon=1.0, prior=0.2)
+    document = reported.to_dict()
     assert (document["kind"], document["schema"], document["plain"]["prior"]) == ("beliefs", 1, 0.2)
-    assert told.plain.odds[1] / told.plain.odds[0] == pytest.approx(math.e**2)
-    assert "20 : 80 becomes at most" in str(told)
+    assert reported.plain.odds[1] / reported.plain.odds[0] == pytest.approx(math.e**2)
+    assert "20 : 80 becomes at most" in str(reported)
 
 
 def test_refusals() -> None:

@@ -22,10 +22,10 @@ def test_neighbouring_tables_are_told_apart_by_nothing() -> None:
 
 
 def test_a_message_about_a_private_value_is_found() -> None:
-    def told(pair: neighbours.Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> neighbours.Said:
+    def reported(pair: neighbours.Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> neighbours.Said:
         return [("open", f"the values are {table['x']}")]
 
-    assert neighbours.compared("telling", 3, told).broken
+    assert neighbours.compared("telling", 3, reported).broken
 
 
 def test_a_reason_in_the_context_of_a_refusal_is_found() -> None:
@@ -37,13 +37,13 @@ def test_a_reason_in_the_context_of_a_refusal_is_found() -> None:
         except ValueError:
             raise InvalidInputError("the table is refused") from None
 
-    def told(value: str) -> str:
+    def reported(value: str) -> str:
         with pytest.raises(InvalidInputError) as caught:
             refuse(value)
         return neighbours._exception(caught.value)
 
-    assert told("seven") != told("eight")
-    assert told("seven").replace("seven", "eight") == told("eight")
+    assert reported("seven") != reported("eight")
+    assert reported("seven").replace("seven", "eight") == reported("eight")
 
 
 def test_a_race_ends_at_the_budget(tmp_path: Path) -> None:

@@ -30,25 +30,25 @@ def answered(capsys: pytest.CaptureFixture[str], folder: Path, command: str) -> 
 def audited(capsys: pytest.CaptureFixture[str], folder: Path, promise: str) -> dict[str, Any]:
     status, out, _ = answered(capsys, folder, f"@chain.json {COUNT} {promise} --json")
     assert status == 0
-    told: dict[str, Any] = json.loads(out)
-    return told
+    reported: dict[str, Any] = json.loads(out)
+    return reported
 
 
 def test_the_keys_that_scripts_rely_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, question = bdp.Model.load(folder / "chain.json"), bdp.Count(equals=1)
     for promise in ("--tau 1", "--epsilon 1"):
-        told = audited(capsys, folder, promise)
-        assert {"epsilon", "lower_bound", "confidence", "attacker", "worst_case"} <= told.keys()
-        assert {"prior", "success"} <= told["attacker"].keys()
-        assert isinstance(told["worst_case"], str)
-        assert 0 <= told["lower_bound"] <= told["epsilon"]
-        assert 0 < told["attacker"]["prior"] < 1 > told["attacker"]["success"] > 0
-        assert told["confidence"] == 0.95
+        reported = audited(capsys, folder, promise)
+        assert {"epsilon", "lower_bound", "confidence", "attacker", "worst_case"} <= reported.keys()
+        assert {"prior", "success"} <= reported["attacker"].keys()
+        assert isinstance(reported["worst_case"], str)
+        assert 0 <= reported["lower_bound"] <= reported["epsilon"]
+        assert 0 < reported["attacker"]["prior"] < 1 > reported["attacker"]["success"] > 0
+        assert reported["confidence"] == 0.95
         plain = promise == "--tau 1"
         proven = bdp.leakage(model, question, tau=1.0).epsilon if plain else 1
-        assert told["epsilon"] == pytest.approx(proven, rel=1e-6)
-        assert told["epsilon"] <= proven
-        assert (told["tau"] == 1) == plain
+        assert reported["epsilon"] == pytest.approx(proven, rel=1e-6)
+        assert reported["epsilon"] <= proven
+        assert (reported["tau"] == 1) == plain
 
 
 def test_plain_dp_beside_the_promise_in_words(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

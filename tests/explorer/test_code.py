@@ -67,7 +67,7 @@ def compare_python(shown: PageText, findings: Findings) -> None:
 
 
 def compare_shell(shown: PageText, findings: Findings, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for line in shown.shell.splitlines():
         if line.startswith("echo "):
             subprocess.run(["sh", "-c", line], cwd=folder, check=True)
@@ -76,13 +76,13 @@ def compare_shell(shown: PageText, findings: Findings, folder: Path, capsys: pyt
         assert program == "bayesdp"
         capsys.readouterr()
         assert run([command, *rest, "--json"]) == 0
-        told[command] = json.loads(capsys.readouterr().out)
+        reported[command] = json.loads(capsys.readouterr().out)
     assert shown.figures is not None
-    assert told["calibrate"]["tau"] == shown.figures.ours.belief.tau
-    assert told["calibrate"]["alpha"] == shown.figures.ours.alpha
-    if "leakage" in told:
-        assert told["leakage"]["epsilon"] == shown.figures.plain.belief.epsilon
-    rows = [(row["theorem"], row["epsilon"], row["alpha"]) for row in told["compare"]["rows"]]
+    assert reported["calibrate"]["tau"] == shown.figures.ours.belief.tau
+    assert reported["calibrate"]["alpha"] == shown.figures.ours.alpha
+    if "leakage" in reported:
+        assert reported["leakage"]["epsilon"] == shown.figures.plain.belief.epsilon
+    rows = [(row["theorem"], row["epsilon"], row["alpha"]) for row in reported["compare"]["rows"]]
     compare_rows(rows, findings)
 
 

@@ -68,8 +68,8 @@ class Visit:
 
     def other_words(self, before: list[str]) -> list[str]:
         """Wait until the beliefs are others, and return them."""
-        told = "[...document.querySelectorAll('.bar .words')].map(e => e.innerText.split(/\\s+/).join(' '))"
-        self.page.wait_for_function(f"before => JSON.stringify({told}) !== JSON.stringify(before)", arg=before)
+        reported = "[...document.querySelectorAll('.bar .words')].map(e => e.innerText.split(/\\s+/).join(' '))"
+        self.page.wait_for_function(f"before => JSON.stringify({reported}) !== JSON.stringify(before)", arg=before)
         return self.words()
 
     def close(self) -> None:

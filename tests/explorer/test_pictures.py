@@ -36,9 +36,9 @@ def test_every_model_has_its_pictures(model: Model, number: int) -> None:
         root = ElementTree.fromstring(picture)
         assert root.get("role") == "img"
         names = (root.get("aria-labelledby") or "").split()
-        told = {part.get("id"): part.text for part in root.iter() if part.get("id") in names}
-        assert len(told) == 2
-        assert all(told.values())
+        reported = {part.get("id"): part.text for part in root.iter() if part.get("id") in names}
+        assert len(reported) == 2
+        assert all(reported.values())
 
 
 def test_the_words_say_what_is_largest() -> None:

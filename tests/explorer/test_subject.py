@@ -36,8 +36,8 @@ def test_fitted_states_are_hidden_unless_typed_and_nothing_proven_changes() -> N
     shown = discreet(FITTED, ("hall",))
     assert shown.states == ("value 1", "hall", "value 3")
     target = Target(1.0, None, 0.05)
-    told = [sides(Wanted(model, Count(equals="hall"), target), settled=False) for model in (shown, FITTED)]
-    assert told[0].ours.belief == told[1].ours.belief
+    reported = [sides(Wanted(model, Count(equals="hall"), target), settled=False) for model in (shown, FITTED)]
+    assert reported[0].ours.belief == reported[1].ours.belief
 
 
 def test_what_is_no_secret_is_shown() -> None:

@@ -86,10 +86,10 @@ def test_what_is_known_is_used_and_the_same() -> None:
 def test_rows_say_the_error_or_the_leakage() -> None:
     wanted = Wanted(OddsChain(5, length=100), Count(equals=1), Target(1.0, None, 0.05))
     findings = done(next_job(Findings.about(wanted), wanted) or pytest.fail("nothing to do"))
-    told = {row.theorem: row for row in rows(findings.sides(wanted), findings, wanted.target)}
-    assert told["odds-chain"].best
-    assert told["odds-chain"].figure == figure(calibrate(wanted.model, wanted.query, epsilon=1.0).accuracy())
-    assert "gaussian-tight" not in told  # it is about other models
+    reported = {row.theorem: row for row in rows(findings.sides(wanted), findings, wanted.target)}
+    assert reported["odds-chain"].best
+    assert reported["odds-chain"].figure == figure(calibrate(wanted.model, wanted.query, epsilon=1.0).accuracy())
+    assert "gaussian-tight" not in reported  # it is about other models
     by_error = Wanted(wanted.model, wanted.query, Target(None, 25.0, 0.05))
     shown = sides(by_error, settled=True)
     best = next(row for row in rows(shown, findings, by_error.target) if row.best)

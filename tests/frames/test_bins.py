@@ -58,10 +58,10 @@ def test_states_are_fitted_and_asked_about(tmp_path: Path) -> None:
         ({"name": "room"}, "has a column 'room' already"),
     ],
 )
-def test_mistakes_are_refused(told: dict[str, Any], message: str) -> None:
+def test_mistakes_are_refused(reported: dict[str, Any], message: str) -> None:
     table = polars.DataFrame({"kwh": [1.0, 2.0], "room": ["hall", "attic"]})
     with pytest.raises(FrameError, match=message):
-        binned(table, **{"column": "kwh", "edges": [1, 5], **told})
+        binned(table, **{"column": "kwh", "edges": [1, 5], **reported})
 
 
 def test_a_file_without_types_is_refused(tmp_path: Path) -> None:

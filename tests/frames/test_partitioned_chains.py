@@ -119,7 +119,7 @@ def test_ties_and_records_without_a_place_are_found(engine: str, frame_of: Frame
     numbers = list(range(60))
     states = [number % 2 for number in numbers]
 
-    def told(ks: Sequence[int | None], **layout: Any) -> str:
+    def reported(ks: Sequence[int | None], **layout: Any) -> str:
         columns: dict[str, list[Any]] = {"k": list(ks), "j": [7] * 60, "s": states}
         typed = {name: ("int64", values) for name, values in columns.items()}
         frames = (frame_of(each, typed) for each in (engine, "polars"))
@@ -133,12 +133,12 @@ def test_ties_and_records_without_a_place_are_found(engine: str, frame_of: Frame
 
     for place in (17, 40):
         tied = [*numbers[:place], place + 1, *numbers[place + 1 :]]
-        assert "1 record of the table has the same k" in told(tied, order_by="k")
-        assert "1 record of the table has the same j, k" in told(tied, order_by=["j", "k"])
-    assert "1 record of the table follows" in told([*numbers[:30], 31, *numbers[31:]], order_by="k", step=1)
+        assert "1 record of the table has the same k" in reported(tied, order_by="k")
+        assert "1 record of the table has the same j, k" in reported(tied, order_by=["j", "k"])
+    assert "1 record of the table follows" in reported([*numbers[:30], 31, *numbers[31:]], order_by="k", step=1)
     lost = [*numbers[:30], None, *numbers[31:]]
     for order in ("k", ["j", "k"]):
-        assert "1 record of the table has no value in the columns" in told(lost, order_by=order)
+        assert "1 record of the table has no value in the columns" in reported(lost, order_by=order)
 
 
 @every_engine

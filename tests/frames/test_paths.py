@@ -19,12 +19,12 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def refused(path: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return why a path is refused, which the command line says in one line."""
-    with pytest.raises(FrameError) as told:
+    with pytest.raises(FrameError) as reported:
         scan(path)
-    assert not isinstance(told.value, RecordsError)
+    assert not isinstance(reported.value, RecordsError)
     assert run(["fit", path, "--model", "markov", "--state", "s", "--order-by", "t", "--output", "m.json"]) == 2
-    assert capsys.readouterr().err == f"bayesdp: {told.value}\n"
-    return str(told.value)
+    assert capsys.readouterr().err == f"bayesdp: {reported.value}\n"
+    return str(reported.value)
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.parquet", "x.xlsx"])

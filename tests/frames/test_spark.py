@@ -102,8 +102,8 @@ def test_no_records_on_the_driver(cluster: Any, frame: Any) -> None:
 def test_a_session_fits_and_releases(frame: Any, tmp_path: Path) -> None:
     exact = tally(frame, [Count("s", equals=1)])[0]
     chain = OddsChain(50, column="s", states=(0, 1, 2)).located(order_by=["t"], entity=["who"])
-    told: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "walks", "public": ["w"]}
-    with Session(frame, chain, epsilon=4 * SURELY * 50, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "walks", "public": ["w"]}
+    with Session(frame, chain, epsilon=4 * SURELY * 50, **reported) as session:
         learnt = session.fit(tau=1.0, within={"w": ["a", "b"]})
         assert isinstance(learnt.model, OddsChain)
         assert 1 <= learnt.model.odds < 50

@@ -20,8 +20,8 @@ def charge(account: Account) -> int:
 
 
 def opened(ledger: Ledger, *public: str) -> Account:
-    told = {"model": {}, "description": {}, "budget": 2.0}
-    return ledger.account("meters", **told, public=public)  # type: ignore[arg-type]
+    reported = {"model": {}, "description": {}, "budget": 2.0}
+    return ledger.account("meters", **reported, public=public)  # type: ignore[arg-type]
 
 
 def test_public_columns_are_named_when_an_account_is_opened(ledger: Ledger) -> None:

@@ -15,7 +15,7 @@ def test_any_table_is_within_it_and_may_grow() -> None:
     assert model.at_any_length() is model
     assert model.unchecked is None
     assert model.parameters is None
-    assert model.apart == ()
+    assert model.entity_columns == ()
 
 
 def test_there_is_nothing_to_fit_and_no_size_to_give() -> None:

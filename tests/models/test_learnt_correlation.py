@@ -124,8 +124,8 @@ def test_a_negative_correlation_counts_as_much_as_a_positive_one() -> None:
     ids=["the mean at a bound", "bounds too narrow", "no variance", "negative squares"],
 )
 def test_sums_that_tell_nothing_leave_the_ceiling(sums: list[int]) -> None:
-    told = replace(learnt(tau=100.0), sums=[total * SQUARE for total in sums])
-    assert told.correlation == 1
+    reported = replace(learnt(tau=100.0), sums=[total * SQUARE for total in sums])
+    assert reported.correlation == 1
 
 
 @pytest.mark.slow
@@ -139,8 +139,8 @@ def test_coverage_with_noise() -> None:
         squares, totals = (placed**2).sum(), placed.sum(axis=1)
         exact = np.array([(totals**2).sum() - squares, squares, STEPS * totals.sum()])
         noisy = exact + np.rint(generator.laplace(scale=pairs_sensitivity(2) / 1.0, size=3)).astype(np.int64)
-        told = LearntCorrelation(1, 1.0, 0.9, (-1, 1), 2, [(2, 2000)], noisy.tolist())
-        covered += told.correlation >= 0.5
+        reported = LearntCorrelation(1, 1.0, 0.9, (-1, 1), 2, [(2, 2000)], noisy.tolist())
+        covered += reported.correlation >= 0.5
     assert covered >= 0.9 * 120 - 3 * math.sqrt(0.09 * 120)
 
 
@@ -195,11 +195,11 @@ def test_what_is_no_lesson_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_model_that_does_not_go_with_what_was_learnt_is_refused() -> None:
-    told = learnt(ceiling=0.9)
+    reported = learnt(ceiling=0.9)
     for wrong in ({"correlation": 0.95}, {"size": 3}, {"learnt": "all"}):
         with pytest.raises(ModelError):
-            replace(GROUPS, **cast("Any", {"learnt": told, **wrong}))
+            replace(GROUPS, **cast("Any", {"learnt": reported, **wrong}))
     with pytest.raises(ModelError, match="bound on every correlation"):
-        GaussianGroups(covariance=[[1, 0.4], [0.4, 1]], learnt=told)
+        GaussianGroups(covariance=[[1, 0.4], [0.4, 1]], learnt=reported)
     with pytest.raises(ModelError, match="must be an object"):
         LearntCorrelation.from_dict([1])

@@ -144,9 +144,9 @@ def test_sparse_strata_are_named_with_what_merging_gives() -> None:
     other = OddsChain.from_strata([*HOURS, NIGHT], within="hour", merge=SPARSE)
     assert [stratum.values for stratum in other.strata or ()] == [((5,),), ((18,),), ((2,), (22,))]
     assert other.odds < model.odds
-    told = model.summary()
-    assert "Sparse, with fewer than 20 transitions in some cell: hour 2. Merged into one (hour 2, 22)" in told
-    assert f"{other.odds:.4g}"[:4] in told
+    reported = model.summary()
+    assert "Sparse, with fewer than 20 transitions in some cell: hour 2. Merged into one (hour 2, 22)" in reported
+    assert f"{other.odds:.4g}"[:4] in reported
     assert "Sparse" not in other.summary()
     assert "hour 2, 22" in other.summary()
     assert "With a credibility of 95 %, the largest odds ratio of 4 strata (hour) is no larger" in str(model.parameters)

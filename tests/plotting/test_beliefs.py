@@ -18,10 +18,10 @@ COUNT = bdp.Count(equals=1)
 
 
 def test_a_curve_is_the_posterior_that_the_leakage_allows_and_begins_and_ends_certain() -> None:
-    told = bdp.audit.belief(CHAIN, COUNT, epsilon=1.0, prior=0.2)
-    (panel,) = beliefs_chart(told, source="a chain").panels
+    reported = bdp.audit.belief(CHAIN, COUNT, epsilon=1.0, prior=0.2)
+    (panel,) = beliefs_chart(reported, source="a chain").panels
     curves = {line.name: line.points for line in panel.lines}
-    for name, leaks in (("bayesdp", told.calibrated), (PLAIN, told.plain)):
+    for name, leaks in (("bayesdp", reported.calibrated), (PLAIN, reported.plain)):
         assert (curves[name][0], curves[name][-1]) == ((0.0, 0.0), (1.0, 1.0))
         for before, after in curves[name][1:-1]:
             gained = math.log(after / (1 - after)) - math.log(before / (1 - before))
@@ -31,12 +31,12 @@ def test_a_curve_is_the_posterior_that_the_leakage_allows_and_begins_and_ends_ce
 
 
 def test_an_attacker_who_is_known_is_a_dot_on_or_below_the_curve() -> None:
-    told = bdp.audit.belief(CHAIN, COUNT, epsilon=1.0, attained=True)
-    (panel,) = beliefs_chart(told, source="a chain").panels
+    reported = bdp.audit.belief(CHAIN, COUNT, epsilon=1.0, attained=True)
+    (panel,) = beliefs_chart(reported, source="a chain").panels
     dots = {line.name: line.points for line in panel.lines if line.style == "o"}
     assert dots == {
-        PLAIN: ((told.plain.prior, told.plain.attained),),
-        "bayesdp": ((told.calibrated.prior, told.calibrated.attained),),
+        PLAIN: ((reported.plain.prior, reported.plain.attained),),
+        "bayesdp": ((reported.calibrated.prior, reported.calibrated.attained),),
     }
     bare = beliefs_chart(bdp.audit.belief(CHAIN, COUNT, epsilon=1.0), source="a chain").panels[0]
     assert not [line for line in bare.lines if line.style == "o"]
@@ -48,8 +48,8 @@ def test_without_correlation_the_two_curves_are_drawn_in_turns() -> None:
 
 
 def test_what_is_nearly_certain_is_said_in_words() -> None:
-    told = bdp.audit.belief(bdp.ArbitraryGroups(60), COUNT, epsilon=1.0)
-    labels = [line.label for line in beliefs_chart(told, source="").panels[0].lines]
+    reported = bdp.audit.belief(bdp.ArbitraryGroups(60), COUNT, epsilon=1.0)
+    labels = [line.label for line in beliefs_chart(reported, source="").panels[0].lines]
     assert any("50 : 50 → nearly certain" in label for label in labels)
 
 

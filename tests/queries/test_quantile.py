@@ -118,17 +118,17 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
         ({"at": 0.5, "candidates": [0, 1], "where": "x > 0"}, "needs a public number of records"),
     ],
 )
-def test_mistakes_are_refused(told: dict[str, Any], message: str) -> None:
+def test_mistakes_are_refused(reported: dict[str, Any], message: str) -> None:
     with pytest.raises(QueryError, match=message):
-        Quantile("x", **told)
+        Quantile("x", **reported)
 
 
 def test_what_a_session_refuses_costs_nothing(tmp_path: Path) -> None:
     table = polars.DataFrame({"age": [1, 2], "name": ["a", "b"], "district": [1, 1]})
     with pytest.raises(QueryError, match=r"a median is the quantile at 0\.5"):
         Median("age", 0.3, candidates=[0, 1])
-    told: dict[str, Any] = {"dataset": "x", "ledger": tmp_path / "l.db", "public": ["district"]}
-    with bdp.Session(table, bdp.Independent(), epsilon=1.0, **told) as session:
+    reported: dict[str, Any] = {"dataset": "x", "ledger": tmp_path / "l.db", "public": ["district"]}
+    with bdp.Session(table, bdp.Independent(), epsilon=1.0, **reported) as session:
         with pytest.raises(QueryError, match="is said when it is released; ask for epsilon"):
             session.release(Median("age", candidates=[0, 1]), alpha=3.0)
         with pytest.raises(QueryError, match="only a column of numbers has a median, and 'name' is none"):

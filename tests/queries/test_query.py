@@ -169,17 +169,17 @@ def test_what_cannot_be_assembled_is_refused_before_it_is_charged(
 
 def test_an_answer_is_not_made_with_a_private_number_of_records(registry: None) -> None:
     """Three of four records pass the filter; the query is told of four."""
-    told = []
+    reported = []
 
     @dataclass(frozen=True)
     class Curious(Count):
         kind: ClassVar[str] = "curious"
 
         def worth(self, amount: Fraction, records: int) -> Fraction:
-            told.append(records)
+            reported.append(records)
             return amount
 
     table = polars.DataFrame({"s": [1, 2, 3, 1]})
     with Session(table, ArbitraryGroups(2), epsilon=1.0, dataset="d") as session:
         assert session.release(Curious("s", equals=1, where="s < 3"), epsilon=0.5).records == 4
-    assert set(told) - {1} == {4}
+    assert set(reported) - {1} == {4}

@@ -101,8 +101,8 @@ def test_it_is_released_over_whole_and_real_numbers(tmp_path: Path) -> None:
     generator = np.random.default_rng(5)
     whole, real = generator.integers(-5, 15, 300), generator.normal(3, 2, 300)
     table = polars.DataFrame({"whole": whole, "real": real, "district": [i % 2 for i in range(300)]})
-    told: dict[str, Any] = {"dataset": "x", "ledger": tmp_path / "l.db", "public": ["district"]}
-    with bdp.Session(table, bdp.Independent(), epsilon=9 * HUGE, **told) as session:
+    reported: dict[str, Any] = {"dataset": "x", "ledger": tmp_path / "l.db", "public": ["district"]}
+    with bdp.Session(table, bdp.Independent(), epsilon=9 * HUGE, **reported) as session:
         exact = session.release(Variance("whole", bounds=(0, 9)), epsilon=HUGE)
         assert isinstance(exact.value, float)
         assert abs(exact.value - np.clip(whole, 0, 9).var()) <= exact.rounding + 1e-12

@@ -41,8 +41,8 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
 
 def test_a_filter_that_was_asserted_public_reads_unlike_a_private_one(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [0, 1] * 50, "day": [1, 2, 3, 4] * 25})
-    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["day"]}
-    with Session(table, bdp.Independent(), epsilon=3.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["day"]}
+    with Session(table, bdp.Independent(), epsilon=3.0, **reported) as session:
         public = session.release(bdp.Count("x", equals=1, where="day < 3", public_filter=True), epsilon=1.0)
         private = session.release(bdp.Count("x", equals=1, where="day < 3"), epsilon=1.0)
     assert "with x = 1 where day < 3 (filter asserted public): " in str(public)

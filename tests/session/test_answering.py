@@ -16,8 +16,8 @@ FRAME = polars.DataFrame({"x": [0, 1] * 20, "part": ["a", "b"] * 20})
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    told = tmp_path / "budget.db"
-    return Session(FRAME, bdp.Independent(), dataset="d", epsilon=9.0, ledger=told, public=["part"])
+    reported = tmp_path / "budget.db"
+    return Session(FRAME, bdp.Independent(), dataset="d", epsilon=9.0, ledger=reported, public=["part"])
 
 
 def test_answers_that_share_an_epsilon_say_so(session: Session) -> None:

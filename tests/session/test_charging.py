@@ -100,9 +100,9 @@ def test_of_several_answers_those_that_are_missing_are_drawn(tmp_path: Path, mon
     model, use = KINDS["several"]
     plain, calls = Account.answer, []
 
-    def second_is_lost(self: Account, *told: Any) -> str:
-        calls.append(told)
-        return plain(self, *told) if len(calls) == 1 else crash()
+    def second_is_lost(self: Account, *reported: Any) -> str:
+        calls.append(reported)
+        return plain(self, *reported) if len(calls) == 1 else crash()
 
     with monkeypatch.context() as patched:
         patched.setattr(Account, "answer", second_is_lost)
@@ -160,9 +160,9 @@ def test_one_process_stores_and_the_other_draws_in_vain(
             use(session)
     both, plain = Barrier(2), Account.answer
 
-    def together(self: Account, *told: Any) -> str:
+    def together(self: Account, *reported: Any) -> str:
         both.wait(60)
-        return plain(self, *told)
+        return plain(self, *reported)
 
     monkeypatch.setattr(Account, "answer", together)
 
@@ -183,12 +183,12 @@ def test_a_process_that_was_slow_returns_what_another_one_stored(
     plain = Account.answer
     others: list[Any] = []
 
-    def late(self: Account, *told: Any) -> str:
+    def late(self: Account, *reported: Any) -> str:
         if not others:
             others.append(None)
             with opened(tmp_path, CHAIN) as session:
                 others.append(session.release(Count("s", equals=1), epsilon=0.5))
-        return plain(self, *told)
+        return plain(self, *reported)
 
     monkeypatch.setattr(Account, "answer", late)
     with opened(tmp_path, CHAIN) as session:
@@ -204,10 +204,10 @@ def test_a_second_one_of_the_same_is_charged_although_the_first_is_being_stored(
     monkeypatch.setattr(retries, "PATIENCE", 60.0)
     plain, charged = Account.answer, Event()
 
-    def slowly(self: Account, *told: Any) -> str:
+    def slowly(self: Account, *reported: Any) -> str:
         charged.set()
         time.sleep(0.2)
-        return plain(self, *told)
+        return plain(self, *reported)
 
     monkeypatch.setattr(Account, "answer", slowly)
 

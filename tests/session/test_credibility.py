@@ -29,8 +29,8 @@ CHAIN = MarkovChain.from_counts([[90, 10], [10, 30]], states=["a", "b"], column=
 SHARES = (None, 0.5, 0.9, 0.99)
 
 
-def opened(folder: Path, model: Model = PAIRS, **told: Any) -> Session:
-    return Session(FRAME, model, dataset="forty", ledger=folder / "budget.db", **told)
+def opened(folder: Path, model: Model = PAIRS, **reported: Any) -> Session:
+    return Session(FRAME, model, dataset="forty", ledger=folder / "budget.db", **reported)
 
 
 def believed(model: Model, spend: Spend, credibility: float) -> float:

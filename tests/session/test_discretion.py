@@ -84,7 +84,7 @@ def attributes(error: BaseException | None) -> Iterator[str]:
         yield from attributes(error.__cause__)
 
 
-def told(error: BaseException) -> str:
+def reported(error: BaseException) -> str:
     """Return all that a notebook, a log or another process may show of an exception."""
     assert error.__context__ is None
     assert error.__cause__ is None
@@ -97,8 +97,8 @@ def refusal(frame: object, model: bdp.Model, query: bdp.Query, **more: Any) -> s
     """Return what a session says of a table it refuses; nothing may have been charged."""
 
     def ask() -> None:
-        told = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test", **more}
-        with bdp.Session(frame, model, **told) as session:
+        reported = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test", **more}
+        with bdp.Session(frame, model, **reported) as session:
             session.release(query, epsilon=0.5)
 
     with pytest.raises(BayesDPError) as raised:
@@ -107,7 +107,7 @@ def refusal(frame: object, model: bdp.Model, query: bdp.Query, **more: Any) -> s
         assert {entry.kind for entry in ledger.entries()} <= {"check", "refusal"}
         assert ledger.entries(kind="refusal")
     assert type(raised.value) is RefusedError
-    return told(raised.value)
+    return reported(raised.value)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -159,7 +159,7 @@ def test_the_first_record_of_a_file_without_a_header_is_not_listed(tmp_path: Pat
     session = bdp.Session(path, bdp.Independent(), epsilon=1.0, dataset="d")
     with session, pytest.raises(NoColumnError) as raised:
         session.release(bdp.Sum("age", bounds=(0, 100)), epsilon=0.5)
-    assert "Alice" not in told(raised.value)
+    assert "Alice" not in reported(raised.value)
     with pytest.raises(NoColumnError, match="Alice"):
         bdp.check_table(path, bdp.Independent(), bdp.Sum("age", bounds=(0, 100)))
 
@@ -244,8 +244,8 @@ STEPS: dict[str, tuple[bdp.Model, Callable[[bdp.Session], object]]] = {
 
 
 def open_and(take: Callable[[bdp.Session], object], frame: object, model: bdp.Model) -> None:
-    told: dict[str, Any] = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test"}
-    with bdp.Session(frame, model, public=["g"], **told) as session:
+    reported: dict[str, Any] = {"epsilon": 1.0, "dataset": "d", "separate_because": "a test"}
+    with bdp.Session(frame, model, public=["g"], **reported) as session:
         take(session)
 
 
@@ -257,7 +257,7 @@ def test_no_step_of_a_session_links_its_refusal_to_what_it_found(step: str) -> N
         frame = polars.DataFrame({"x": values, "t": [1, 2, 3, 4], "g": values})
         with pytest.raises(BayesDPError) as raised:
             open_and(take, frame, model)
-        said.add(told(raised.value))
+        said.add(reported(raised.value))
     assert len(said) == 1
 
 
@@ -270,4 +270,4 @@ def test_what_a_session_passes_on_is_cut_off_from_what_was_behind_it() -> None:
 
     with pytest.raises(QueryError, match="the question is wrong") as raised:
         discreetly(work)
-    assert "Alice" not in told(raised.value)
+    assert "Alice" not in reported(raised.value)

@@ -37,9 +37,9 @@ def months(number: int) -> polars.DataFrame:
     return polars.DataFrame(rows, schema=["meter", "district", "month", "hour", "on"], orient="row")
 
 
-def opened(frame: polars.DataFrame, folder: Path, model: Model = CHAIN, **told: Any) -> Session:
-    told = {"epsilon": 3.0, "growing": True, "public": ["month", "district"], **told}
-    return Session(frame, model, ledger=folder / "budget.db", dataset="meters", **told)
+def opened(frame: polars.DataFrame, folder: Path, model: Model = CHAIN, **reported: Any) -> Session:
+    reported = {"epsilon": 3.0, "growing": True, "public": ["month", "district"], **reported}
+    return Session(frame, model, ledger=folder / "budget.db", dataset="meters", **reported)
 
 
 def test_next_month_is_a_new_question_in_the_same_account(tmp_path: Path) -> None:

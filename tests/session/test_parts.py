@@ -135,8 +135,8 @@ def test_names_that_a_database_holds_for_one_are_one_part(tmp_path: Path) -> Non
         "INSERT INTO homes SELECT i % 2, CASE WHEN i < 40 THEN 'north' ELSE 'south' END FROM range(80) r(i)"
     )
     homes = connection.table("homes")
-    told: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "homes", "public": ["district"]}
-    with Session(homes, Independent(), epsilon=3.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "homes", "public": ["district"]}
+    with Session(homes, Independent(), epsilon=3.0, **reported) as session:
         one, other = (
             session.release(Count("lit", equals=1, by="district", by_cells=[cell]), epsilon=1.0)
             for cell in ("north", "NORTH")
@@ -153,8 +153,8 @@ def test_the_scope_of_the_worst_part_is_not_claimed_for_the_others(tmp_path: Pat
         region=polars.when(polars.col("family") < 4).then(polars.lit("A")).otherwise(polars.lit("B"))
     )
     wide, narrow = (Sum("height", bounds=bounds) for bounds in ((0, 100), (45, 55)))
-    told: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "families", "public": ["region"]}
-    with Session(frame, FAMILIES, epsilon=10.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "budget.db", "dataset": "families", "public": ["region"]}
+    with Session(frame, FAMILIES, epsilon=10.0, **reported) as session:
         (first,) = session.release_by(replace(wide, by="region", by_cells=["A"]), epsilon=3.0)
         (second,) = session.release_by(replace(narrow, by="region", by_cells=["B"]), epsilon=1.9)
     assert second.epsilon_total == first.epsilon_total

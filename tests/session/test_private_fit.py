@@ -55,9 +55,9 @@ CHAIN = OddsChain(CEILING, states=["off", "on"]).located(state="s", order_by="t"
 ON, OFF = Count("s", equals="on"), Count("s", equals="off")
 
 
-def opened(folder: Path, model: Model = CHAIN, frame: Any = FRAME, **told: Any) -> Session:
-    told = {"epsilon": 30.0, "public": ["place"], **told}
-    return Session(frame, model, dataset="switch", ledger=folder / "budget.db", **told)
+def opened(folder: Path, model: Model = CHAIN, frame: Any = FRAME, **reported: Any) -> Session:
+    reported = {"epsilon": 30.0, "public": ["place"], **reported}
+    return Session(frame, model, dataset="switch", ledger=folder / "budget.db", **reported)
 
 
 def charges(folder: Path) -> int:
@@ -340,13 +340,13 @@ def test_every_transcript_leaks_at_most_what_the_account_says(odds: float) -> No
         if total <= tau:
             continue
         seen += 1
-        told = int(generator.integers(-3, 9))
+        reported = int(generator.integers(-3, 9))
         weights = np.zeros_like(law)
         for values in product((0, 1), repeat=5):
             counts = np.zeros((2, 2))
             np.add.at(counts, (values[:-1], values[1:]), 1)
             weights[values] = math.exp(
-                -np.abs(noisy - counts).sum() * tau / 4 - abs(told - sum(values)) * (total - tau)
+                -np.abs(noisy - counts).sum() * tau / 4 - abs(reported - sum(values)) * (total - tau)
             )
         weights /= weights.max()
         assert joint_leakage(weights, law) <= budget * (1 + 1e-9)

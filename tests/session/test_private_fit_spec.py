@@ -34,8 +34,8 @@ FRAME = families()
 GROUPS = GaussianGroups(correlation=0.99, size=3).located(value="height", group="family")
 
 
-def opened(folder: Path, model: Model = GROUPS, frame: Any = FRAME, **told: Any) -> Session:
-    return Session(frame, model, dataset="heights", ledger=folder / "budget.db", **{"epsilon": 30.0, **told})
+def opened(folder: Path, model: Model = GROUPS, frame: Any = FRAME, **reported: Any) -> Session:
+    return Session(frame, model, dataset="heights", ledger=folder / "budget.db", **{"epsilon": 30.0, **reported})
 
 
 def charges(folder: Path) -> int:

@@ -27,9 +27,9 @@ PEOPLE = polars.DataFrame(
 )
 
 
-def opened(folder: Path, frame: object = PEOPLE, model: bdp.Model | None = None, **told: Any) -> Session:
-    told = {"dataset": "people", "epsilon": 9.0, "ledger": folder / "budget.db", **told}
-    return Session(frame, model or Independent(), **told)
+def opened(folder: Path, frame: object = PEOPLE, model: bdp.Model | None = None, **reported: Any) -> Session:
+    reported = {"dataset": "people", "epsilon": 9.0, "ledger": folder / "budget.db", **reported}
+    return Session(frame, model or Independent(), **reported)
 
 
 FREE: list[bdp.Query] = [
@@ -193,15 +193,15 @@ def test_a_search_by_refusals_comes_to_an_end(tmp_path: Path, monkeypatch: pytes
     """Opening sessions under states 0…k finds the largest value of a column; every probe is an entry, and limited."""
     monkeypatch.setattr(checks, "MOST_CHECKS", 3)
     frame = polars.DataFrame({"x": [0, 5, 3, 11]})
-    told: list[type[Exception] | None] = []
+    reported: list[type[Exception] | None] = []
     for number in (4, 8, 12, 16, 20):
         chain = bdp.OddsChain(9, column="x", states=range(number))
         try:
             opened(tmp_path, frame, chain, dataset=f"probe {number}").close()
-            told.append(None)
+            reported.append(None)
         except (RefusedError, LedgerError) as error:
-            told.append(type(error))
-    assert told == [RefusedError, RefusedError, None, LedgerError, LedgerError]
+            reported.append(type(error))
+    assert reported == [RefusedError, RefusedError, None, LedgerError, LedgerError]
     with Ledger(tmp_path / "budget.db") as ledger:
         assert len(ledger.entries(kind="check")) == 3
 
@@ -238,8 +238,8 @@ def test_a_meter_that_moves_would_leak_what_was_spent_on_both_parts() -> None:
     assert twice == pytest.approx(3.6993, abs=1e-4)
 
 
-def release(folder: Path, frame: polars.DataFrame, question: Count, **told: Any) -> None:
-    with opened(folder, frame, METERS, **told) as session:
+def release(folder: Path, frame: polars.DataFrame, question: Count, **reported: Any) -> None:
+    with opened(folder, frame, METERS, **reported) as session:
         session.release_by(question, epsilon=2.0)
 
 
@@ -249,30 +249,30 @@ def release(folder: Path, frame: polars.DataFrame, question: Count, **told: Any)
     [("AAB", "BAB", "B"), ("AB", "BA", "A"), ("AAB", "abc", "a"), ("AAB", "AAC", "C"), ("AAB", "v2", "v")],
 )
 def test_members_of_parts_stay_the_same(tmp_path: Path, before: str, after: str, asked: str, growing: bool) -> None:
-    told: dict[str, Any] = {"public": ["district"], "growing": growing}
-    with opened(tmp_path, meters(before), METERS, **told) as session:
+    reported: dict[str, Any] = {"public": ["district"], "growing": growing}
+    with opened(tmp_path, meters(before), METERS, **reported) as session:
         session.release_by(on_in("A", "B"), epsilon=2.0)
         session.release_by(on_in("A"), epsilon=2.0)
     moved = meters(after) if len(after) == len(before) else meters(before).with_columns(district=polars.lit("v"))
     with pytest.raises(LedgerError, match=r"who is in which part by 'district'|stay in their part"):
-        release(tmp_path, moved, on_in(asked), **told)
-    with opened(tmp_path, meters(before), METERS, **told) as session:
+        release(tmp_path, moved, on_in(asked), **reported)
+    with opened(tmp_path, meters(before), METERS, **reported) as session:
         session.release_by(on_in("B"), epsilon=2.0)
         assert session.leaked <= 4.0
 
 
 def test_new_meters_may_join_a_growing_table(tmp_path: Path) -> None:
-    told: dict[str, Any] = {"public": ["district"], "growing": True}
-    with opened(tmp_path, meters("AAB"), METERS, **told) as session:
+    reported: dict[str, Any] = {"public": ["district"], "growing": True}
+    with opened(tmp_path, meters("AAB"), METERS, **reported) as session:
         session.release_by(on_in("A", "B"), epsilon=1.0)
     longer = polars.concat([meters("AAB", hours=6), meters("AABBA", hours=6).filter(polars.col("hour") > 2)]).unique()
-    with opened(tmp_path, longer, METERS, **told) as session:
+    with opened(tmp_path, longer, METERS, **reported) as session:
         session.release_by(on_in("A", "B"), epsilon=1.0)
     moved = longer.with_columns(
         district=polars.when(polars.col("meter") == 4).then(polars.lit("B")).otherwise("district")
     )
     with pytest.raises(LedgerError, match=r"who is in which part|stay in their part"):
-        release(tmp_path, moved, on_in("A", "B"), **told)
+        release(tmp_path, moved, on_in("A", "B"), **reported)
 
 
 def test_rows_without_a_name_are_counted_part_by_part(tmp_path: Path) -> None:
@@ -297,13 +297,16 @@ def test_a_growing_table_of_nameless_rows_goes_on_by_parts(tmp_path: Path) -> No
 
 def test_new_groups_without_an_order_cannot_be_told_from_moved_ones(tmp_path: Path) -> None:
     families = polars.DataFrame({"x": [1.0] * 8, "family": [0, 0, 1, 1, 2, 2, 3, 3], "town": [0, 0, 0, 0, 1, 1, 1, 1]})
-    told: dict[str, Any] = {"public": ["town"], "growing": True}
+    reported: dict[str, Any] = {"public": ["town"], "growing": True}
     question = Sum("x", bounds=(0, 2), by="town", by_cells=[0])
     model = bdp.ArbitraryGroups(2, group="family")
-    with opened(tmp_path, families.head(6), model, **told) as session:
+    with opened(tmp_path, families.head(6), model, **reported) as session:
         session.release_by(question, epsilon=1.0)
         session.release_by(question, epsilon=2.0)
-    with opened(tmp_path, families, model, **told) as session, pytest.raises(LedgerError, match="who is in which part"):
+    with (
+        opened(tmp_path, families, model, **reported) as session,
+        pytest.raises(LedgerError, match="who is in which part"),
+    ):
         session.release_by(question, epsilon=1.0)
 
 

@@ -60,9 +60,9 @@ def test_adding_or_removing_a_record_counts_double(session: Session) -> None:
         ({"tau": 0.1, "column": "age"}, "the model describes 'ill'"),
     ],
 )
-def test_what_is_refused_costs_nothing(session: Session, told: dict[str, Any], message: str) -> None:
+def test_what_is_refused_costs_nothing(session: Session, reported: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        session.record(**{"what": "something", **told})
+        session.record(**{"what": "something", **reported})
     assert (session.leaked, session.history) == (0.0, ())
 
 

@@ -169,8 +169,8 @@ def test_integers_on_the_grid_are_exact(tmp_path: Path) -> None:
 
 def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [50.0] * 20, "district": [3] * 20})
-    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["district"]}
-    with Session(table, bdp.Independent(), epsilon=10.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["district"]}
+    with Session(table, bdp.Independent(), epsilon=10.0, **reported) as session:
         private = session.preview(bdp.Sum("x", bounds=(40, 60), where="x > 45"), epsilon=1.0)
         public = session.preview(bdp.Sum("x", bounds=(40, 60), where="district = 3", public_filter=True), epsilon=1.0)
     assert private.scale == pytest.approx(60, rel=1e-6)
@@ -356,8 +356,8 @@ def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> No
 def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [5.0] * 1000, "g": [i % 10 for i in range(1000)]})
     mean = bdp.Mean("x", bounds=(0, 10), where="g == 3", public_filter=True)
-    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["g"]}
-    with Session(table, bdp.Independent(), epsilon=99.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["g"]}
+    with Session(table, bdp.Independent(), epsilon=99.0, **reported) as session:
         foretold = session.preview(mean, alpha=0.1)
         assert foretold.alpha is not None
         assert foretold.alpha <= 0.1
@@ -554,8 +554,8 @@ def test_the_noise_of_many_releases_follows_its_law(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [1, 0, 1], "place": [1, 2, 3]})
     runs = 400
     queries = [bdp.Count("x", equals=1, where=f"place > -{i + 1}", public_filter=True) for i in range(runs)]
-    told: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["place"]}
-    with Session(table, bdp.Independent(), epsilon=500.0, **told) as session:
+    reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["place"]}
+    with Session(table, bdp.Independent(), epsilon=500.0, **reported) as session:
         answers = session.release_all(queries, epsilon=float(runs))
     assert answers[0].scale == pytest.approx(1.0)
     assert follows_its_law([int(answer.value) - 2 for answer in answers], answers[0].scale)  # type: ignore[arg-type]

@@ -35,9 +35,9 @@ class NextSteps:
         """Return how the model is fitted, by the names of its `fit`; nothing for a model that is not fitted."""
         takes = {option.name for option in model.fit_options}
         column = {"value": model.column} if "value" in takes else {}
-        told = {name: value for name, value in self.given.items() if name in takes}
+        reported = {name: value for name, value in self.given.items() if name in takes}
         credibility = {"credibility": self.credibility} if "credibility" in takes else {}
-        return column | told | _chosen(model) | credibility
+        return column | reported | _chosen(model) | credibility
 
     def fits(self, model: Model) -> bool:
         """Tell whether the model is fitted, and everything that its `fit` needs is known; otherwise it is written."""

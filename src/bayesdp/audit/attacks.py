@@ -60,11 +60,11 @@ class Outcome(Displayed, Document):
     moved: tuple[float, float, float, float]
 
     def _printed(self) -> list[Section]:
-        told = (
+        reported = (
             f"right in {self._share} of {self.runs} runs ({self._between}); the odds moved by a factor of up to "
             f"e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
         )
-        return [lines(told)]
+        return [lines(reported)]
 
     def row(self, name: str) -> list[str]:
         """Return the outcome as a row of a table."""
@@ -115,14 +115,14 @@ class AttackReport(Displayed, Document):
     holder: bool = False
 
     def _printed(self) -> list[Section]:
-        told = (
+        reported = (
             f"Released: {self.release}. {self.who} Without a release, his best guess is right in "
             f"{100 * self.prior:.2f} % of cases. Afterwards, in {self.plain.runs} runs each:"
         )
         usual, most = "odds move, in half of the runs", "at most"
         header = ["", "tau", "right", f"{100 * self.confidence:.6g} % interval", usual, most, ""]
         rows = [self.plain.row("plain DP"), self.calibrated.row(f"bayesdp, keeping ε = {shown_above(self.promise)}")]
-        return [[Words(told, filled=True)], [Table(header, rows)], lines(HOLDER) if self.holder else []]
+        return [[Words(reported, filled=True)], [Table(header, rows)], lines(HOLDER) if self.holder else []]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""

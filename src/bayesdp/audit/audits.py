@@ -78,8 +78,8 @@ class Audit(Displayed, Document):
             [Words("What anyone can come to believe"), *self.beliefs._printed()[0]],
         ]
         if self.attack is not None:
-            told, *tables = self.attack._printed()
-            parts += [[Words("An attack that was run"), *told], *tables]
+            reported, *tables = self.attack._printed()
+            parts += [[Words("An attack that was run"), *reported], *tables]
         else:
             parts.append(_headed("An attack that was run", "None: attacks are run on one noisy number."))
         if self.lower_bound is None:
@@ -120,8 +120,8 @@ class Audit(Displayed, Document):
         }
 
 
-def _headed(heading: str, told: str) -> Section:
-    return [Words(heading), Words(told, filled=True)]
+def _headed(heading: str, reported: str) -> Section:
+    return [Words(heading), Words(reported, filled=True)]
 
 
 def audited(

@@ -55,8 +55,8 @@ class Belief(Displayed, Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return τ, ε and the probabilities as a JSON object."""
-        told = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
-        return told if self.attained is None else told | {"attained": self.attained}
+        reported = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
+        return reported if self.attained is None else reported | {"attained": self.attained}
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Beliefs(Displayed, Document):
     calibrated: Belief
 
     def _printed(self) -> list[Section]:
-        told = (
+        reported = (
             f"Promised: ε = {shown_above(self.promise)}.",
             f"Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}.",
             f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}.",
         )
-        return [lines(*told)]
+        return [lines(*reported)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return both beliefs as a JSON object."""
@@ -107,10 +107,10 @@ def belief(
     No data are needed. Raises as `leakage` and `calibrate` do.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> told = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
-    >>> print(told.plain)
+    >>> reported = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
+    >>> print(reported.plain)
     50 : 50 becomes at most 95.3 : 4.7
-    >>> print(told.calibrated)
+    >>> print(reported.calibrated)
     50 : 50 becomes at most 73.2 : 26.8
     """
     promise = promise_of(tau, epsilon)

@@ -73,12 +73,12 @@ class LowerBound(Displayed, Document):
         claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
         if self.claimed is not None and self.claimed >= self.reach:
             claim += f" So few runs cannot contradict that: they show ε = {shown_below(self.reach, 3)} at most."
-        told = (
+        reported = (
             f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
             f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
             f"the other. The worlds: {self.tables}.{claim}"
         )
-        return [lines(told)]
+        return [lines(reported)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lower bound as a JSON object."""

@@ -282,8 +282,10 @@ class _Search:
             for axis, vertex in enumerate(self.others, start=1):
                 held, likelihoods[vertex] = likelihoods[vertex], np.ones_like(likelihoods[vertex])
                 weighted = self._weighted(likelihoods)
-                mass, told = (_over_the_rest(table, axis) for table in (weighted, weighted * output))
-                likelihoods[vertex], reached = _best_weights(told[more], mass[less], mass[more], told[less], held)
+                mass, reported = (_over_the_rest(table, axis) for table in (weighted, weighted * output))
+                likelihoods[vertex], reached = _best_weights(
+                    reported[more], mass[less], mass[more], reported[less], held
+                )
             if reached <= before * (1 + _GAIN):
                 break
         return tuple(likelihoods)

@@ -149,12 +149,12 @@ class WorstCase(Displayed, Document):
             if self.attained
             else f"and no more than ε = {shown_above(self.epsilon)} is proven ({self.theorem})"
         )
-        told = (
+        reported = (
             f"Released: {self.release}, with tau = {shown_below(self.tau)}. An attacker asks whether a record is "
             f"{first} or {second}. {self.who} {self._betrayal}: {_odds(self.prior)} for {first} becomes "
             f"{_odds(self.posterior)}. He learns ε = {shown_below(self.realised)}, {standing}."
         )
-        return [lines(told)]
+        return [lines(reported)]
 
     @property
     def _betrayal(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayesdp.advice.advice import Advice
-    from bayesdp.cli.asking import Question
+    from bayesdp.cli.query_options import Question
     from bayesdp.frames.source import Table
     from bayesdp.models import Model
 

@@ -12,7 +12,6 @@ from bayesdp import __version__
 from bayesdp._support.files import refuse_overwriting, refuse_replacing
 from bayesdp._support.validation import escaped
 from bayesdp.cli import completion, fitting, options
-from bayesdp.cli.asking import Asking, Question
 from bayesdp.cli.budget import budget_app
 from bayesdp.cli.parameters import (
     AsJson,
@@ -31,6 +30,7 @@ from bayesdp.cli.parameters import (
     Separate,
     text_of,
 )
+from bayesdp.cli.query_options import QueryOptions, Question
 from bayesdp.cli.spelling import spelled
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the v
 
 
 @app.command()
-@Asking
+@QueryOptions
 def leakage(
     model: ModelPath,
     question: Question,
@@ -87,7 +87,7 @@ def leakage(
 
 
 @app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
-@Asking
+@QueryOptions
 def calibrate(
     model: ModelPath,
     question: Question,
@@ -115,7 +115,7 @@ def calibrate(
 
 
 @app.command()
-@Asking
+@QueryOptions
 def compare(
     model: ModelPath,
     question: Question,
@@ -138,7 +138,7 @@ def compare(
 
 
 @app.command(short_help="Who learns most from a release, how often is he right, and what leaks at least?")
-@Asking
+@QueryOptions
 def audit(
     model: ModelPath,
     question: Question,
@@ -250,8 +250,8 @@ def fit(
         text = f"{learnt}\n"
     else:
         unasked = "There is no diagnosis for such a model, which is no sign that it holds."
-        told = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
-        text = f"{fitted.summary()}\n\n{told}\n"
+        reported = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        text = f"{fitted.summary()}\n\n{reported}\n"
     printed = fitted.to_json(indent=2) if as_json else text
     if output is not None:
         write(output, fitted)
@@ -301,7 +301,7 @@ def diagnose(
 
 
 @app.command(short_help="Which models does a table not deny, and what does each cost?")
-@Asking
+@QueryOptions
 def advise(
     data: Data,
     question: Question | None,
@@ -382,7 +382,7 @@ def explore(
 
 
 @app.command()
-@Asking
+@QueryOptions
 def release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
@@ -418,12 +418,12 @@ def release(
     target |= {"beta": options.number("--beta", beta)}
     limit = None if budget is None else options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
-    told |= {"public": options.columns("--public", public)}
-    told |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
+    reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by, "growing": growing}
+    reported |= {"public": options.columns("--public", public)}
+    reported |= {"separate_because": separate_because, "credibility": options.credibility(credibility)}
     with (
         options.table(data, engine, master) as table,
-        releasing.session(table, assumed, place, dataset, limit, **told) as opened,
+        releasing.session(table, assumed, place, dataset, limit, **reported) as opened,
     ):
         if dry_run:
             print(text_of(opened.preview(asked, **target), as_json))

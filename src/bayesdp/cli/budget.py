@@ -52,10 +52,10 @@ def open_account(
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
     place = options.ledger(ledger)
-    told: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
-    told |= {"credibility": options.credibility(credibility), "public": options.columns("--public", public)}
+    reported: dict[str, Any] = {"missing": missing, "separate_because": separate_because, "growing": growing}
+    reported |= {"credibility": options.credibility(credibility), "public": options.columns("--public", public)}
     with options.table(data, engine, master) as table:
-        opened = releasing.opened(table, assumed, place, dataset, limit, **told)
+        opened = releasing.opened(table, assumed, place, dataset, limit, **reported)
     print(text_of(opened, as_json))
 
 
@@ -89,10 +89,10 @@ def record_release(
     assumed, amount = options.model(model), options.number("--tau", tau)
     limit = None if budget is None else options.positive("--budget", budget)
     release: dict[str, Any] = {"tau": amount, "what": what, "neighbours": neighbours, "published": published}
-    told: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
+    reported: dict[str, Any] = {"missing": missing, "accept": accept_violated, "by": by}
     with (
         options.table(data, engine, master) as table,
-        releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **told) as opened,
+        releasing.session(table, assumed, options.ledger(ledger), dataset, limit, **reported) as opened,
     ):
         print(text_of(opened.record(**release), as_json))
 

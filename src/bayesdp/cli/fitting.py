@@ -166,34 +166,34 @@ class Privately:
             "bounds": None if self.bounds is None else options.bounds("--bounds", self.bounds),
         }
         budget = None if self.budget is None else options.positive("--budget", self.budget)
-        told: dict[str, Any] = {"by": self.by, "separate_because": self.separate_because}
-        told |= {"public": options.columns("--public", self.public)}
+        reported: dict[str, Any] = {"by": self.by, "separate_because": self.separate_because}
+        reported |= {"public": options.columns("--public", self.public)}
         place, model = options.ledger(self.ledger), opened(self, given)
-        with releasing.session(data, model, place, self.dataset, budget, **told) as session:
+        with releasing.session(data, model, place, self.dataset, budget, **reported) as session:
             return session.fit(**lesson)
 
 
-def _odds_chain(told: Privately, given: dict[str, Any]) -> Model:
+def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:
     """Return the chain a private fit starts from: with the ceiling, its states and its columns."""
-    from bayesdp.cli.asking import values_named
+    from bayesdp.cli.query_options import values_named
     from bayesdp.models import OddsChain
 
     chain = OddsChain(
-        options.number("--odds-ceiling", told.odds_ceiling or ""),
+        options.number("--odds-ceiling", reported.odds_ceiling or ""),
         memory=given.pop("memory", 1),
         record=given.pop("record", "record"),
     )
-    chain = replace(chain, states=() if told.states is None else values_named(told.states, chain))
+    chain = replace(chain, states=() if reported.states is None else values_named(reported.states, chain))
     return chain.located(**given)
 
 
-def _normal_groups(told: Privately, given: dict[str, Any]) -> Model:
+def _normal_groups(reported: Privately, given: dict[str, Any]) -> Model:
     """Return the groups a private fit starts from: with the ceiling, the largest size and their columns."""
     from bayesdp.models import GaussianGroups
 
     groups = GaussianGroups(
-        correlation=options.number("--correlation-ceiling", told.correlation_ceiling or "1"),
-        size=options.whole("--size", told.size or ""),
+        correlation=options.number("--correlation-ceiling", reported.correlation_ceiling or "1"),
+        size=options.whole("--size", reported.size or ""),
         record=given.pop("record", "record"),
     )
     return groups.located(**given)

@@ -46,10 +46,10 @@ __all__ = [
 
 @contextmanager
 def session(
-    data: str | Table, model: Model, ledger: str | Path, dataset: str, budget: float | None, **told: Any
+    data: str | Table, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
 ) -> Iterator[Session]:
     """Open a session with the options that are given."""
-    with Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **told) as opened:
+    with Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **reported) as opened:
         if budget not in (None, opened.budget):
             differs = f"the budget of {dataset} is {opened.budget:g}, not {budget:g}"
             print(f"note: {differs}; bayesdp budget lower and raise change it", file=sys.stderr)
@@ -73,9 +73,9 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **told: Any) -> Opened:
+def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **reported: Any) -> Opened:
     """Open an account without a release, with the options that are given; LedgerError if there is one already."""
-    with session(data, model, url, dataset, budget, **told) as ready:
+    with session(data, model, url, dataset, budget, **reported) as ready:
         state = ready.open_account()
     return Opened(state.dataset, state.budget, state.entries, state.head)
 

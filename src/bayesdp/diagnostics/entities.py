@@ -41,7 +41,7 @@ def between_entities(statistics: ChainStatistics) -> Outcome:
         raise UntestableError(
             f"Fewer than two entities are long enough to expect their more frequent transitions {ENOUGH} times each."
         )
-    outcome = alike(tables, sum(int(table.sum()) for table in tables)).told(
+    outcome = alike(tables, sum(int(table.sum()) for table in tables)).reported(
         "One chain describes all entities, as the model assumes.",
         "Entities differ. The guarantee is computed for an average chain; an entity whose records depend more strongly "
         "on each other leaks more.",
@@ -154,7 +154,7 @@ def begin_stationary(statistics: ChainStatistics, model: MarkovChain) -> Outcome
         raise UntestableError("The chain has no unique stationary law.")
     starts = statistics.starts[None]
     expected = starts.sum() * model.stationary[None]
-    return LikelihoodRatio.of([(starts, expected, starts.size - 1)], int(starts.sum()), "entities").told(
+    return LikelihoodRatio.of([(starts, expected, starts.size - 1)], int(starts.sum()), "entities").reported(
         "Entities begin as the stationary law says.",
         "Entities do not begin in the stationary law, as the model says: what the first records tell about each other "
         "is computed wrongly.",

@@ -156,7 +156,7 @@ def _order(statistics: ChainStatistics) -> Outcome:
         del orders[0]
     least = min(orders, key=orders.__getitem__)
     shown = ", ".join(f"{bic:+.1f} for order {order}" for order, bic in orders.items() if order != 1)
-    outcome = second.told(
+    outcome = second.reported(
         "The last record says all that is known about the next, as the Markov theorems assume.",
         "The last record does not say all about the next. An order-2 chain's leakage is not covered by this model: "
         "who knows how it depends on two records may learn more than the ε that is stated.",
@@ -174,7 +174,7 @@ def _order(statistics: ChainStatistics) -> Outcome:
     "scipy.stats.chi2_contingency for each current state.)",
 )
 def _over_time(statistics: ChainStatistics) -> Outcome:
-    return alike(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).told(
+    return alike(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).reported(
         "One set of transition probabilities serves the whole time, as the Markov theorems assume.",
         "The transition probabilities change over time. The guarantee is computed for an average that may hold at no "
         "time; where records depend more strongly on each other, more leaks.",
@@ -191,7 +191,7 @@ def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
         "scipy.stats.chi2_contingency for each current state.)",
     )
     def examined() -> Outcome:
-        return alike(counts.swapaxes(0, 1), int(counts.sum())).told(
+        return alike(counts.swapaxes(0, 1), int(counts.sum())).reported(
             f"The {clock} does not matter, as the Markov theorems assume.",
             f"The transition probabilities depend on the {clock}. The guarantee is computed for an average over it; "
             "who knows when a record was made, as everybody does, may learn more than the ε that is stated.",
@@ -282,7 +282,7 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
 def _missing_at_random(before_gaps: NDArray[np.int64], before_records: NDArray[np.int64]) -> Outcome:
     gaps, records = int(before_gaps.sum()), int(before_records.sum())
     size = max(gaps * records // (gaps + records), 1)  # two samples tell as much as one of this size
-    return alike([np.array([before_gaps, before_records])], size, "gaps").told(
+    return alike([np.array([before_gaps, before_records])], size, "gaps").reported(
         "Where records are missing does not depend on the state before, so the gaps, which are taken to be public, do "
         "not tell it.",
         "Records are missing more often after some states than after others. Which records are missing is taken to be "
@@ -334,7 +334,7 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
                 observed = row[support][None]
                 yield observed, observed.sum() * law[support][None], int(support.sum()) - 1
 
-    return LikelihoodRatio.of(parts(), int(counts.sum())).told(
+    return LikelihoodRatio.of(parts(), int(counts.sum())).reported(
         "The transitions agree with the model's probabilities.",
         "The data have other transition probabilities than the model: the ε that is stated is that of another chain.",
         "Fit the model to these data, or combine both with AnyOf.",

@@ -111,7 +111,7 @@ class LikelihoodRatio:
             "power": self.power.chance,
         }
 
-    def told(self, fine: str, flagged: str, advice: str, figure: str = "") -> Outcome:
+    def reported(self, fine: str, flagged: str, advice: str, figure: str = "") -> Outcome:
         """Return the outcome, with what it means where the larger model is and is not needed."""
         verdict = self.verdict
         if verdict == Verdict.FINE:

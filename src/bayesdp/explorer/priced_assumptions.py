@@ -110,7 +110,7 @@ def look(subject: Subject, choices: Choices) -> PricedAssumptions:
     unknown = [name for name in used if name not in subject.columns]
     if unknown:
         raise InvalidInputError(f"the table has no column {brief(unknown[0])}")
-    told = {
+    reported = {
         **names,
         "step": choices.step.strip() or None,
         "role": None if counts else choices.role.strip() or None,
@@ -121,7 +121,7 @@ def look(subject: Subject, choices: Choices) -> PricedAssumptions:
     question = question_of(choices)
     state = choices.column.strip() if counts else None
     try:
-        return PricedAssumptions(advised(subject.path, question, state=state, **told), choices)
+        return PricedAssumptions(advised(subject.path, question, state=state, **reported), choices)
     except NoColumnError as error:
         raise InvalidInputError(error.discreet) from None
     except BayesDPError as error:

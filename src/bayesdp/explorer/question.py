@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayesdp._support.validation import Scalar
-from bayesdp.cli.asking import Question, values_named
+from bayesdp.cli.query_options import Question, values_named
 from bayesdp.errors import QueryError
 from bayesdp.explorer.choices import Choices, number, whole
 from bayesdp.explorer.subject import discreet, hides

@@ -150,9 +150,9 @@ def _postgresql(place: Place) -> Any:
     except ImportError:
         raise _lacking("ibis", "ibis-framework[postgres]") from None
     url = place.url
-    told: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
-    told |= {"database": url.database, **url.query}
-    backend = _backend(ibis).connect(**{name: value for name, value in told.items() if value is not None})
+    reported: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+    reported |= {"database": url.database, **url.query}
+    backend = _backend(ibis).connect(**{name: value for name, value in reported.items() if value is not None})
     weakref.finalize(backend, backend.con.close)  # the connection lives as long as its tables
     schema, dot, table = (place.table or "").rpartition(".")
     inside = {"database": schema} if dot else {}

@@ -32,10 +32,10 @@ class Stamp(NamedTuple):
     def of(cls, file: str) -> Stamp | None:
         """Return what is said about a file now; None if it is not there."""
         try:
-            told = Path(file).stat()
+            reported = Path(file).stat()
         except (OSError, ValueError):
             return None
-        return cls(told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino, told.st_dev)
+        return cls(reported.st_size, reported.st_mtime_ns, reported.st_ctime_ns, reported.st_ino, reported.st_dev)
 
 
 @dataclass(frozen=True)

@@ -160,8 +160,8 @@ class Table:
         native: Any = self.frame.to_native()
         if self.engine.is_dask():
             return int(native.npartitions)
-        told = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
-        return int(told) if told.isdigit() else _SHUFFLED
+        reported = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
+        return int(reported) if reported.isdigit() else _SHUFFLED
 
     @property
     def in_pandas(self) -> bool:
@@ -585,9 +585,9 @@ def _stopped(table: Table, error: BaseException) -> BayesDPError:
         table.snapshot.check()
     if isinstance(error, ImportError):
         return _lacking(table.engine.value, error)
-    told = table.guessed and odd_csv(table.name)
+    reported = table.guessed and odd_csv(table.name)
     stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-    return RecordsError(f"{table.name} cannot be read: {told or stopped}")
+    return RecordsError(f"{table.name} cannot be read: {reported or stopped}")
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:

@@ -177,7 +177,7 @@ class Sequences:
         return replace(self, along=along, stretches=stretches)
 
     @property
-    def apart(self) -> tuple[str, ...]:
+    def entity_columns(self) -> tuple[str, ...]:
         """The columns that tell apart what is run along: entities, or the stretches of one chain."""
         return self.entities if self.stretches is None else (STRETCH,)
 
@@ -192,8 +192,8 @@ class Sequences:
     def ordered(self, expression: nw.Expr) -> nw.Expr:
         """Return an expression that runs along each chain."""
         if not self.table.in_pandas:
-            return expression.over(*self.apart, order_by=list(self.orders))
-        return expression.over(*self.apart) if self.apart else expression
+            return expression.over(*self.entity_columns, order_by=list(self.orders))
+        return expression.over(*self.entity_columns) if self.entity_columns else expression
 
     def position(self) -> nw.Expr:
         """Return which record of its chain each one is, from 1 on."""
@@ -280,7 +280,7 @@ class Sequences:
 
     def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
         """Return a frame of `along` with columns that run along chains and `r`, how each relates to the last."""
-        frame = frame.sort(*self.apart, *self.orders) if self.table.in_pandas else frame
+        frame = frame.sort(*self.entity_columns, *self.orders) if self.table.in_pandas else frame
         earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
         return frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
 

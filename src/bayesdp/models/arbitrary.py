@@ -62,7 +62,7 @@ class ArbitraryGroups(Model):
         )
 
     @property
-    def apart(self) -> tuple[str, ...] | None:
+    def entity_columns(self) -> tuple[str, ...] | None:
         return tuple(self.group) or None
 
     @property

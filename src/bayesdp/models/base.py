@@ -170,7 +170,7 @@ class Model(Document):
         return ()
 
     @property
-    def apart(self) -> tuple[str, ...] | None:
+    def entity_columns(self) -> tuple[str, ...] | None:
         """The columns that tell independent chains or groups apart: none if every row is one, None if nobody knows.
 
         Parts of a table (`by=`) are made of whole chains or groups, so without such columns there are none.
@@ -273,7 +273,7 @@ class Model(Document):
                 f"the model describes {', '.join(map(repr, self.columns))}, but the query is about {query.column!r}; a "
                 "correlation model of one column says nothing about another"
             )
-        if query.by is not None and any(member.apart is None for member in self.members):
+        if query.by is not None and any(member.entity_columns is None for member in self.members):
             raise QueryError(
                 f"parts by {query.by!r} must be independent of one another, and the model does not say which records "
                 "are: it names no columns that tell chains (entity) or groups apart"

@@ -120,7 +120,7 @@ class Chain(Model):
         return replace(self, states=states)
 
     @property
-    def apart(self) -> tuple[str, ...] | None:
+    def entity_columns(self) -> tuple[str, ...] | None:
         return None if self.layout is None else tuple(self.layout.entity) or None
 
     @property

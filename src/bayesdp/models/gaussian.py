@@ -421,7 +421,7 @@ class GaussianGroups(Model):
         return replace(self, correlation=unlearnt, learnt=None, layout=layout, column=column)
 
     @property
-    def apart(self) -> tuple[str, ...] | None:
+    def entity_columns(self) -> tuple[str, ...] | None:
         return None if self.layout is None else tuple(self.layout.group)
 
     @property

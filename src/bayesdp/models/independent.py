@@ -26,7 +26,7 @@ class Independent(Model):
     assumption: ClassVar[str] = "all records are independent of one another"
 
     @property
-    def apart(self) -> tuple[str, ...]:
+    def entity_columns(self) -> tuple[str, ...]:
         return ()
 
     def at_any_length(self) -> Self:

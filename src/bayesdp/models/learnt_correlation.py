@@ -248,10 +248,10 @@ def _drawn(
     products, squares = products - pairs * mean**2, squares - pairs * mean**2
     variance = squares / pairs
     deviation = np.sqrt(np.maximum(variance, 0))
-    told = (deviation >= _FEWEST_STEPS / STEPS) & (1 - np.abs(mean) >= _CLEAR * deviation)
+    reported = (deviation >= _FEWEST_STEPS / STEPS) & (1 - np.abs(mean) >= _CLEAR * deviation)
     largest, smallest = _crossings(groups, products, squares, sample)
     ends = np.maximum(np.abs(largest), np.abs(smallest))
-    return np.where(told, np.minimum(ends / _SHRUNK, 1), 1.0)
+    return np.where(reported, np.minimum(ends / _SHRUNK, 1), 1.0)
 
 
 def _crossings(

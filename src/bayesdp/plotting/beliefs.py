@@ -44,9 +44,9 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
         Line("nothing", ((0.0, 0.0), (1.0, 1.0)), _NOTHING, ":", "before: nothing learnt"),
         *(told_apart([ours, plain]) if same else (ours, plain)),
     ]
-    for told, curve in ((beliefs.plain, plain), (beliefs.calibrated, ours)):
-        if told.attained is not None:
-            lines.append(Line(curve.name, ((told.prior, told.attained),), curve.colour, "o"))
+    for reported, curve in ((beliefs.plain, plain), (beliefs.calibrated, ours)):
+        if reported.attained is not None:
+            lines.append(Line(curve.name, ((reported.prior, reported.attained),), curve.colour, "o"))
     return Chart(
         "beliefs",
         f"A release that promises ε = {beliefs.promise:g}: what an attacker can come to believe of a record",
@@ -59,13 +59,13 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
     )
 
 
-def _curve(told: Belief) -> Points:
+def _curve(reported: Belief) -> Points:
     """Return the largest posterior over the prior: the odds grow by e^ε."""
     shares = [place / _GRID for place in range(1, _GRID)]
-    after = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-told.epsilon))) for prior in shares]
+    after = [(prior, 1 / (1 + (1 - prior) / prior * math.exp(-reported.epsilon))) for prior in shares]
     return ((0.0, 0.0), *after, (1.0, 1.0))
 
 
-def _label(name: str, told: Belief) -> str:
-    before, after = (shown_pair(share) or "nearly certain" for share in (told.prior, told.posterior))
-    return f"{name}, τ = {shown_below(told.tau, 3)}:\n{before} → {after}"
+def _label(name: str, reported: Belief) -> str:
+    before, after = (shown_pair(share) or "nearly certain" for share in (reported.prior, reported.posterior))
+    return f"{name}, τ = {shown_below(reported.tau, 3)}:\n{before} → {after}"

@@ -143,7 +143,7 @@ class CheckedTable:
 
     def members(self, by: str, end: tuple[str, Scalar] | None = None) -> str:
         """Return the fingerprint of who is in which part by a column, of the records up to the end of an order."""
-        return members(self.table, by, [member.apart or () for member in self.model.members], end)
+        return members(self.table, by, [member.entity_columns or () for member in self.model.members], end)
 
     @property
     def model_columns(self) -> frozenset[str]:
@@ -336,9 +336,9 @@ class CheckedTable:
     def _measure(self, by: str, cells: Sequence[Scalar]) -> None:
         """Count the records of parts that are made of whole chains or groups; refuses others, and empty ones."""
         for member in self.model.members:
-            if member.apart is None:
+            if member.entity_columns is None:
                 raise QueryError(f"the model does not say which records parts by {by!r} may tell apart")
-            check_parts(self.table, by, member.apart)
+            check_parts(self.table, by, member.entity_columns)
         for cell, size in zip(cells, part_sizes(self.table, by, cells), strict=True):
             self._parts[by, Count(equals=0, by=by, by_cells=(cell,)).parts] = size
 

@@ -211,7 +211,7 @@ class Session(Displayed):
     def _check_parts(self, by: str) -> None:
         """Refuse parts whose members are no longer those that were released about."""
         extent = self._extent
-        named = any(member.apart for member in self._model.members)
+        named = any(member.entity_columns for member in self._model.members)
         if by in self._parts or (extent is not None and not named):  # records without a name are counted (`Extent`)
             return
         end = None if extent is None or extent.order is None or extent.until is None else (extent.order, extent.until)

@@ -189,14 +189,14 @@ def test_other_side_information_is_not_covered() -> None:
     proven = factor(GaussianGroups(covariance=[[1, correlation], [correlation, 1]]), Sum(bounds=(-0.5, 0.5)))
     assert proven == pytest.approx(1.1)
 
-    def told(target: float) -> float:
+    def reported(target: float) -> float:
         """Return the density of a far output: e^(τ·sum), for records that are either low or high."""
         spread = 1 - correlation**2
         weights = [math.exp(-((other - correlation * target) ** 2 - 900) / (2 * spread)) for other in (-30.0, 30.0)]
         sums = [target - 0.5, target + 0.5]
         return sum(w * math.exp(tau * s) for w, s in zip(weights, sums, strict=True)) / sum(weights)
 
-    leaked = math.log(told(0.5) / told(-0.5))
+    leaked = math.log(reported(0.5) / reported(-0.5))
     assert leaked == pytest.approx(1.894, abs=5e-4)
     assert leaked > proven
 
@@ -205,7 +205,7 @@ def test_other_side_information_is_not_covered() -> None:
 def test_gaussian_side_information_is_covered(correlation: float, noise: float, seen: float) -> None:
     """A noisy normal observation of the other record only adds to the diagonal of the precision: fewer walks."""
 
-    def told(target: float, output: float) -> float:
+    def reported(target: float, output: float) -> float:
         spread = 1 - correlation**2
         mean = (correlation * target / spread + seen / noise) / (1 / spread + 1 / noise)
         deviation = math.sqrt(1 / (1 / spread + 1 / noise))
@@ -218,7 +218,7 @@ def test_gaussian_side_information_is_covered(correlation: float, noise: float, 
 
     proven = factor(GaussianGroups(covariance=[[1, correlation], [correlation, 1]]), Sum(bounds=(-0.5, 0.5)))
     for output in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        assert abs(math.log(told(0.5, output) / told(-0.5, output))) <= proven + 1e-6
+        assert abs(math.log(reported(0.5, output) / reported(-0.5, output))) <= proven + 1e-6
 
 
 def enumerated(covariance: NDArray[np.float64], hidden: set[int]) -> float:

@@ -70,13 +70,13 @@ def test_chains_side_by_side_have_the_columns_of_each() -> None:
 
 
 def test_endings_take_records_and_say_so() -> None:
-    told = {
+    reported = {
         Ending(0, None): (0, "no record"),
         Ending(0, 1): (1, "a known 'b'"),
         Ending(1, None): (1, "1 unknown record and then nothing"),
         Ending(2, 0): (3, "2 unknown records and then a known 'a'"),
     }
-    assert {ending: (ending.records, ending.described(CHAIN)) for ending in told} == told
+    assert {ending: (ending.records, ending.described(CHAIN)) for ending in reported} == reported
 
 
 def test_how_long_a_chain_remembers_its_zeros() -> None:

@@ -10,7 +10,7 @@ import typer
 
 import bayesdp as bdp
 from bayesdp.cli.app import app
-from bayesdp.cli.asking import Asking, Question
+from bayesdp.cli.query_options import QueryOptions, Question
 from bayesdp.errors import QueryError
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
@@ -40,7 +40,7 @@ def test_the_options_describe_a_query_and_are_read_as_what_they_are() -> None:
     def command(question: Question, loud: bool = False) -> None:
         described.append(question)
 
-    asking = Asking(command)
+    asking = QueryOptions(command)
     assert list(inspect.signature(asking).parameters)[:2] == ["query", "states"]
     small = typer.Typer()
     small.command()(asking)

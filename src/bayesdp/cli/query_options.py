@@ -21,7 +21,7 @@ from bayesdp.queries import Count, Query, query_from_dict
 if TYPE_CHECKING:
     from bayesdp.models import Model
 
-__all__ = ["Asking", "Question", "values_named"]
+__all__ = ["QueryOptions", "Question", "values_named"]
 
 _RESERVED = {"help", "json"}
 """Options that commands have under other names."""
@@ -79,7 +79,7 @@ class Question:
         return issubclass(asked, Count) and self.where is not None and not named
 
 
-class Asking:
+class QueryOptions:
     """A command of which the parameter `question` stands for the options that say what is asked; perhaps nothing.
 
     Typer reads the parameters when the command line is run, so that also a stranger's kinds of queries are listed, and
