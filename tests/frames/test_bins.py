@@ -46,7 +46,7 @@ def test_states_are_fitted_and_asked_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("reported", "message"),
     [
         ({"edges": [1, 1]}, "in ascending order"),
         ({"edges": []}, "at least one"),

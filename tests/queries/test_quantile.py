@@ -100,7 +100,7 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("reported", "message"),
     [
         ({"at": 0.5}, "needs candidates="),
         ({"at": 0.5, "candidates": [1]}, "from 2 to 1000 public numbers in ascending order"),

@@ -46,7 +46,7 @@ def test_adding_or_removing_a_record_counts_double(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("reported", "message"),
     [
         ({"tau": (1.0, 1e-6)}, r"only pure differential privacy can be recorded, and tau = .* is not"),
         ({"tau": 0.1, "definition": "zcdp"}, "definition = 'zcdp' is not: .* zCDP, Rényi DP and Gaussian noise"),

@@ -64,7 +64,7 @@ def advise(
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
-    >>> [assumption.verdict for assumption in advise(frame, state="on", order_by="t").ladder[:2]]
+    >>> [assumption.verdict for assumption in advise(frame, state="on", order_by="t").priced_assumptions[:2]]
     ['fine', 'violated']
     """
     if question is not None and not isinstance(question, Query):

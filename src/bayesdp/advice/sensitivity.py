@@ -70,7 +70,7 @@ def sensitivity_to_assumption(spend: Spend, epsilon: float, weaker: Iterable[Wea
 
     >>> from bayesdp import Count, OddsChain
     >>> from bayesdp.theorems.spend import as_spend
-    >>> for line in consequences(as_spend(Count(equals=1), 0.243), 1.0, weaker_than(OddsChain(17.2))):
+    >>> for line in sensitivity_to_assumption(as_spend(Count(equals=1), 0.243), 1.0, weaker_than(OddsChain(17.2))):
     ...     print(line)
     If the odds ratio is half as large again, 1.22 instead of 1.
     If what matters is the last two records, with this odds ratio, 1.95 instead of 1.
