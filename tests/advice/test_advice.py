@@ -93,3 +93,11 @@ def test_a_picture_of_no_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="txt"):
         advised(CHAIN).plot(tmp_path / "ladder.txt")
     assert not list(tmp_path.iterdir())
+
+
+def test_former_names_work_with_a_warning() -> None:
+    advice = advised(CHAIN)
+    with pytest.warns(DeprecationWarning, match="priced_assumptions"):
+        assert advice.ladder is advice.priced_assumptions
+    with pytest.warns(DeprecationWarning, match="next_steps"):
+        assert advice.way_on is advice.next_steps

@@ -10,6 +10,7 @@ from typing import Any
 from bayesdp._support import hooks
 from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
 from bayesdp._support.documents import Document
+from bayesdp._support.lazy import warn_renamed
 from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.priced_assumption import HARMLESS, PricedAssumption
 from bayesdp.models.diagnosis import Verdict
@@ -33,12 +34,12 @@ class Advice(Displayed, Document):
     query:       what would be asked.
     epsilon:     what would be promised.
     beta:        how often the error may reach the α of a rung.
-    ladder:      the rungs, from the strongest assumption to the weakest.
+    priced_assumptions: from the strongest assumption to the weakest, each with its price.
     recommended: the cheapest that is not denied, or whose denial changes ε by less than 10 %; if all are denied, the
                  one that assumes least. None if no noise is enough for any.
     shows:       what the table shows of memory, as sentences; empty for a column of numbers.
     table_name:  what the table is called.
-    way_on:      what `advise` was asked, from which the code to go on with is written.
+    next_steps:  what `advise` was asked, from which the code to go on with is written.
     """
 
     query: Query
@@ -49,6 +50,18 @@ class Advice(Displayed, Document):
     shows: str
     table_name: str
     next_steps: NextSteps
+
+    @property
+    def ladder(self) -> tuple[PricedAssumption, ...]:
+        """The former name of `priced_assumptions`; it goes with the next version."""
+        warn_renamed("Advice.ladder", "Advice.priced_assumptions", stacklevel=3)
+        return self.priced_assumptions
+
+    @property
+    def way_on(self) -> NextSteps:
+        """The former name of `next_steps`; it goes with the next version."""
+        warn_renamed("Advice.way_on", "Advice.next_steps", stacklevel=3)
+        return self.next_steps
 
     @property
     def why(self) -> str:

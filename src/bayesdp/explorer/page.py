@@ -372,7 +372,8 @@ def _priced_assumptions(
         for step in steps
     ]
     reported = priced_assumptions.advice
-    head = f"Errors at ε = {reported.epsilon:g}, in {100 * (1 - reported.beta):g} % of cases; the strongest assumption first."
+    share = f"{100 * (1 - reported.beta):g} %"
+    head = f"Errors at ε = {reported.epsilon:g}, in {share} of cases; the strongest assumption first."
     return tags.div(
         tags.h3("The ladder", style="margin-top:1rem"),
         tags.p(head, class_="hint"),
