@@ -25,7 +25,7 @@ from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputErro
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.ask import Panel, Reply, ask
+from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
 from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Released, Spend, as_spend, spend_with
@@ -304,10 +304,10 @@ def options(
     spent: Spend = (),
     composing: bool = False,
 ) -> list[list[list[Option]]]:
-    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `Panel.about`."""
+    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `ApplicableTheorems.about`."""
     asked = spend_with(spent, [query], _ANY_TAU)
     check_queries(model, asked)
-    panel = Panel.about(model, asked, composing=composing)
+    panel = ApplicableTheorems.about(model, asked, composing=composing)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
@@ -388,7 +388,7 @@ def _largest_taus(
     return [largest[epsilon] for epsilon in epsilons]
 
 
-def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
+def largest_tau(panel: ApplicableTheorems, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
     """Return the largest τ of each query at which theorems prove at most ε for them and `spent`; 0 if there is none.
 
     Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if

@@ -17,7 +17,7 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.ask import Panel, Reply, ask
+from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
 from bayesdp.theorems.spend import Released, Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -217,7 +217,9 @@ def leakage(
     return report(model, as_spend(releases, tau), adversary=Adversary.asked(target, known))
 
 
-def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary: Adversary | None = None) -> Leakage:
+def report(
+    model: Model, spend: Spend, *, panel: ApplicableTheorems | None = None, adversary: Adversary | None = None
+) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
     panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
@@ -231,7 +233,7 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     if panel is None:
         check_queries(model, spend)
     if adversary is None:
-        panel = Panel.about(model, spend) if panel is None else panel
+        panel = ApplicableTheorems.about(model, spend) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
     else:
         members, rows = model.members, _replies_about(model, spend, adversary)
@@ -266,15 +268,15 @@ class Composition:
     """
 
     model: Model
-    _panels: list[Panel] = field(default_factory=list, compare=False, repr=False)
+    _panels: list[ApplicableTheorems] = field(default_factory=list, compare=False, repr=False)
 
-    def panel(self, spend: Spend) -> Panel:
+    def panel(self, spend: Spend) -> ApplicableTheorems:
         """Return the theorems to ask about a spend."""
         # Compared, not hashed: an account may have hundreds of questions, and mostly they are the very same objects.
         panel = next((panel for panel in self._panels if panel.covers(spend)), None)
         if panel is None:
             self.model.check_queries(queries_of(spend))
-            panel = Panel.about(self.model, spend, composing=True)
+            panel = ApplicableTheorems.about(self.model, spend, composing=True)
             self._panels[:] = [panel, *self._panels[: _REMEMBERED - 1]]
         return panel
 
@@ -287,7 +289,7 @@ class Composition:
         return report(self.model, spend, panel=self.panel(spend))
 
 
-def _replies(panel: Panel, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
+def _replies(panel: ApplicableTheorems, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
     return panel.ask(lambda theorem, member: theorem.epsilon(member, spend))
 
 
