@@ -16,7 +16,7 @@ from bayesdp._support.tables import table
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import filled
 
-__all__ = ["Block", "Code", "Displayed", "Section", "Table", "Words", "as_html", "as_text", "lines", "warned"]
+__all__ = ["Block", "Code", "Displayed", "PrintedTable", "Section", "Words", "as_html", "as_text", "lines", "warned"]
 
 _WIDE = 100
 """Characters in a line of text that is filled."""
@@ -57,7 +57,7 @@ _WARNING = "border-left:.25em solid;padding-left:.6em"
 
 
 @dataclass(frozen=True)
-class Table:
+class PrintedTable:
     """A table: the first and last columns are texts, those between are numbers."""
 
     header: Sequence[str]
@@ -98,7 +98,7 @@ class Code:
         return _tag("pre", _safe(self.code), "margin:.4em 0;white-space:pre-wrap")
 
 
-Block = Words | Table | Code
+Block = Words | PrintedTable | Code
 Section = Sequence[Block]
 """Blocks that stand under one another; an empty line parts two sections."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.display import Displayed, Section, Table
+from bayesdp._support.display import Displayed, Section
 from bayesdp._support.documents import Document
 from bayesdp._support.progress import counted
 from bayesdp._support.validation import brief
@@ -144,14 +144,14 @@ class Calibration(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         best = "best" if self.uncertainty is None else "best for the estimates"
         rows = [[*row_of(option), best if option == self._best else option.reason or ""] for option in self.options]
         if self.uncertainty is not None:
             credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
             chosen = Option(credibility, self.epsilon, self.tau, self._accuracy)
             rows.append([*row_of(chosen), "chosen"])
-        return Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
+        return PrintedTable(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""

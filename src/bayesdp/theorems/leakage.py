@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import hooks
-from bayesdp._support.display import Displayed, Section, Table, Words, warned
+from bayesdp._support.display import Displayed, PrintedTable, Section, Words, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
@@ -139,14 +139,14 @@ class Leakage(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         rows = [
             [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
             if assessment.epsilon is not None
             else [assessment.theorem, "–", assessment.reason or ""]
             for assessment in self.assessments
         ]
-        return Table(["theorem", "ε", ""], rows)
+        return PrintedTable(["theorem", "ε", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem proves around this τ, and write the picture (.png, .svg or .pdf)."""
