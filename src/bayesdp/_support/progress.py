@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TypeVar
 
-__all__ = ["counted", "tracked"]
+__all__ = ["progress_bar", "tracked"]
 
 _PATIENCE = 2.0
 """Seconds after which a progress bar appears."""
@@ -18,10 +18,10 @@ Item = TypeVar("Item")
 
 
 @contextmanager
-def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
+def progress_bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
     """Give a function to call with the number of steps done; once two seconds have passed, show how far along they are.
 
-    >>> with counted(2, "counting") as done:
+    >>> with progress_bar(2, "counting") as done:
     ...     done(2)
     """
     if not sys.stderr.isatty():
@@ -48,7 +48,7 @@ def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
     >>> list(tracked([1, 2], 2, "counting"))
     [1, 2]
     """
-    with counted(total, label) as done:
+    with progress_bar(total, label) as done:
         for item in items:
             yield item
             done(1)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.display import Displayed, Section
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
-from bayesdp._support.progress import counted
+from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
@@ -304,7 +304,10 @@ def options(
     spent: Spend = (),
     composing: bool = False,
 ) -> list[list[list[Option]]]:
-    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `ApplicableTheorems.about`."""
+    """Return for each ε, for each model that may hold, what every theorem allows.
+
+    composing: as in `ApplicableTheorems.about`.
+    """
     asked = spend_with(spent, [query], _ANY_TAU)
     check_queries(model, asked)
     panel = ApplicableTheorems.about(model, asked, composing=composing)
@@ -525,7 +528,7 @@ def _epsilon_of_rank(
 
 
 def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
-    return counted(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
+    return progress_bar(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
 
 
 def _drawn(leaked: Leakage, queries: tuple[Query, ...], epsilon: float, spent: Spend, number: int) -> list[Sample]:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from bayesdp._support import validation
-from bayesdp._support.display import Displayed, Section
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted

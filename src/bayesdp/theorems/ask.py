@@ -33,7 +33,7 @@ class Reply(Generic[T]):
 
 @dataclass(frozen=True)
 class ApplicableTheorems:
-    """The theorems that may cover a spend: every theorem, under every member of a model, unless it said already that it does not apply.
+    """Every theorem, under every member of a model, with the reason if it does not cover a spend.
 
     queries: what the theorems were asked to cover.
     losses:  the kind of loss of each query.

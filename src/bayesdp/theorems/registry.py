@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from bayesdp._support.display import Displayed, Section
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.theorems.theorem import Theorem
