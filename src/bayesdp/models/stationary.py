@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Floats
 
 __all__ = ["stationary_of"]
 
 
-def stationary_of(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def stationary_of(matrix: Floats) -> Floats:
     """Return the stationary law, by elimination without subtraction (Grassmann, Taksar, Heyman).
 
     Every entry is accurate: of s states, to a relative 9·s³·2⁻⁵³ (O'Cinneide 1993).

@@ -6,15 +6,11 @@ the logarithm into f(τ + c, d), d being the log odds of the transition.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.odds.sides import side
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["contracted", "contracted_forever"]
 
@@ -22,7 +18,7 @@ _MOST_ROUNDS = 4096
 _SETTLED = 1e-9
 
 
-def contracted(taus: NDArray[np.float64], odds: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+def contracted(taus: Floats, odds: Floats, records: int) -> Floats:
     """Return a bound on ln V of every side of 1, 2, … records, as (records, τ); `odds` is d at each τ, or for all."""
     bounds = np.empty((records, len(taus)))
     oscillation = np.zeros(len(taus))
@@ -35,7 +31,7 @@ def contracted(taus: NDArray[np.float64], odds: NDArray[np.float64], records: in
     return bounds
 
 
-def contracted_forever(taus: NDArray[np.float64], odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def contracted_forever(taus: Floats, odds: Floats) -> Floats:
     """Return a bound on ln V of every side, however long, at each τ: d or the fixed point, improved step by step."""
     oscillation = np.minimum(np.broadcast_to(odds, taus.shape).astype(np.float64), side(taus, odds, None))
     for _ in range(_MOST_ROUNDS):

@@ -6,12 +6,9 @@ k-th power takes log k products and loses no digits to cancellation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Floats
 
 __all__ = ["leakage_of_any_length", "side", "tau_of_any_length"]
 
@@ -28,7 +25,7 @@ _TINY = 1e-290
 """A smaller τ is taken for this one, so that nothing below underflows to zero."""
 
 
-def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def leakage_of_any_length(tau: Floats, log_odds: float | Floats) -> Floats:
     """Return 4·asinh(√θ·sinh(τ/4)) for each τ, rounded up: the leakage of one record of a chain of any length.
 
     >>> leakage_of_any_length(np.array([1.0]), np.log(9.0)).round(6).tolist()
@@ -51,7 +48,7 @@ def tau_of_any_length(epsilon: float, log_odds: float) -> float:
     return float(4 * logarithm)
 
 
-def side(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64], records: int | None) -> NDArray[np.float64]:
+def side(tau: Floats, log_odds: float | Floats, records: int | None) -> Floats:
     """Return what `records` neighbours on one side add to the leakage, for each τ, rounded up; None: any number.
 
     The odds may be those of each τ.
@@ -72,7 +69,7 @@ def side(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64], record
     return np.minimum(np.nextafter(grown, np.inf), np.nextafter(unlimited, np.inf))
 
 
-Four = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+Four = tuple[Floats, Floats, Floats, Floats]
 
 
 def _power(matrix: Four, exponent: int) -> Four:
