@@ -67,13 +67,7 @@ class Option:
         """Return the JSON object of one theorem in `bayesdp calibrate --json`."""
         if self.tau is None:
             return {"theorem": self.theorem, "applies": False, "reason": self.reason}
-        return {
-            "theorem": self.theorem,
-            "applies": True,
-            "epsilon": self.epsilon,
-            "tau": self.tau,
-            "alpha": self.alpha,
-        }
+        return {"theorem": self.theorem, "applies": True, "epsilon": self.epsilon, "tau": self.tau, "alpha": self.alpha}
 
 
 @dataclass(frozen=True)

@@ -232,11 +232,7 @@ def credible_correlation(
 
 
 def _drawn(
-    groups: tuple[tuple[int, int], ...],
-    sums: Floats,
-    scale: float,
-    draws: int,
-    generator: np.random.Generator,
+    groups: tuple[tuple[int, int], ...], sums: Floats, scale: float, draws: int, generator: np.random.Generator
 ) -> Floats:
     """Return |correlation| for draws of the noise and of the sample; the half-width of the bounds is 1."""
     pairs = ordered_pairs(groups)
@@ -253,10 +249,7 @@ def _drawn(
 
 
 def _crossings(
-    groups: tuple[tuple[int, int], ...],
-    products: Floats,
-    squares: Floats,
-    sample: Floats,
+    groups: tuple[tuple[int, int], ...], products: Floats, squares: Floats, sample: Floats
 ) -> tuple[Floats, Floats]:
     """Return the largest and the smallest correlation that each draw leaves: where `_off` changes its sign."""
     lowest = -1 / (max(size for size, _ in groups) - 1)
@@ -278,11 +271,7 @@ def _crossings(
 
 
 def _off(
-    groups: tuple[tuple[int, int], ...],
-    correlation: Floats,
-    products: Floats,
-    squares: Floats,
-    sample: Floats,
+    groups: tuple[tuple[int, int], ...], correlation: Floats, products: Floats, squares: Floats, sample: Floats
 ) -> Floats:
     """Return how far the products are from what a correlation and a draw of the sample make of the squares.
 

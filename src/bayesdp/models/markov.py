@@ -225,11 +225,7 @@ class MarkovChain(Chain):
         ((1, 2), (1, 1))
         """
         layout = ChainLayout(
-            order_by,
-            () if entity is None else entity,
-            step,
-            dropped=missing == "drop",
-            order_by_text=order_by_text,
+            order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         memory = validation.natural("memory", memory, ModelError)
         state = column_name("state", state)
@@ -523,10 +519,7 @@ def _disagreement(counts: Floats, transition: Floats) -> tuple[int, int] | None:
     size, totals = counts.shape[1], counts.sum(axis=1, keepdims=True)
     most, least = (1 + _AGREEMENT) * transition + _UNDERFLOW, (1 - _AGREEMENT) * transition - _UNDERFLOW
     lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
-    for slope, room in (
-        (1 - size * most, totals * most - counts),
-        (size * least - 1, counts - totals * least),
-    ):
+    for slope, room in ((1 - size * most, totals * most - counts), (size * least - 1, counts - totals * least)):
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = room / slope
         lower = np.where(slope < 0, np.maximum(lower, bound), lower)

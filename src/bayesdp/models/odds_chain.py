@@ -209,11 +209,7 @@ class OddsChain(Chain):
         ((100, 50), (49, 100))
         """
         layout = ChainLayout(
-            order_by,
-            () if entity is None else entity,
-            step,
-            dropped=missing == "drop",
-            order_by_text=order_by_text,
+            order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         memory = validation.natural("memory", memory, ModelError)
         credibility = validation.probability("credibility", credibility, ModelError)

@@ -73,10 +73,7 @@ class ApplicableTheorems:
 
 
 def ask(
-    model: Model,
-    question: Callable[[Theorem, Model], T],
-    *,
-    only: Sequence[Theorem] | None = None,
+    model: Model, question: Callable[[Theorem, Model], T], *, only: Sequence[Theorem] | None = None
 ) -> tuple[tuple[Reply[T], ...], ...]:
     """Return what every theorem says, a row of replies for each model that may hold (`model.members`).
 

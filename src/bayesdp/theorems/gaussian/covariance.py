@@ -384,9 +384,7 @@ def _inverse(matrix: Floats) -> Floats:
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def inverse_within(
-    covariance: Matrix,
-) -> tuple[Floats, float, Floats] | None:
+def inverse_within(covariance: Matrix) -> tuple[Floats, float, Floats] | None:
     """Return the computed inverse of the correlations, by how much an entry may be off, and the standard deviations.
 
     None if floats cannot tell. With X the computed inverse and R = X·(true correlations) − 1, the true inverse is

@@ -30,14 +30,7 @@ _RAISED, _RISEN = 1 + 2.0**-40, 1 + 2.0**-41
 _NUMBERS_AT_ONCE = 2**17
 
 
-def largest_quotient(
-    p: Floats,
-    q: Floats,
-    low: Floats,
-    high: Floats,
-    guess: Floats,
-    rounds: int = _ROUNDS,
-) -> Floats:
+def largest_quotient(p: Floats, q: Floats, low: Floats, high: Floats, guess: Floats, rounds: int = _ROUNDS) -> Floats:
     """Return max Σp·h/Σq·h over 0 < low ≤ h ≤ high, Σ over the last axis, rounded up; a bound if the rounds run out.
 
     h is `high` where p/q exceeds the maximum and `low` elsewhere. `guess` may be any positive numbers: it is replaced
@@ -74,13 +67,7 @@ class Boxes:
         self.first, self.second, self.few = _leading_to_few(matrix)
 
     def step(
-        self,
-        laws: Floats,
-        gains: Floats,
-        possible: Booleans,
-        guesses: Floats,
-        usable: Booleans,
-        compare: int | None,
+        self, laws: Floats, gains: Floats, possible: Booleans, guesses: Floats, usable: Booleans, compare: int | None
     ) -> Floats:
         """Return upper bounds on max_h E_u[h]/E_u′[h], as (τ, ending, u, u′).
 
@@ -111,13 +98,7 @@ class Boxes:
             bounds[self.first, self.second], bounds[self.second, self.first] = exact[..., 0, 1], exact[..., 1, 0]
         return bounds
 
-    def _compared(
-        self,
-        law: Floats,
-        lows: Floats,
-        highs: Floats,
-        guess: Floats,
-    ) -> Integers:
+    def _compared(self, law: Floats, lows: Floats, highs: Floats, guess: Floats) -> Integers:
         """Return the number of the best box for each pair."""
         same = np.arange(self.size)
         choices: list[Integers] = [np.full((self.size, self.size), number) for number in (0, 1)]
@@ -133,13 +114,7 @@ class Boxes:
         return best
 
     def _by_boxes(
-        self,
-        law: Floats,
-        lows: Floats,
-        highs: Floats,
-        choice: Integers,
-        guess: Floats,
-        rounds: int = _ROUNDS,
+        self, law: Floats, lows: Floats, highs: Floats, choice: Integers, guess: Floats, rounds: int = _ROUNDS
     ) -> Floats:
         """Return the bound of the box chosen for each pair."""
         rows = max(1, _NUMBERS_AT_ONCE // self.size**2)

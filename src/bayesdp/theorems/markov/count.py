@@ -248,12 +248,7 @@ def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> Bool
 
 
 def _ratios(
-    values: tuple[int, ...],
-    left: Floats,
-    right: Floats,
-    rate: float,
-    unknown: Integers,
-    fits: Booleans,
+    values: tuple[int, ...], left: Floats, right: Floats, rate: float, unknown: Integers, fits: Booleans
 ) -> dict[tuple[int, int], Floats]:
     """Return for each pair of target values the largest log ratio over outputs, for every two endings.
 

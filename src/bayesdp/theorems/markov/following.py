@@ -97,12 +97,7 @@ class _Step:
         self.previous: Floats | None = None
 
     def __call__(
-        self,
-        here: Floats,
-        outer: Floats,
-        values: Floats,
-        uniform: Floats,
-        compare: bool,
+        self, here: Floats, outer: Floats, values: Floats, uniform: Floats, compare: bool
     ) -> tuple[Floats, Floats]:
         """Return the next tables and the next uniform table; infinite where a gain is.
 

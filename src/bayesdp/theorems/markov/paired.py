@@ -294,11 +294,7 @@ def _solver(slopes: Floats, places: Integers) -> Solver:
     return lambda right: np.asarray(factored.solve(right.ravel()).reshape(right.shape))
 
 
-def _leaping(
-    step: Callable[[Floats], Floats],
-    least: Floats,
-    most: Floats,
-) -> Floats:
+def _leaping(step: Callable[[Floats], Floats], least: Floats, most: Floats) -> Floats:
     """Return about where step(x) = x, for a contraction: iterated, and now and then followed to where it leads."""
     here = least
     for _ in range(_MOST_ROUNDS):

@@ -28,11 +28,7 @@ _GAIN_ROUNDING = 2.0**-48
 
 
 def largest_quotient(
-    constant: Floats,
-    linear: Floats,
-    square: Floats,
-    middle: Floats,
-    scale: Floats,
+    constant: Floats, linear: Floats, square: Floats, middle: Floats, scale: Floats
 ) -> tuple[Floats, Floats]:
     """Return an upper bound on (constant + linear·λ + square·λ²) / (1 + middle·λ + λ²) over λ ≥ 0, and about where.
 
@@ -65,13 +61,7 @@ def largest_quotient(
     return np.where(scale > 0, bound * unit, 0.0), where
 
 
-def _never_exceeded(
-    bound: Floats,
-    e0: Floats,
-    e1: Floats,
-    e2: Floats,
-    middle: Floats,
-) -> Booleans:
+def _never_exceeded(bound: Floats, e0: Floats, e1: Floats, e2: Floats, middle: Floats) -> Booleans:
     """Whether bound·(1 + middle·λ + λ²) ≥ e0 + e1·λ + e2·λ² for all λ ≥ 0, with room for rounding."""
     room = bound - 8 * _ROUNDING
     q0, q1, q2 = room - e0, room * middle - e1, room - e2
@@ -183,11 +173,7 @@ def _slopes(second: Floats, y: Floats, own: Booleans) -> tuple[Floats, ...]:
     return tuple(np.stack(both) for both in zip(by_first, by_second, strict=True))
 
 
-def steepest(
-    numerators: tuple[Floats, Floats],
-    denominators: tuple[Floats, Floats],
-    tilt: Floats,
-) -> Floats:
+def steepest(numerators: tuple[Floats, Floats], denominators: tuple[Floats, Floats], tilt: Floats) -> Floats:
     """Return the largest ln (m·A)(m′·B) / ((m·C)(m′·D)) over two values, rounded up, where m′ is m tilted.
 
     numerators:   ln A and ln B, the last axis the two values; denominators: ln C and ln D.
