@@ -7,7 +7,7 @@ import pytest
 
 from bayesdp import Mean, Proportion, Sum
 from bayesdp.errors import QueryError, RecordsError
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import Placement
 
 
 def test_a_mean_is_assembled_over_the_number_of_records() -> None:

@@ -12,11 +12,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bayesdp._support.tables import table
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import filled
 
-__all__ = ["Block", "Code", "Displayed", "PrintedTable", "Section", "Words", "as_html", "as_text", "lines", "warned"]
+__all__ = [
+    "Block",
+    "Code",
+    "Displayed",
+    "PrintedTable",
+    "Section",
+    "Words",
+    "as_html",
+    "as_text",
+    "lines",
+    "table",
+    "warned",
+]
 
 _WIDE = 100
 """Characters in a line of text that is filled."""
@@ -152,6 +163,28 @@ class Displayed(ABC):
 
     def _repr_html_(self) -> str:
         return as_html(self._shown())
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a table; the first and last columns are texts, those between are numbers.
+
+    >>> print(table(["theorem", "ε", "note"], [["general", "3", ""]]))
+    theorem  ε  note
+    -------  -  ----
+    general  3
+    """
+    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
+    last = len(header) - 1
+
+    def line(cells: Sequence[str]) -> str:
+        placed = [
+            cell.ljust(width) if index in (0, last) else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(placed).rstrip()
+
+    rule = ["-" * width if title else "" for title, width in zip(header, widths, strict=True)]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
 
 
 def _safe(text: str) -> str:

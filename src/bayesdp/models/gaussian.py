@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.arrays import Floats, readonly
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp._support.validation import Matrix, brief, checked_missing
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model, check_unit, whole_group

@@ -13,18 +13,17 @@ import numpy as np
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.arrays import Booleans, Floats, readonly
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
-from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
+from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities, stationary_of
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.posterior import SMALLEST_WEIGHT
 from bayesdp.models.states import check_states
-from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
 
 __all__ = ["MOST_COMPARED", "MarkovChain"]

@@ -12,7 +12,6 @@ from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.odds import log_odds_of_logs
 from bayesdp.models.states import check_states
-from bayesdp.models.stationary import stationary_of
 
 __all__ = [
     "LARGEST_COUNT",
@@ -25,6 +24,7 @@ __all__ = [
     "nested",
     "probabilities",
     "stationary_law",
+    "stationary_of",
     "tuples",
 ]
 
@@ -110,6 +110,24 @@ def lifted(table: Floats) -> Floats:
         for state in range(size):
             moved[(*last, *last[1:], state)] = table[(*last, state)]
     return moved.reshape(size**memory, size**memory)
+
+
+def stationary_of(matrix: Floats) -> Floats:
+    """Return the stationary law, by elimination without subtraction (Grassmann, Taksar, Heyman).
+
+    Every entry is accurate: of s states, to a relative 9·s³·2⁻⁵³ (O'Cinneide 1993).
+
+    >>> stationary_of(np.array([[0.9, 0.1], [0.4, 0.6]])).tolist()
+    [0.8, 0.2]
+    """
+    work, size = matrix.copy(), len(matrix)
+    for last in range(size - 1, 0, -1):
+        work[:last, last] /= work[last, :last].sum()
+        work[:last, :last] += np.outer(work[:last, last], work[last, :last])
+    weights = np.ones(size)
+    for index in range(1, size):
+        weights[index] = weights[:index] @ work[:index, index]
+    return np.asarray(weights / weights.sum())
 
 
 def stationary_law(table: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Booleans, Floats, readonly
-from bayesdp._support.tables import table as text_table
+from bayesdp._support.display import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError

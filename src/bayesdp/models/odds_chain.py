@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from numpy.typing import ArrayLike
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError

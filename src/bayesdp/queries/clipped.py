@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from math import floor
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import QueryError
-from bayesdp.queries.placement import Placement
 from bayesdp.queries.query import Query
 
-__all__ = ["SUM_BITS", "Clipped"]
+__all__ = ["SUM_BITS", "Clipped", "Placement"]
 
 MOST_STEPS = 2**60
 """Steps between the bounds: one record's whole number then fits into 64 bits, with room for noise."""
@@ -23,6 +24,42 @@ SUM_BITS = 62
 
 ROUNDING_SLACK = Fraction(513, 512)
 """Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Values clipped to [low, high] and rounded to origin + step·(a whole number).
+
+    whole:   the values and both bounds are whole numbers and the step is 1: nothing is rounded.
+    origin:  low, or 0 for a sum that records may leave (a private filter): then leaving changes it by the whole value.
+    """
+
+    low: float
+    high: float
+    origin: float
+    step: float
+    whole: bool = False
+
+    def place(self, value: float) -> int:
+        """Return a value's whole number, by the same floating-point operations the engines use.
+
+        >>> Placement(0.0, 100.0, 0.0, 0.5).place(70.3)
+        141
+        """
+        clipped = min(max(value, self.low), self.high)
+        if self.whole:
+            return int(clipped) - int(self.origin)
+        return floor((clipped - self.origin) / self.step + 0.5)
+
+    def total(self, placed: int, records: int) -> Fraction:
+        """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
+        return Fraction(self.origin) * records + Fraction(self.step) * placed
+
+    @cached_property
+    def span(self) -> int:
+        """How far replacing one record can move the sum of whole numbers; counts records that may leave it."""
+        ends = self.place(self.low), self.place(self.high)
+        return ends[1] - ends[0] if self.origin == self.low else max(abs(ends[0]), abs(ends[1]), ends[1] - ends[0])
 
 
 @dataclass(frozen=True)

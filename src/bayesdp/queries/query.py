@@ -21,8 +21,7 @@ from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
 
 if TYPE_CHECKING:
-    from bayesdp.queries.clipped import Clipped
-    from bayesdp.queries.placement import Placement
+    from bayesdp.queries.clipped import Clipped, Placement
 
 __all__ = ["Query", "Value", "query_from_dict", "query_from_text"]
 

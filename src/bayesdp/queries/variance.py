@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 from bayesdp._support.validation import Scalar
 from bayesdp.queries.averaged import Averaged
-from bayesdp.queries.clipped import Clipped
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import Clipped, Placement
 from bayesdp.queries.query import Value
 
 __all__ = ["Variance"]

@@ -18,11 +18,10 @@ from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.adversary import Adversary, WorstInGroup
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 from bayesdp.theorems.spend import Spend, queries_of
-from bayesdp.theorems.worst import WorstInGroup
 
 __all__ = [
     "ALIKE",

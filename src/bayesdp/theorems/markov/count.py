@@ -14,7 +14,7 @@ from bayesdp._support.arrays import Booleans, Floats, Integers
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_below, up
-from bayesdp.theorems.adversary import Adversary, Stretch
+from bayesdp.theorems.adversary import Adversary, Stretch, WorstInChain
 from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.markov.sides import (
     QUICK,
@@ -29,7 +29,6 @@ from bayesdp.theorems.markov.sides import (
 )
 from bayesdp.theorems.spend import Spend
 from bayesdp.theorems.theorem import Theorem
-from bayesdp.theorems.worst import WorstInChain
 
 __all__ = ["MarkovCount"]
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from bayesdp._support.arrays import Booleans, Floats
 from bayesdp.theorems.markov.boxes import Boxes
-from bayesdp.theorems.markov.contracted import contracted, contracted_forever
 from bayesdp.theorems.markov.gathering import Gathering
 from bayesdp.theorems.markov.levels import Levels, Tally
 from bayesdp.theorems.markov.sides import Side
 from bayesdp.theorems.markov.transport import LARGEST_EXACT, close, exact_step
 from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 __all__ = ["followed"]
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from bayesdp._support.arrays import Floats, Integers
 from bayesdp.models import MarkovChain
-from bayesdp.theorems.adversary import Stretch
+from bayesdp.theorems.adversary import Stretch, WorstInChain
 from bayesdp.theorems.markov.sides import UNIT, Ending
-from bayesdp.theorems.worst import WorstInChain
 
 __all__ = ["BothSides", "Levels", "Tally"]
 

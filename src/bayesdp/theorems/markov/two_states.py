@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesdp._support.arrays import Floats
-from bayesdp.theorems.markov.contracted import contracted, contracted_forever
 from bayesdp.theorems.markov.levels import Levels
 from bayesdp.theorems.markov.sides import Side
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 __all__ = ["two_state_levels"]
 

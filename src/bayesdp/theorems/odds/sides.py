@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from bayesdp._support.arrays import Floats
+from bayesdp.theorems.odds.contraction import contraction
 
-__all__ = ["leakage_of_any_length", "side", "tau_of_any_length"]
+__all__ = ["contracted", "contracted_forever", "leakage_of_any_length", "side", "tau_of_any_length"]
 
 _WIDENED = 1 + 2.0**-44
 """What the elementary functions below may be off together (docs/theory/odds-chain.md, How it is computed)."""
@@ -23,6 +24,9 @@ _LARGE = 30.0
 
 _TINY = 1e-290
 """A smaller τ is taken for this one, so that nothing below underflows to zero."""
+
+_MOST_ROUNDS = 4096
+_SETTLED = 1e-9
 
 
 def leakage_of_any_length(tau: Floats, log_odds: float | Floats) -> Floats:
@@ -67,6 +71,29 @@ def side(tau: Floats, log_odds: float | Floats, records: int | None) -> Floats:
         ratio = power[1] / power[3]
     grown = 2 * np.log1p(ratio) * (1 + _ULPS_A_RECORD * (records + 1)) * _WIDENED
     return np.minimum(np.nextafter(grown, np.inf), np.nextafter(unlimited, np.inf))
+
+
+def contracted(taus: Floats, odds: Floats, records: int) -> Floats:
+    """Return a bound on ln V of every side of 1, 2, … records, as (records, τ); `odds` is d at each τ, or for all."""
+    bounds = np.empty((records, len(taus)))
+    oscillation = np.zeros(len(taus))
+    for index in range(records):
+        oscillation, previous = contraction(taus + oscillation, odds), oscillation
+        bounds[index] = oscillation
+        if np.array_equal(oscillation, previous):
+            bounds[index:] = oscillation
+            break
+    return bounds
+
+
+def contracted_forever(taus: Floats, odds: Floats) -> Floats:
+    """Return a bound on ln V of every side, however long, at each τ: d or the fixed point, improved step by step."""
+    oscillation = np.minimum(np.broadcast_to(odds, taus.shape).astype(np.float64), side(taus, odds, None))
+    for _ in range(_MOST_ROUNDS):
+        oscillation, previous = np.minimum(oscillation, contraction(taus + oscillation, odds)), oscillation
+        if np.all(oscillation >= previous * (1 - _SETTLED)):
+            break
+    return oscillation
 
 
 Four = tuple[Floats, Floats, Floats, Floats]
