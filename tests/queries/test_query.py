@@ -46,7 +46,7 @@ def test_only_unfiltered_or_publicly_filtered_sums_are_metric(query: Query, metr
         (lambda: Count("s", equals=1, isin=[1]), "equals=value or isin="),
         (lambda: Count("s", isin=[]), "isin is empty"),
         (lambda: Count("s", isin="abc"), "isin must be a list"),
-        (lambda: Count("s", isin=[1, 1]), r"isin\[1\] is 1, which stands there already"),
+        (lambda: Count("s", isin=[1, 1]), r"isin\[1\] is 1, a duplicate"),
         (lambda: Count("s", equals=float("nan")), "equals must be a finite number"),
         (lambda: Count("", equals=1), "column must be a non-empty text"),
         (lambda: Count("s", equals=1, public_filter=True), "there is none"),

@@ -1,4 +1,4 @@
-"""A progress bar for anything that may take more than two seconds: on a terminal's standard error, or nowhere."""
+"""A progress bar for work of more than two seconds; it is shown only if standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 @contextmanager
 def progress_bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with the number of steps done; once two seconds have passed, show how far along they are.
+    """Yield a function that takes the number of steps just done; show a progress bar after two seconds.
 
     >>> with progress_bar(2, "counting") as done:
     ...     done(2)
@@ -43,7 +43,7 @@ def progress_bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
 
 
 def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
-    """Yield the items; once two seconds have passed, show how far along they are.
+    """Yield the items; show a progress bar after two seconds.
 
     >>> list(tracked([1, 2], 2, "counting"))
     [1, 2]
