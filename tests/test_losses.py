@@ -16,7 +16,7 @@ from bayesdp.losses import Loss, PureLoss
 from bayesdp.session.accounting import Accountant
 from bayesdp.session.parts import Exposure, exposures, merged
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.ask import Panel, ask
+from bayesdp.theorems.ask import ApplicableTheorems, ask
 from bayesdp.theorems.leakage import Composition, report
 from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.spend import Release, Spend, as_spend
@@ -128,8 +128,8 @@ def test_a_theorem_refuses_a_loss_it_does_not_declare(theorem: bdp.Theorem, spen
 
 @pytest.mark.parametrize("model", [CHAIN, bdp.AnyOf(CHAIN, bdp.ArbitraryGroups(3))], ids=["one", "any-of"])
 def test_nothing_is_proven_wherever_theorems_are_asked(model: bdp.Model, spend: Spend) -> None:
-    panel, composition, accountant = Panel.about(model, spend), Composition(model), Accountant(model)
-    stale = Panel.about(model, as_spend([(COUNT, 1.0)] * len(spend)))
+    panel, composition, accountant = ApplicableTheorems.about(model, spend), Composition(model), Accountant(model)
+    stale = ApplicableTheorems.about(model, as_spend([(COUNT, 1.0)] * len(spend)))
     calls: list[Callable[[], object]] = [
         lambda: bdp.leakage(model, spend),
         lambda: report(model, spend, panel=panel),
@@ -168,7 +168,7 @@ def test_what_is_remembered_of_pure_losses_is_not_used_for_others(spend: Spend) 
     with pytest.raises(NoTheoremAppliesError):
         composition.proven(spend)
     assert composition.panel(pure) is not composition.panel(spend)
-    (replies,) = Panel.about(CHAIN, pure).ask(lambda theorem, member: theorem.epsilon(member, spend))
+    (replies,) = ApplicableTheorems.about(CHAIN, pure).ask(lambda theorem, member: theorem.epsilon(member, spend))
     assert all(reply.value is None for reply in replies)
 
 

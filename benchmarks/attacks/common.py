@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 import bayesdp as bdp
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp.ledger import Ledger
 
 __all__ = ["Finding", "main", "opened", "processes", "verified"]

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from bayesdp._support.display import Code, Displayed, Section, Table, Words, as_html, as_text, lines, warned
+from bayesdp._support.display import Code, Displayed, PrintedTable, Section, Words, as_html, as_text, lines, warned
 
 
 def test_numbers_stand_right_and_texts_left() -> None:
-    shown = Table(["theorem", "ε", "note"], [["general", "3", "best"]]).html()
+    shown = PrintedTable(["theorem", "ε", "note"], [["general", "3", "best"]]).html()
     assert re.findall(r"text-align:(\w+)", shown) == ["left", "right", "left"] * 2
-    assert "<thead>" not in Table(["", ""], [["a", "b"]]).html()
+    assert "<thead>" not in PrintedTable(["", ""], [["a", "b"]]).html()
 
 
 def test_lines_stay_lines_and_control_characters_are_written_out() -> None:

@@ -43,7 +43,7 @@ def test_a_provider_is_loaded_when_its_hook_is_called(module: str) -> None:
 def test_a_hook_has_one_provider() -> None:
     hooks.register({"draw": "math:gcd"})
     hooks.register({"draw": "math:gcd"})
-    with pytest.raises(BayesDPError, match="the hook 'draw' has a provider already: math:gcd"):
+    with pytest.raises(BayesDPError, match="the hook 'draw' already has the provider math:gcd"):
         hooks.register({"draw": "math:lcm"})
     with pytest.raises(BayesDPError, match="the hook 'fit' has no provider"):
         hooks.call("fit")

@@ -64,7 +64,7 @@ def test_a_first_step_that_takes_long_is_shown_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setattr(progress, "_PATIENCE", 0.001)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.counted(1, "one long step"):
+    with progress.progress_bar(1, "one long step"):
         for _ in range(1000):
             if "one long step" in terminal.getvalue():
                 break

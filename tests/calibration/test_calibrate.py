@@ -34,7 +34,7 @@ from bayesdp import (
 from bayesdp.calibration.calibrate import largest_tau, largest_taus
 from bayesdp.calibration.search import LARGEST_TAU
 from bayesdp.errors import CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
-from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.ask import ApplicableTheorems
 from bayesdp.theorems.spend import Release, Spend, total_tau
 
 wrongly: Any = calibrate
@@ -251,7 +251,7 @@ def test_mistakes_are_refused_with_a_message_that_helps(call: Any, error: type[E
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_several_theorems_the_one_that_allows_most_counts_in_any_order(epsilon: float, order: int) -> None:
     spent = (Release(COUNT, 0.001),)
-    panel = Panel.about(CHAIN, (*spent, Release(COUNT, 1.0)), composing=True)
+    panel = ApplicableTheorems.about(CHAIN, (*spent, Release(COUNT, 1.0)), composing=True)
     (row,) = panel.rows
     largest = [
         largest_taus(theorem, CHAIN, COUNT, [epsilon], spent)[0] or 0.0 for theorem, reason in row if reason is None

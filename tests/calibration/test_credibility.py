@@ -492,7 +492,7 @@ def test_looking_at_the_models_drawn_is_one_bar_on_a_terminal(monkeypatch: pytes
         shown.append((total, label))
         yield steps.append
 
-    monkeypatch.setattr(bayesdp.calibration.calibrate, "counted", counted)
+    monkeypatch.setattr(bayesdp.calibration.calibrate, "progress_bar", counted)
     calibrate(MarkovChain.from_counts([[90, 10], [10, 30]], length=9), Count(equals=0), epsilon=1.0, credibility=0.9)
     assert shown == [(400, "looking at the models drawn")]
     assert 200 <= sum(steps) <= 600

@@ -177,7 +177,7 @@ def test_states_are_found_whatever_their_type(
         ("leakage {groups} --query histogram --tau 1", "a histogram needs --states, the values to count, such as"),
         (
             "leakage {zeros} --query count --tau 1",
-            "/dev/zero is larger than 64 MiB; it is not one of our JSON documents",
+            "/dev/zero is larger than 64 MiB; expected a JSON document that bayesdp wrote",
         ),
         ("statement {zeros}", "/dev/zero is larger than 64 MiB"),
         ("fit {zeros} --model markov --state s --order-by t", "'/dev/zero' is no kind of table we read; expected"),

@@ -23,7 +23,7 @@ def test_the_private_mechanisms_may_be_released_with() -> None:
 
 @pytest.mark.parametrize("mechanism", [SIMULATED, None, 1.0, Mechanism(), DiscreteLaplaceMechanism])
 def test_nothing_else_may(mechanism: object) -> None:
-    with pytest.raises(InvalidInputError, match="a release cannot be made with"):
+    with pytest.raises(InvalidInputError, match="cannot make a release"):
         require_private(mechanism)
 
 

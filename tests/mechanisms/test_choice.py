@@ -17,7 +17,7 @@ class OtherLoss(PureLoss):
 
 def test_a_pure_loss_takes_discrete_laplace_noise_and_other_losses_take_none_yet() -> None:
     assert noise_for(PureLoss) is DiscreteLaplaceMechanism
-    with pytest.raises(InvalidInputError, match="no noise here costs other privacy"):
+    with pytest.raises(InvalidInputError, match="there is no noise mechanism for other privacy"):
         noise_for(OtherLoss)
 
 

@@ -171,7 +171,7 @@ def lazy_frames() -> dict[str, Any]:
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "ibis"])
 def test_lazy_frames_are_refused_with_the_reason(engine: str) -> None:
     frame = lazy_frames()[engine]()
-    with pytest.raises(InvalidInputError, match=f"lazy \\({engine}\\).*drawn here, once for each record.*collect"):
+    with pytest.raises(InvalidInputError, match=f"lazy \\({engine}\\).*drawn once for each record.*collect"):
         RandomizedResponseMechanism(1.0).release_column(frame, "s")
 
 

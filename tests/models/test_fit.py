@@ -143,7 +143,7 @@ def inside(model: Model, **entries: Any) -> dict[str, Any]:
             "disagree: row 0, column 0 has the probability 1, but 9713",
         ),
         (edited(FITTED[0], transition=[[0.9, 0.2], [0.5, 0.5]]), "row 0 must sum to 1"),
-        (edited(FITTED[0], states=[False, 0]), r"states\[1\] is 0, which stands there already"),
+        (edited(FITTED[0], states=[False, 0]), r"states\[1\] is 0, a duplicate"),
         (edited(FITTED[0], length=0), "length must be at least 1"),
         (edited(FITTED[0], gaps="yes"), "gaps must be true or false"),
         (edited(FITTED[0], layout=[]), '"layout" must be an object'),

@@ -72,9 +72,9 @@ def test_its_noise_and_accuracy_are_not_ours_to_say() -> None:
     assert [row.tau for row in comparison.rows if row.theorem == "general"] == [1 / 3, 2 / 3]
     assert not comparison.published
     assert "general" in str(comparison)
-    with pytest.raises(QueryError, match="its noise and accuracy are not known here"):
+    with pytest.raises(QueryError, match="its noise and accuracy are unknown"):
         bdp.calibrate(CHAIN, AnyMechanism(), alpha=3.0)
-    with pytest.raises(QueryError, match="its noise and accuracy are not known here"):
+    with pytest.raises(QueryError, match="its noise and accuracy are unknown"):
         _ = promise.scale
 
 
@@ -83,7 +83,7 @@ def test_it_is_described_read_and_refused_like_any_question() -> None:
     assert query.description == "a decision tree (steps)"
     assert query_from_dict(json.loads(query.to_json())) == query
     assert query.standing() == bdp.Count("steps", equals=1).standing()
-    with pytest.raises(QueryError, match="has no filter"):
+    with pytest.raises(QueryError, match="takes no filter"):
         AnyMechanism(where="steps > 0")
     with pytest.raises(QueryError, match="line breaks"):
         AnyMechanism(what="two\nlines")

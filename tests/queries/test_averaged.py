@@ -7,7 +7,7 @@ import pytest
 
 from bayesdp import Mean, Proportion, Sum
 from bayesdp.errors import QueryError, RecordsError
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import Placement
 
 
 def test_a_mean_is_assembled_over_the_number_of_records() -> None:
@@ -21,7 +21,7 @@ def test_the_size_of_a_mean_is_taken_from_the_table_and_must_agree() -> None:
     assert Mean("x", bounds=(0, 1)).of_size(5) == Mean("x", bounds=(0, 1), size=5)
     assert Mean("x", bounds=(0, 1), size=5).identity() == Mean("x", bounds=(0, 1)).identity()
     assert Sum("x", bounds=(0, 1)).of_size(0) == Sum("x", bounds=(0, 1))
-    with pytest.raises(RecordsError, match="the mean is over no records at all"):
+    with pytest.raises(RecordsError, match="the mean is undefined: there are no records"):
         Mean("x", bounds=(0, 1)).of_size(0)
     with pytest.raises(RecordsError, match="the mean is over 5 records, but size = 4 was given"):
         Mean("x", bounds=(0, 1), size=4).of_size(5)

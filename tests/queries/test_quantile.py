@@ -113,8 +113,8 @@ def test_what_it_leaks_is_what_any_mechanism_leaks() -> None:
         ({"at": 0.5, "candidates": "0:10:2:7"}, "such as 0,10,20 or 0:120:5"),
         ({"at": 0.5, "candidates": f"0:{10**18}"}, "from 2 to 1000"),
         ({"at": 1.0, "candidates": [0, 1]}, "at must lie strictly between 0 and 1"),
-        ({"at": [], "candidates": [0, 1]}, "say which quantiles"),
-        ({"at": [0.5, 0.5], "candidates": [0, 1]}, "each once"),
+        ({"at": [], "candidates": [0, 1]}, "at must hold at least one share"),
+        ({"at": [0.5, 0.5], "candidates": [0, 1]}, "no duplicates"),
         ({"at": 0.5, "candidates": [0, 1], "where": "x > 0"}, "needs a public number of records"),
     ],
 )
@@ -129,7 +129,7 @@ def test_what_a_session_refuses_costs_nothing(tmp_path: Path) -> None:
         Median("age", 0.3, candidates=[0, 1])
     reported: dict[str, Any] = {"dataset": "x", "ledger": tmp_path / "l.db", "public": ["district"]}
     with bdp.Session(table, bdp.Independent(), epsilon=1.0, **reported) as session:
-        with pytest.raises(QueryError, match="is said when it is released; ask for epsilon"):
+        with pytest.raises(QueryError, match="is known only after the release; give epsilon instead"):
             session.release(Median("age", candidates=[0, 1]), alpha=3.0)
         with pytest.raises(QueryError, match="only a column of numbers has a median, and 'name' is none"):
             session.release(Median("name", candidates=[0, 1]), epsilon=0.5)

@@ -46,7 +46,7 @@ def test_only_unfiltered_or_publicly_filtered_sums_are_metric(query: Query, metr
         (lambda: Count("s", equals=1, isin=[1]), "equals=value or isin="),
         (lambda: Count("s", isin=[]), "isin is empty"),
         (lambda: Count("s", isin="abc"), "isin must be a list"),
-        (lambda: Count("s", isin=[1, 1]), r"isin\[1\] is 1, which stands there already"),
+        (lambda: Count("s", isin=[1, 1]), r"isin\[1\] is 1, a duplicate"),
         (lambda: Count("s", equals=float("nan")), "equals must be a finite number"),
         (lambda: Count("", equals=1), "column must be a non-empty text"),
         (lambda: Count("s", equals=1, public_filter=True), "there is none"),
@@ -92,7 +92,7 @@ def test_queries_describe_themselves() -> None:
 @pytest.mark.parametrize("name", ["kind", "sensitivity", "width", "__class__"])
 def test_a_query_has_no_entries_but_its_fields(name: str) -> None:
     known = "by, by_cells, column, equals, isin, public_filter, where"
-    with pytest.raises(QueryError, match=f'has no "{name}"; it knows {known}$'):
+    with pytest.raises(QueryError, match=f'has no "{name}"; it takes {known}$'):
         query_from_dict({"query": "count", "equals": 1, name: "x"})
 
 
@@ -141,7 +141,7 @@ def test_a_query_that_does_not_say_how_it_is_computed_is_refused(
     refused(Strange("s"), "no way is known to compute something strange")
     chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=20)
     reasons = {each.theorem: each.reason for each in leakage(chain, Strange(), tau=1.0).assessments}
-    assert reasons["markov-count"] == "it is not known what a state adds to a strange"
+    assert reasons["markov-count"] == "the number that a state adds to a strange is unknown"
 
 
 def test_a_query_without_a_kind_of_its_own_is_refused(refused: Callable[[Query, str], None]) -> None:

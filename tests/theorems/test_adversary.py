@@ -26,7 +26,7 @@ from bayesdp.testing import transition_matrices
 from bayesdp.testing.cases import Case, gaussian_cases
 from bayesdp.theorems import theorem_named
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.ask import ApplicableTheorems
 from bayesdp.theorems.gaussian.covariance import GaussianCovariance, covariance_factor, factor_for
 from bayesdp.theorems.leakage import report
 from bayesdp.theorems.markov.count import MarkovCount
@@ -235,7 +235,7 @@ def test_adversaries_that_cannot_be(model: Model, asked: dict[str, Any], message
 def test_nothing_that_releases_takes_one_adversary() -> None:
     spend = as_spend(COUNT, 1.0)
     with pytest.raises(InvalidInputError, match="safe from every adversary"):
-        report(CHAIN, spend, panel=Panel.about(CHAIN, spend, composing=True), adversary=Adversary(0))
+        report(CHAIN, spend, panel=ApplicableTheorems.about(CHAIN, spend, composing=True), adversary=Adversary(0))
     with pytest.raises(TypeError):
         calibrate(CHAIN, COUNT, epsilon=1.0, target=0)  # type: ignore[call-overload]
     assert calibrate(CHAIN, COUNT, epsilon=1.0).leakage.adversary is None

@@ -7,7 +7,7 @@ import pytest
 from bayesdp import AnyOf, ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
 from bayesdp.errors import DoesNotApplyError, QueryError, TooLargeError
 from bayesdp.theorems import register, theorems, unregister
-from bayesdp.theorems.ask import Panel, ask
+from bayesdp.theorems.ask import ApplicableTheorems, ask
 from bayesdp.theorems.leakage import Composition
 from bayesdp.theorems.spend import Spend, as_spend
 
@@ -30,13 +30,13 @@ def test_every_theorem_is_asked_under_every_member() -> None:
 
 
 def test_a_ledger_asks_only_what_composes() -> None:
-    (replies,) = Panel.about(CHAIN, SPEND, composing=True).ask(epsilon)
+    (replies,) = ApplicableTheorems.about(CHAIN, SPEND, composing=True).ask(epsilon)
     assert {reply.theorem.name for reply in replies} == {theorem.name for theorem in theorems() if theorem.composes}
 
 
 @pytest.mark.parametrize("model", [CHAIN, AnyOf(Independent(), ArbitraryGroups(3))])
 def test_hypotheses_that_were_looked_at_before_give_the_same_replies(model: Model) -> None:
-    panel = Panel.about(model, SPEND)
+    panel = ApplicableTheorems.about(model, SPEND)
     assert panel.ask(epsilon) == ask(model, epsilon)
     best = max(min(reply.value for reply in row if reply.value is not None) for row in panel.ask(epsilon))
     assert Composition(model).proven(SPEND) >= best
@@ -84,7 +84,7 @@ def test_a_hypothesis_that_cannot_be_computed_is_a_reason() -> None:
     broken = _Broken(TooLargeError("beyond floats"), when_asked=True)
     register(broken)
     try:
-        panel = Panel.about(CHAIN, SPEND)
+        panel = ApplicableTheorems.about(CHAIN, SPEND)
         assert [reply.reason for reply in panel.ask(epsilon)[0] if reply.theorem is broken] == ["beyond floats"]
     finally:
         unregister("broken")

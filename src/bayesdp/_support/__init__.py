@@ -1,1 +1,1 @@
-"""What everything rests on: validation, documents, files, tables of text, progress, names that load when used."""
+"""Helpers for all packages: validation, JSON documents, files, printing, progress, names that load when used."""

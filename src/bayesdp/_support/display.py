@@ -1,7 +1,7 @@
-"""What is printed, described once: as text for a terminal, and as HTML for a notebook.
+"""Output described once and rendered twice: as text for a terminal, and as HTML for a notebook.
 
-Names, states and reasons are other people's words: whatever they hold stays text. The HTML names no colour, so that it
-can be read on light and on dark pages, and loads nothing.
+Names, states and reasons come from users, so the HTML escapes them. It sets no colour, so that it can be read on light
+and dark pages, and loads nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bayesdp._support.tables import table
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import filled
 
-__all__ = ["Block", "Code", "Displayed", "Section", "Table", "Words", "as_html", "as_text", "lines", "warned"]
+__all__ = [
+    "Block",
+    "Code",
+    "Displayed",
+    "PrintedTable",
+    "Section",
+    "Words",
+    "as_html",
+    "as_text",
+    "lines",
+    "table",
+    "warned",
+]
 
 _WIDE = 100
 """Characters in a line of text that is filled."""
@@ -24,9 +35,11 @@ _WIDE = 100
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph; in text it is filled to lines of equal length, and perhaps indented.
+    """A paragraph.
 
-    warning: it stands out, and begins with "Warning".
+    indent:  what each line of text begins with.
+    warning: whether the paragraph is highlighted and begins with "Warning".
+    filled:  whether the text is wrapped to lines of equal length.
 
     >>> print(Words("the data deny it", warning=True).text())
     Warning: the data deny it
@@ -46,7 +59,7 @@ class Words:
         return filled(words, _WIDE, ":", initial_indent=self.indent, subsequent_indent=hanging, break_long_words=False)
 
     def html(self) -> str:
-        """Return the paragraph as HTML; lines stay lines."""
+        """Return the paragraph as HTML; line breaks are kept."""
         style = "margin:.2em 0;white-space:pre-line"
         if self.warning:
             return _tag("p", f"<strong>Warning:</strong> {_safe(self.words)}", f"{style};{_WARNING}")
@@ -57,8 +70,8 @@ _WARNING = "border-left:.25em solid;padding-left:.6em"
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table: the first and last columns are texts, those between are numbers."""
+class PrintedTable:
+    """A table: text in the first and last columns, numbers in those between."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -68,7 +81,7 @@ class Table:
         return table(self.header, self.rows)
 
     def html(self) -> str:
-        """Return the table as HTML; one whose header is empty has none."""
+        """Return the table as HTML; an empty header is left out."""
         head = "".join(_tag("th", _safe(cell.strip()), self._style(place)) for place, cell in enumerate(self.header))
         body = "".join(
             _tag("tr", "".join(_tag("td", _safe(cell.strip()), self._style(place)) for place, cell in enumerate(row)))
@@ -85,7 +98,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines that stay as they are."""
+    """Lines that are shown unchanged."""
 
     code: str
 
@@ -98,9 +111,9 @@ class Code:
         return _tag("pre", _safe(self.code), "margin:.4em 0;white-space:pre-wrap")
 
 
-Block = Words | Table | Code
+Block = Words | PrintedTable | Code
 Section = Sequence[Block]
-"""Blocks that stand under one another; an empty line parts two sections."""
+"""Blocks that follow one another; an empty line separates two sections."""
 
 
 def lines(*texts: str) -> list[Words]:
@@ -137,14 +150,14 @@ def as_html(sections: Iterable[Section]) -> str:
 
 
 class Displayed(ABC):
-    """What prints as text and shows itself in a notebook, both from the same description."""
+    """An object that prints as text and displays in a notebook, both from the same description."""
 
     @abstractmethod
     def _printed(self) -> Sequence[Section]:
         """Return what is printed."""
 
     def _shown(self) -> Sequence[Section]:
-        """Return what a notebook shows: what is printed, unless there is room for more."""
+        """Return what a notebook shows: by default what is printed."""
         return self._printed()
 
     def __str__(self) -> str:
@@ -152,6 +165,28 @@ class Displayed(ABC):
 
     def _repr_html_(self) -> str:
         return as_html(self._shown())
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a table: text in the first and last columns, right-aligned numbers in those between.
+
+    >>> print(table(["theorem", "ε", "note"], [["general", "3", ""]]))
+    theorem  ε  note
+    -------  -  ----
+    general  3
+    """
+    widths = [max(len(row[index]) for row in [header, *rows]) for index in range(len(header))]
+    last = len(header) - 1
+
+    def line(cells: Sequence[str]) -> str:
+        placed = [
+            cell.ljust(width) if index in (0, last) else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        return "  ".join(placed).rstrip()
+
+    rule = ["-" * width if title else "" for title, width in zip(header, widths, strict=True)]
+    return "\n".join([line(header), line(rule), *(line(row) for row in rows)])
 
 
 def _safe(text: str) -> str:

@@ -16,11 +16,11 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["Document", "canonical", "checked", "fingerprint", "of_schema", "parse", "read", "write"]
 
 _LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes; a chain of a thousand states, the largest model that can be allowed, takes some 25 MB with its counts."""
+"""Bytes. A chain of 1,000 states, the largest model that can be allowed, takes some 25 MB with its counts."""
 
 
 class Document(ABC):
-    """Something that can be written as a JSON object."""
+    """An object that can be written as JSON."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -32,9 +32,9 @@ class Document(ABC):
 
 
 def write(path: str | Path, document: Document) -> None:
-    """Write a document to a file only its owner can read: models hold exact counts, and are kept like the data.
+    """Write a document to a file that only its owner can read: models hold exact counts and are as private as the data.
 
-    Raises InvalidInputError, which names the file, if that fails; then no half of it is left behind.
+    Raises InvalidInputError, which names the file, if that fails; no partial file is left behind.
     """
     try:
         write_private(path, document.to_json(indent=2) + "\n")
@@ -45,7 +45,7 @@ def write(path: str | Path, document: Document) -> None:
 def checked(document: object, kind: str, schema: int, refuse: Refuse = InvalidInputError) -> Mapping[str, Any]:
     """Return a stored document if this version can read it (docs/architecture.md, "Documents that are stored").
 
-    One without `kind` or `schema` is of the first version, which did not write them everywhere.
+    A document without `kind` or `schema` was written by the first version.
 
     >>> dict(checked({"schema": 1, "value": 41}, "answer", 1))
     {'schema': 1, 'value': 41}
@@ -61,7 +61,7 @@ def checked(document: object, kind: str, schema: int, refuse: Refuse = InvalidIn
 
 
 def of_schema(document: object, name: str, schema: int, refuse: Refuse = InvalidInputError) -> Mapping[str, Any]:
-    """Return a JSON object if this version can read its schema, whatever tells its kind."""
+    """Return a JSON object if this version can read its schema."""
     if not isinstance(document, Mapping):
         raise refuse(f"the {name} must be a JSON object, not {brief(document)}")
     written = document.get("schema", 1)
@@ -75,7 +75,7 @@ def of_schema(document: object, name: str, schema: int, refuse: Refuse = Invalid
 
 
 def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
-    """Read one JSON object: no NaN, no infinities, no key twice.
+    """Read one JSON object without NaN, infinities and duplicate keys.
 
     >>> dict(parse('{"type": "independent"}'))
     {'type': 'independent'}
@@ -107,7 +107,7 @@ def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
             f"{name} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
     except RecursionError:
-        raise InvalidInputError(f"{name} is nested too deeply to be a description of ours") from None
+        raise InvalidInputError(f"{name} is nested too deeply; expected a document that bayesdp wrote") from None
     except ValueError as error:
         if isinstance(error, InvalidInputError):
             raise
@@ -118,13 +118,13 @@ def parse(source: str, name: str = "the JSON text") -> Mapping[str, Any]:
 
 
 def read(path: str | Path) -> Mapping[str, Any]:
-    """Read one JSON object from a file, with errors that name the file."""
+    """Read one JSON object from a file; errors name the file."""
     name = str(path)
     try:
         with Path(path).open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)  # a pipe or a device does not say how much it holds
+            content = file.read(_LARGEST_FILE + 1)  # pipes and devices have no size to look up
         if len(content) > _LARGEST_FILE:
-            raise InvalidInputError(f"{name} is larger than 64 MiB; it is not one of our JSON documents")
+            raise InvalidInputError(f"{name} is larger than 64 MiB; expected a JSON document that bayesdp wrote")
         source = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInputError(f"{name} is not UTF-8 text; expected a JSON document") from None
@@ -137,7 +137,7 @@ def read(path: str | Path) -> Mapping[str, Any]:
 
 
 def canonical(name: str, document: Mapping[str, Any]) -> str:
-    """Return a JSON object as text, the same for equal objects; `InvalidInputError` if it is not one.
+    """Return a JSON object as text that is the same for equal objects; InvalidInputError if it is not one.
 
     >>> canonical("the model", {"type": "arbitrary", "size": 3})
     '{"size":3,"type":"arbitrary"}'
@@ -161,7 +161,7 @@ def canonical(name: str, document: Mapping[str, Any]) -> str:
 
 
 def fingerprint(document: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a JSON object: equal for equal objects, whatever the order of their keys.
+    """Return the SHA-256 of a JSON object, which does not depend on the order of its keys.
 
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True

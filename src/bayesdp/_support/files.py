@@ -1,4 +1,4 @@
-"""Writing files: complete or not at all, and never over what was read."""
+"""Writing files: complete or not at all, and never over an input."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _DEVICES = ("/dev/", "/proc/")
 
 
 def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None:
-    """Refuse an output that is one of the inputs, under whatever name: also through a symbolic or a hard link.
+    """Refuse an output that is one of the inputs, also by way of a symbolic or hard link.
 
-    Raises InvalidInputError. What does not exist or cannot be looked at is no file that could be overwritten.
+    Raises InvalidInputError. A file that does not exist or cannot be examined cannot be overwritten either.
     """
     for path in inputs:
         if _same(output, path):
@@ -26,9 +26,9 @@ def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path]) -> None
 
 
 def refuse_replacing(output: str | Path, kind: str, load: Callable[[str | Path], object]) -> None:
-    """Refuse an output that is a file already and not of its own kind: what stands there would be lost.
+    """Refuse to replace an existing file of another kind, whose content would be lost.
 
-    kind: what the output is, in words ("a model"); load: reads one, and raises BayesDPError for what is not one.
+    kind: what the output is, in words ("a model"); load: reads such a file and raises BayesDPError for any other.
 
     Raises InvalidInputError.
     """
@@ -40,14 +40,14 @@ def refuse_replacing(output: str | Path, kind: str, load: Callable[[str | Path],
             f"{output} is there already and is not {kind}; write to another file, or remove it first (fit: --force)"
         ) from None
     except (OSError, ValueError):
-        return  # not a place that could be written to; writing will say why
+        return  # the path cannot be written to, and writing raises the reason
 
 
 def write_private(path: str | Path, content: str) -> None:
     """Write a text file that only its owner can read: complete or, if that fails, not at all.
 
-    It is built under another name and then put in place; a symbolic link goes on pointing to it. A device such as
-    /dev/stdout is written to as it is. Raises OSError and ValueError as the file system does.
+    The file is written under another name and then renamed; a symbolic link keeps pointing to it. A device such as
+    /dev/stdout is written to directly. Raises OSError and ValueError as the file system does.
     """
     place = Path(os.path.realpath(path))
     if str(path).startswith(_DEVICES) or (place.exists() and not place.is_file()):
@@ -57,7 +57,7 @@ def write_private(path: str | Path, content: str) -> None:
     fresh = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            fresh.chmod(0o600)  # whatever the umask took away
+            fresh.chmod(0o600)  # whatever the umask is
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -1,7 +1,7 @@
-"""Hooks: how a package calls a function of a package above it, such as the one that draws its result.
+"""Hooks: how a package calls a function of a package above it, such as the one that plots its result.
 
-Each hook has a name and one provider, written "module:function". `bayesdp/__init__.py` names all providers, so they are
-known whichever module is imported. A provider's module is loaded when its hook is called.
+Each hook has a name and one provider, written "module:function". `bayesdp/__init__.py` registers all providers. A
+provider's module is loaded when its hook is called.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _providers: dict[str, str] = {}
 
 
 def register(named: Mapping[str, str]) -> None:
-    """Name the providers of hooks; raises BayesDPError if a hook has another one already."""
+    """Register the providers of hooks; raises BayesDPError if a hook has another provider."""
     for hook, provider in named.items():
         if _providers.setdefault(hook, provider) != provider:
-            raise BayesDPError(f"the hook {hook!r} has a provider already: {_providers[hook]}")
+            raise BayesDPError(f"the hook {hook!r} already has the provider {_providers[hook]}")
 
 
 def providers() -> dict[str, str]:
@@ -38,12 +38,12 @@ def resolve(hook: str) -> Callable[..., Any]:
 
 
 def call(hook: str, /, *arguments: Any, **options: Any) -> Any:
-    """Return what the provider of a hook returns for these arguments."""
+    """Call the provider of a hook."""
     return resolve(hook)(*arguments, **options)
 
 
 def load(address: str) -> Any:
-    """Return what "module:name" stands for, or the module if there is no name.
+    """Return the object "module:name", or the module if there is no name.
 
     >>> load("math:gcd")(12, 18)
     6

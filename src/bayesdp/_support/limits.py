@@ -1,4 +1,4 @@
-"""Limits on what one file or one model may take of time and memory, and the variables that change them."""
+"""Limits on the time and memory that one file or model may take, and the variables that change them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _WHOLE = re.compile(r"[0-9]{1,16}")
 
 @dataclass(frozen=True)
 class Limit:
-    """A number that must not be exceeded, unless an environment variable says otherwise.
+    """A limit that an environment variable can change.
 
-    variable: the environment variable that replaces the number.
-    usual:    the number without it.
-    largest:  the largest number that the variable may give.
+    variable: the environment variable.
+    usual:    the limit without it.
+    largest:  the largest limit that the variable may set.
 
     >>> Limit("BAYESDP_MAX_EXAMPLES", 500).value
     500
@@ -33,7 +33,7 @@ class Limit:
 
     @property
     def value(self) -> int:
-        """The number that holds now. Raises InvalidInputError if the variable is no positive whole number."""
+        """The current limit. Raises InvalidInputError if the variable is not a positive whole number."""
         given = os.environ.get(self.variable, "").strip()
         if not given:
             return self.usual
@@ -46,18 +46,18 @@ class Limit:
 
     @property
     def advice(self) -> str:
-        """How to get past the limit, as the end of a message."""
+        """How to raise the limit, as the end of a message."""
         return f"set the environment variable {self.variable} to allow more"
 
 
 LINE_BYTES = Limit("BAYESDP_MAX_LINE_BYTES", 16 * 2**20)
-"""Bytes of one line of a text file; with line breaks between quotes, of one row."""
+"""Bytes of one line of a text file, or of one row if quoted fields hold line breaks."""
 
 UNPACKED_BYTES = Limit("BAYESDP_MAX_UNPACKED_BYTES", 16 * 2**30)
-"""Bytes that a compressed text file may have once it is unpacked. It streams, so this limits time, not memory."""
+"""Unpacked bytes of a compressed text file. It is streamed, so this limits time, not memory."""
 
 SHEET_BYTES = Limit(UNPACKED_BYTES.variable, 2**30)
-"""Bytes that an Excel file may have once it is unpacked. It is read into memory as a whole."""
+"""Unpacked bytes of an Excel file, which is read into memory as a whole."""
 
 STATES = Limit("BAYESDP_MAX_STATES", 500, largest=1000)
-"""States of a chain. The rounding of sums is proven for a thousand (docs/theory/markov-mixing.md)."""
+"""States of a chain. The rounding of sums is proven for up to 1,000 (docs/theory/markov-mixing.md)."""

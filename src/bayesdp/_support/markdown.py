@@ -1,4 +1,4 @@
-"""Words of others in Markdown: whatever they hold, they stay words."""
+"""Escaping texts from users in Markdown, so that none of their characters act as markup."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _MARKUP = re.compile(
     r"""
     [\\`*\[<|~$]                                             # escapes, code, emphasis, links, tags, cells, addresses
     | (?<![^\W_])_ | _(?![^\W_])                             # emphasis, unless inside a word
-    | &(?=\#?[0-9A-Za-z]+;)                                  # the name of a character
-    | (?<=[\w.+-])@(?=[\w-]+\.)                             # an address of mail
-    | (?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//) | (?i:(?<=www))\.  # addresses that some readers make links of
+    | &(?=\#?[0-9A-Za-z]+;)                                  # a character entity
+    | (?<=[\w.+-])@(?=[\w-]+\.)                             # an email address
+    | (?i:(?<=http)|(?<=https)|(?<=ftp)):(?=//) | (?i:(?<=www))\.  # addresses that some renderers turn into links
     """,
     re.VERBOSE,
 )
-"""What may be markup in Markdown wherever it stands, also in its common extensions."""
+"""What can be markup anywhere in Markdown, including its common extensions."""
 
 _BEGINNING = re.compile(r"^(?:[#>+:%=-]|\d{1,9}(?=[.)]))")
-"""What may be markup at the beginning of a block: a heading, a quotation, an item of a list."""
+"""What can be markup at the beginning of a block: a heading, a quotation, a list item."""
 
 
 def plain(text: str) -> str:
-    """Return Markdown that reads as the text, which is one line and does not begin a block.
+    """Return Markdown that renders as the text, which is one line and does not begin a block.
 
     >>> print(plain("<b> of step_count | [a](b)"))
     \\<b> of step_count \\| \\[a](b)
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
 
 
 def beginning(line: str) -> str:
-    """Return a line of Markdown such that it begins a paragraph, and no heading, quotation or list.
+    """Return a line of Markdown that begins a paragraph, not a heading, quotation or list.
 
     >>> print(beginning("1. a"), beginning("# b"))
     1\\. a \\# b

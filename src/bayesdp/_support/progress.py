@@ -1,4 +1,4 @@
-"""A progress bar for anything that may take more than two seconds: on a terminal's standard error, or nowhere."""
+"""A progress bar for work of more than two seconds; it is shown only if standard error is a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Timer
 from typing import TypeVar
 
-__all__ = ["counted", "tracked"]
+__all__ = ["progress_bar", "tracked"]
 
 _PATIENCE = 2.0
 """Seconds after which a progress bar appears."""
@@ -18,10 +18,10 @@ Item = TypeVar("Item")
 
 
 @contextmanager
-def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
-    """Give a function to call with the number of steps done; once two seconds have passed, show how far along they are.
+def progress_bar(total: int, label: str) -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes the number of steps just done; show a progress bar after two seconds.
 
-    >>> with counted(2, "counting") as done:
+    >>> with progress_bar(2, "counting") as done:
     ...     done(2)
     """
     if not sys.stderr.isatty():
@@ -43,12 +43,12 @@ def counted(total: int, label: str) -> Iterator[Callable[[int], None]]:
 
 
 def tracked(items: Iterable[Item], total: int, label: str) -> Iterator[Item]:
-    """Yield the items; once two seconds have passed, show how far along they are.
+    """Yield the items; show a progress bar after two seconds.
 
     >>> list(tracked([1, 2], 2, "counting"))
     [1, 2]
     """
-    with counted(total, label) as done:
+    with progress_bar(total, label) as done:
         for item in items:
             yield item
             done(1)

@@ -1,4 +1,4 @@
-"""Checks that every value passes before it means anything, with messages that name the value."""
+"""Checks of single values and lists, with messages that name the value."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ __all__ = [
 ]
 
 Scalar = str | int | float | bool
-"""A value as it stands in a table or a JSON document."""
+"""A value in a table or a JSON document."""
 
 Missing = Literal["error", "drop"]
 """The rule for missing values."""
 
 Values = Sequence[Scalar] | Any
 Matrix = Sequence[Sequence[float]] | Any
-"""Stored as tuples; NumPy arrays are taken too, which type checkers learn from the Any."""
+"""Stored as tuples. Any lets type checkers accept NumPy arrays, too."""
 
 _ROW_SUM = 1e-9
-"""Probabilities that were written down to ten digits still count as summing to 1."""
+"""Probabilities rounded to ten digits still count as summing to 1."""
 
 _LARGEST_NATURAL = 10**18
-"""Sizes and lengths must fit into 64-bit integers, with room to multiply by small numbers."""
+"""Sizes and lengths must fit into 64-bit integers, even when multiplied by small numbers."""
 
 _LONGEST_INTEGER = 10**300
-"""A longer integer is no float, and nobody means it."""
+"""Larger integers overflow a float."""
 
 _UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_UNPRINTABLE}]")
 _CONTROL_IN_TEXT = re.compile(f"(?![\\n\\t])[{_UNPRINTABLE}]")
-"""What steers a terminal, ends a line or turns its direction; in a text, line breaks and tabs are as they should be."""
+"""Characters that control a terminal, end a line or change its direction; texts may have line breaks and tabs."""
 
 Refuse = Callable[[str], InvalidInputError]
 
 
 def number(name: str, value: object, refuse: Refuse = InvalidInputError) -> float:
-    """Return `value` as a finite float, or refuse it by name.
+    """Return `value` as a finite float, or raise an error that names it.
 
     >>> number("tau", 1)
     1.0
@@ -138,7 +138,7 @@ def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
 
 
 def every(*checks: tuple[Callable[[str, Any], object], Mapping[str, object]]) -> None:
-    """Check the entries of a document at once: pairs of a check and the values it is for, by their names.
+    """Check the entries of a document: pairs of a check and the values it applies to, by their names.
 
     >>> every((text, {"dataset": "steps"}), (positive, {"tau": 0.5, "scale": -1}))
     Traceback (most recent call last):
@@ -165,7 +165,7 @@ def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
 
 
 def escaped(printed: str) -> str:
-    """Return a text with its control characters, but for line breaks and tabs, written as in JSON.
+    """Return a text with its control characters, except line breaks and tabs, escaped as in JSON.
 
     >>> escaped("a\\x1b[2Jb")
     'a\\\\u001b[2Jb'
@@ -174,7 +174,7 @@ def escaped(printed: str) -> str:
 
 
 def plain_number(value: Scalar) -> Scalar:
-    """Return a number as itself, however it was written: 1 for 1.0 and for True; a text as it is.
+    """Return the integer for a whole float or a truth value (1 for 1.0 and True), and any other value unchanged.
 
     >>> plain_number(1.0), plain_number(True), plain_number(0.5), plain_number("1")
     (1, 1, 0.5, '1')
@@ -183,7 +183,7 @@ def plain_number(value: Scalar) -> Scalar:
 
 
 def is_scalar(value: object) -> TypeGuard[Scalar]:
-    """Tell whether `value` is a text, a number or a truth value."""
+    """Return whether `value` is a text, a number or a truth value."""
     return isinstance(value, str | bool | int | float)
 
 
@@ -202,7 +202,7 @@ def scalar(name: str, value: object, refuse: Refuse = InvalidInputError) -> Scal
 
 
 def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tuple[tuple[float, ...], ...]:
-    """Return `value` as a non-empty square tuple of rows of finite numbers, naming the entry that is wrong."""
+    """Return `value` as a non-empty square tuple of rows of finite numbers; an error names the wrong entry."""
     fast = _plain_square(value)
     if fast is not None:
         return fast
@@ -222,7 +222,7 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
 def rows_of_probabilities(
     name: str, value: object, refuse: Refuse = InvalidInputError
 ) -> tuple[tuple[float, ...], ...]:
-    """Return `value` as rows of equally many probabilities, each row with the sum 1, naming what is wrong."""
+    """Return `value` as equally long rows of probabilities that sum to 1; an error names the wrong entry."""
     rows = items(name, value, refuse)
     if not rows:
         raise refuse(f"{name} is empty; it needs at least one row")
@@ -239,7 +239,7 @@ def rows_of_probabilities(
 
 
 def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputError) -> None:
-    """Refuse a table of numbers unless each is a probability and each row has the sum 1."""
+    """Refuse a table of numbers unless each is a probability and each row sums to 1."""
     for i, row in enumerate(table):
         for j, entry in enumerate(row):
             if not 0 <= entry <= 1:
@@ -250,7 +250,7 @@ def check_probabilities(name: str, table: Matrix, refuse: Refuse = InvalidInputE
 
 
 def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Sequence[object]:
-    """Return `value` as a sequence; NumPy arrays become lists, a single text is refused."""
+    """Return `value` as a sequence; a NumPy array becomes a list, a single text is refused."""
     tolist = getattr(value, "tolist", None)
     plain = tolist() if callable(tolist) and not isinstance(value, type) else value
     if isinstance(plain, str | bytes | bytearray) or not isinstance(plain, Sequence):
@@ -259,12 +259,12 @@ def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Seque
 
 
 def distinct(name: str, value: object, refuse: Refuse = InvalidInputError) -> tuple[Scalar, ...]:
-    """Return `value` as a tuple of scalars in which none equals another."""
+    """Return `value` as a tuple of scalars without duplicates."""
     scalars = tuple(scalar(f"{name}[{index}]", item, refuse) for index, item in enumerate(items(name, value, refuse)))
     seen: set[Scalar] = set()
     for index, item in enumerate(scalars):
         if item in seen:
-            raise refuse(f"{name}[{index}] is {brief(item)}, which stands there already; {name} must be distinct")
+            raise refuse(f"{name}[{index}] is {brief(item)}, a duplicate; {name} must be distinct")
         seen.add(item)
     return scalars
 
@@ -279,9 +279,9 @@ def checked_missing(missing: object) -> Missing:
 
 
 def brief(value: object) -> str:
-    """Return how a value is shown in a message: its repr, cut where it gets long.
+    """Return how a message shows a value: its repr, truncated to one line.
 
-    Of tables, columns and arrays only the type is shown: what they hold may be private.
+    Tables, columns and arrays may hold private values, so only their type is shown.
     """
     kind = type(value)
     if any(hasattr(kind, name) for name in _OF_DATA) and getattr(value, "shape", None) != ():
@@ -295,14 +295,14 @@ def brief(value: object) -> str:
 
 _OF_DATA = ("shape", "columns", "to_pandas", "to_pylist")
 _LONGEST_SHOWN = 80
-"""Characters of a value that a message quotes: a line."""
+"""Characters of a value that a message quotes."""
 
 _LARGE_SQUARE = 32
-"""From so many rows on, NumPy checks a matrix faster than a loop does."""
+"""NumPy checks matrices of more rows faster than a loop."""
 
 
 def _plain_square(value: object) -> tuple[tuple[float, ...], ...] | None:
-    """Return a large square table of finite floats at once, or None to have its entries looked at one by one."""
+    """Return a large square table of finite floats, or None if its entries must be checked one by one."""
     import numpy as np
 
     if not isinstance(value, np.ndarray) and not (isinstance(value, Sequence) and len(value) > _LARGE_SQUARE):

@@ -1,4 +1,4 @@
-"""Numbers and lists in words, and texts that are taken for one another."""
+"""Numbers and lists in words, wrapped texts, and texts that a database may confuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["counted", "filled", "folded", "having", "kept_together", "listed"]
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """Return a number of things: "1 release", "2 releases"; `many` where that is not `one` with an s.
+    """Return a number of things: "1 release", "2 releases"; `many` is the plural if it is not `one` with an s.
 
     >>> counted(1, "release"), counted(2, "entry", "entries"), counted(0, "refusal")
     ('1 release', '2 entries', 'no refusals')
@@ -20,7 +20,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 def having(number: int, one: str, whole: str) -> str:
-    """Return how many things of a whole have what the sentence goes on to say.
+    """Return the beginning of a sentence: how many things of a whole have something.
 
     >>> having(1, "record", "the table"), having(2, "group", "the table")
     ('1 record of the table has', '2 groups of the table have')
@@ -29,7 +29,7 @@ def having(number: int, one: str, whole: str) -> str:
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
-    """Return words as a list to read.
+    """Return words as a list in a sentence.
 
     >>> listed(["mean"]), listed(["sum", "mean"]), listed(["count", "sum", "mean"], "or")
     ('mean', 'sum and mean', 'count, sum or mean')
@@ -39,7 +39,7 @@ def listed(words: Iterable[str], last: str = "and") -> str:
 
 
 def kept_together(text: str, *signs: str) -> str:
-    """Return a text in which no line ends beside one of the signs: the spaces around them do not break.
+    """Return a text with non-breaking spaces around the signs, so that no line ends beside one of them.
 
     >>> kept_together("50 : 50", ":") == "50\\N{NO-BREAK SPACE}:\\N{NO-BREAK SPACE}50"
     True
@@ -64,7 +64,7 @@ def filled(text: str, width: int, *signs: str, **options: Any) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a text without all that a database may overlook when it compares texts: case, accents, width, spaces.
+    """Return a text without what a database may ignore when it compares texts: case, accents, width, spaces.
 
     >>> folded("Nord ") == folded("nord"), folded("Malmö") == folded("ＭALMO"), folded("A1") == folded("A2")
     (True, True, False)

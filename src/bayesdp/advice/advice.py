@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import hooks
-from bayesdp._support.display import Block, Code, Displayed, Section, Table, Words, lines
+from bayesdp._support.display import Block, Code, Displayed, PrintedTable, Section, Words, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.lazy import warn_renamed
 from bayesdp.advice.next_steps import NextSteps
@@ -117,7 +117,7 @@ class Advice(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         rows = [
             [
                 ("→ " if assumption is self.recommended else "  ") + assumption.name,
@@ -127,7 +127,9 @@ class Advice(Displayed, Document):
             ]
             for assumption in self.priced_assumptions
         ]
-        return Table(["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows)
+        return PrintedTable(
+            ["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows
+        )
 
     def _paragraph(self, assumption: PricedAssumption) -> Iterator[Block]:
         yield Words(_capital(assumption.name))

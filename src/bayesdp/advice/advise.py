@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bayesdp._support import validation
-from bayesdp._support.progress import counted
+from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, priced_chain_assumptions
@@ -77,7 +77,7 @@ def advise(
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
     place = _Place(table, order, entities, step, missing, record, order_by_text)
-    with counted(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
+    with progress_bar(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
                 raise InvalidInputError("group= and role= are for a column of numbers; states have entities")

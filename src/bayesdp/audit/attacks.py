@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
-from bayesdp._support.display import Displayed, Section, Table, Words, lines
+from bayesdp._support.display import Displayed, PrintedTable, Section, Words, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.attack_models import AttackModel
@@ -122,7 +122,7 @@ class AttackReport(Displayed, Document):
         usual, most = "odds move, in half of the runs", "at most"
         header = ["", "tau", "right", f"{100 * self.confidence:.6g} % interval", usual, most, ""]
         rows = [self.plain.row("plain DP"), self.calibrated.row(f"bayesdp, keeping ε = {shown_above(self.promise)}")]
-        return [[Words(reported, filled=True)], [Table(header, rows)], lines(HOLDER) if self.holder else []]
+        return [[Words(reported, filled=True)], [PrintedTable(header, rows)], lines(HOLDER) if self.holder else []]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""

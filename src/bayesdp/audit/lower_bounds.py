@@ -15,7 +15,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
-from bayesdp._support.progress import counted
+from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.audit.neighbouring_tables import NeighbouringTables, pairs_of_neighbouring_tables
 from bayesdp.audit.testers import Cells, as_rows, best_event, log_ratio_below
@@ -145,7 +145,7 @@ def lower_bound(
     generator = np.random.default_rng(None if seed is None else validation.natural("seed", seed, least=0))
     pairs = pairs_of_neighbouring_tables(model, query, 1.0 if claim is None else claim)
     pilot = min(max(runs // _PILOT, _LEAST_RUNS), _LARGEST_PILOT)
-    with counted(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
+    with progress_bar(2 * pilot * len(pairs) + 2 * runs, "auditing") as done:
         run = _Runs(mechanism, vectorised, generator, done)
         chosen = max(pairs, key=lambda pair: run.promise(pair, pilot, confidence)) if len(pairs) > 1 else pairs[0]
         bound = run.bound(chosen, runs, confidence, claim)

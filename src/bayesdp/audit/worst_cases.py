@@ -37,13 +37,13 @@ from bayesdp.models import (
 )
 from bayesdp.queries import Query
 from bayesdp.rounding import NEARLY_CERTAIN, shown_above, shown_below, shown_pair
+from bayesdp.theorems.adversary import WorstInChain, WorstInGroup
 from bayesdp.theorems.ask import ask
 from bayesdp.theorems.gaussian.metric import Normal, covered_distance
 from bayesdp.theorems.leakage import leakage
 from bayesdp.theorems.markov.sides import Ending
 from bayesdp.theorems.spend import as_spend
 from bayesdp.theorems.theorem import Theorem
-from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

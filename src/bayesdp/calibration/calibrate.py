@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn, overload
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.display import Displayed, Section, Table
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
-from bayesdp._support.progress import counted
+from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
@@ -25,7 +25,7 @@ from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputErro
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.ask import Panel, Reply, ask
+from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promised, report
 from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Released, Spend, as_spend, spend_with
@@ -67,13 +67,7 @@ class Option:
         """Return the JSON object of one theorem in `bayesdp calibrate --json`."""
         if self.tau is None:
             return {"theorem": self.theorem, "applies": False, "reason": self.reason}
-        return {
-            "theorem": self.theorem,
-            "applies": True,
-            "epsilon": self.epsilon,
-            "tau": self.tau,
-            "alpha": self.alpha,
-        }
+        return {"theorem": self.theorem, "applies": True, "epsilon": self.epsilon, "tau": self.tau, "alpha": self.alpha}
 
 
 @dataclass(frozen=True)
@@ -144,14 +138,14 @@ class Calibration(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         best = "best" if self.uncertainty is None else "best for the estimates"
         rows = [[*row_of(option), best if option == self._best else option.reason or ""] for option in self.options]
         if self.uncertainty is not None:
             credibility = f"credibility {shown_below(100 * self.uncertainty.credibility)} %"
             chosen = Option(credibility, self.epsilon, self.tau, self._accuracy)
             rows.append([*row_of(chosen), "chosen"])
-        return Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
+        return PrintedTable(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""
@@ -304,10 +298,13 @@ def options(
     spent: Spend = (),
     composing: bool = False,
 ) -> list[list[list[Option]]]:
-    """Return for each ε, for each model that may hold, what every theorem allows; composing: as in `Panel.about`."""
+    """Return for each ε, for each model that may hold, what every theorem allows.
+
+    composing: as in `ApplicableTheorems.about`.
+    """
     asked = spend_with(spent, [query], _ANY_TAU)
     check_queries(model, asked)
-    panel = Panel.about(model, asked, composing=composing)
+    panel = ApplicableTheorems.about(model, asked, composing=composing)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
@@ -388,7 +385,7 @@ def _largest_taus(
     return [largest[epsilon] for epsilon in epsilons]
 
 
-def largest_tau(panel: Panel, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
+def largest_tau(panel: ApplicableTheorems, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
     """Return the largest τ of each query at which theorems prove at most ε for them and `spent`; 0 if there is none.
 
     Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if
@@ -525,7 +522,7 @@ def _epsilon_of_rank(
 
 
 def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int], None]]:
-    return counted(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
+    return progress_bar(Sample.PASSES * sum(len(sample.models) for sample in drawn), "looking at the models drawn")
 
 
 def _drawn(leaked: Leakage, queries: tuple[Query, ...], epsilon: float, spent: Spend, number: int) -> list[Sample]:

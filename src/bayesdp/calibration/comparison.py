@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.display import Displayed, Section, Table, lines
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import impossible
@@ -63,7 +63,7 @@ class Comparison(Displayed, Document):
             for name, reason in {row.theorem: row.reason for row in self.rows}.items()
             if name not in self.applying
         ]
-        return [[Table(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)], lines(*notes)]
+        return [[PrintedTable(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)], lines(*notes)]
 
     def _impossible(self) -> list[str]:
         """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import readonly
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.models.base import readonly
 from bayesdp.models.moments import AnovaMoments, Moments
 
 if TYPE_CHECKING:

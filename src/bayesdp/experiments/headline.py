@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.experiments.data import activity_chain

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesdp._support import validation
+from bayesdp._support.display import table
 from bayesdp._support.documents import Document
-from bayesdp._support.tables import table
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.calibration.calibrate import largest_taus

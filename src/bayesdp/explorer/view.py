@@ -20,7 +20,7 @@ from bayesdp.plotting.charts import Chart
 from bayesdp.plotting.results import comparison_chart
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below, shown_pair
-from bayesdp.theorems.ask import Panel
+from bayesdp.theorems.ask import ApplicableTheorems
 from bayesdp.theorems.leakage import Leakage, report
 from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.spend import Release
@@ -125,7 +125,7 @@ def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> 
     """
     query, target = wanted.query, wanted.target
     wanted.model.check_queries((query,))
-    panel = Panel.about(wanted.model, (Release(query, 1.0),), composing=not settled)
+    panel = ApplicableTheorems.about(wanted.model, (Release(query, 1.0),), composing=not settled)
     if target.alpha is not None:
         tau = plain_tau = tau_for_accuracy(query, target.alpha, target.beta)
     else:

@@ -7,8 +7,7 @@ import narwhals as nw
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table
 from bayesdp.queries import Clipped
-from bayesdp.queries.clipped import SUM_BITS
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import SUM_BITS, Placement
 
 __all__ = ["FINEST_BITS", "Grid", "grid_for"]
 

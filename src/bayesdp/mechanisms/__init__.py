@@ -1,7 +1,7 @@
-"""What is run: discrete Laplace noise, noisy max and randomized response by OpenDP, and NumPy noise for simulations.
+"""Mechanisms: discrete Laplace noise, noisy max and randomized response by OpenDP, and NumPy noise for simulations.
 
-OpenDP and NumPy load when a mechanism is made or run, not when this package is imported. There is no seed anywhere but
-in simulations, and `require_private` keeps those out of releases.
+OpenDP and NumPy load when a mechanism is created or run, not when this package is imported. Only simulations take a
+seed, and `require_private` keeps them out of releases.
 """
 
 from bayesdp.mechanisms.base import IntegerNoise, Mechanism, Noise, Norm, require_private

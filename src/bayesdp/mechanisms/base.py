@@ -1,4 +1,4 @@
-"""What a mechanism is, and which mechanisms may protect people."""
+"""The interfaces of mechanisms, and the check that a release uses a private one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["IntegerNoise", "Mechanism", "Noise", "Norm", "require_private"]
 Number = TypeVar("Number", int, float)
 
 Norm = Literal["l1", "l2"]
-"""How the distance between two lists of numbers is measured: absolute differences added up, or Euclidean."""
+"""The norm of the difference of two lists of numbers: the sum of absolute values, or Euclidean."""
 
 _PROVEN = {
     "bayesdp.mechanisms.discrete_laplace.DiscreteLaplaceMechanism",
@@ -26,10 +26,10 @@ _PROVEN = {
 
 
 class Mechanism:
-    """Anything that draws randomness.
+    """A random procedure.
 
-    private: whether a release may be made with it. True only for the mechanisms here that draw through OpenDP;
-             any other class that says True, or inherits it, is refused when it is defined.
+    private: whether it may make releases. True only for mechanisms of this package that draw through OpenDP; defining
+             any other class with `private = True`, also by inheritance, raises InvalidInputError.
 
     >>> class Mine(Mechanism):
     ...     private = True
@@ -52,7 +52,7 @@ class Noise(Mechanism, ABC, Generic[Number]):
     @property
     @abstractmethod
     def law(self) -> NoiseLaw:
-        """The law of the noise on one number, which turns α into β and back."""
+        """The law of the noise on one number, which converts between α and β."""
 
     @abstractmethod
     def release(self, values: Sequence[Number]) -> tuple[Number, ...]:
@@ -60,7 +60,7 @@ class Noise(Mechanism, ABC, Generic[Number]):
 
 
 class IntegerNoise(Noise[int]):
-    """Noise that makes a list of whole numbers private: how much it takes, and how far off it may be.
+    """Noise that makes a list of whole numbers private, with its scale and accuracy.
 
     norm:      the norm in which the sensitivity must be measured.
     dimension: how many numbers there are.
@@ -84,12 +84,12 @@ class IntegerNoise(Noise[int]):
     @classmethod
     @abstractmethod
     def fits(cls, loss: Loss, sensitivity: int) -> bool:
-        """Tell whether the noise that costs `loss` fits into 64 bits."""
+        """Return whether the noise that costs `loss` fits into 64 bits."""
 
     @classmethod
     @abstractmethod
     def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> Loss:
-        """Return the smallest loss at which all numbers at once are off by less than `units`, except with β.
+        """Return the smallest loss at which all errors are below `units` at once, except with probability β.
 
         Raises InvalidInputError if there is none.
         """
@@ -99,15 +99,15 @@ class IntegerNoise(Noise[int]):
         return self.law_of(self.scale)
 
     def alpha(self, beta: float) -> float:
-        """Return α such that every number is off by less than α at once, except with probability β."""
+        """Return α such that all errors are below α at once, except with probability β."""
         return self.law.alpha(beta, cells=self.dimension)
 
 
 def require_private(mechanism: object) -> None:
-    """Refuse with `InvalidInputError` whatever is not one of this package's private mechanisms.
+    """Raise InvalidInputError unless the object is one of this package's private mechanisms.
 
-    The class is asked, not the object, so that an attribute set by accident does not count. NoiseError if the
-    environment redirects the random generator: call this before anything is charged.
+    The class decides, not an attribute of the object. Raises NoiseError if the environment redirects the random
+    generator, so call this before anything is charged.
 
     >>> from bayesdp.mechanisms import DiscreteLaplaceMechanism
     >>> require_private(DiscreteLaplaceMechanism(sensitivity=1, tau=0.5))
@@ -115,7 +115,7 @@ def require_private(mechanism: object) -> None:
     kind = type(mechanism)
     if not (issubclass(kind, Mechanism) and kind.private):
         raise InvalidInputError(
-            f"a release cannot be made with {kind.__name__}: its randomness does not protect anyone; use "
-            "DiscreteLaplaceMechanism or RandomizedResponseMechanism, and keep NumPy noise for simulations"
+            f"{kind.__name__} cannot make a release: it is not a private mechanism; use DiscreteLaplaceMechanism or "
+            "RandomizedResponseMechanism, and NumPy noise for simulations only"
         )
     require_untouched_generator()

@@ -1,4 +1,4 @@
-"""Which noise a loss takes: the one place that chooses a mechanism for whole numbers."""
+"""The choice of the noise mechanism for a kind of loss."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _NOISE: dict[type[Loss], type[IntegerNoise]] = {PureLoss: DiscreteLaplaceMechani
 
 
 def noise_for(loss: type[Loss]) -> type[IntegerNoise]:
-    """Return the mechanism whose noise on whole numbers costs losses of this kind; InvalidInputError if none does.
+    """Return the mechanism whose noise on whole numbers costs losses of this kind; InvalidInputError if there is none.
 
     >>> noise_for(PureLoss).norm
     'l1'
     """
     if loss not in _NOISE:
-        raise InvalidInputError(f"no noise here costs {getattr(loss, 'kind', loss.__name__)}")
+        raise InvalidInputError(f"there is no noise mechanism for {getattr(loss, 'kind', loss.__name__)}")
     return _NOISE[loss]

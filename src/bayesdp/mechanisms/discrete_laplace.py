@@ -21,16 +21,16 @@ __all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "DiscreteLaplaceMechanism"]
 
 LARGEST_VALUE = 2**62
 LARGEST_SCALE = 2**56
-"""OpenDP adds the noise in exact integers and then saturates to int64, without a word. Within these two limits that
-needs noise of at least 2^62 ≥ 64·scale, which has probability 2p^(2^62)/(1 + p) ≤ 2e^(−64) < 2^−91 in a cell (p =
-e^(−1/scale)), hence less than 2^−60 in a whole answer of at most 2^31 − 1 cells. Saturating is post-processing: even
-then privacy is untouched and only the accuracy is lost."""
+"""OpenDP adds the noise in exact integers and then silently saturates to int64. Within these two limits that needs
+noise of at least 2^62 ≥ 64·scale, which has probability 2p^(2^62)/(1 + p) ≤ 2e^(−64) < 2^−91 in a cell (p =
+e^(−1/scale)), hence less than 2^−60 in an answer of at most 2^31 − 1 cells. Saturation is post-processing: it costs
+accuracy, not privacy."""
 
 _MOST_CELLS = 2**31 - 1
-"""OpenDP takes the length of a vector as a 32-bit integer."""
+"""OpenDP stores the length of a vector in a 32-bit integer."""
 
 _SMALLEST_TAU, _HALVINGS = 1e-300, 60
-"""Where the search for the smallest τ begins, and how often it halves what is left: more than floats can tell apart."""
+"""Where the search for the smallest τ begins, and how often it halves its bracket: more often than floats resolve."""
 
 _NUDGES = 4
 """The scale is tried as it is and raised three times, as `_least_scale` explains."""
@@ -44,10 +44,10 @@ class DiscreteLaplaceMechanism(IntegerNoise):
     sensitivity: how far one replaced record can move the values, in ℓ1 and in their own units: 1 for a count, 2 for a
                  histogram, the number of steps between the bounds for a sum on a grid.
     tau:         the privacy of a release, above 0.
-    dimension:   how many values there are.
+    dimension:   the number of values.
     scale:       the noise scale, the smallest float that is at least sensitivity/τ.
 
-    Raises `InvalidInputError` for what is not of that kind, and for a τ so small that the scale passes 2^56.
+    Raises InvalidInputError for other arguments, and for a τ so small that the scale exceeds 2^56.
 
     >>> mechanism = DiscreteLaplaceMechanism(sensitivity=2, tau=0.5, dimension=3)
     >>> mechanism.scale
@@ -86,7 +86,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
 
     @classmethod
     def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> PureLoss:
-        """Return the smallest τ at which all values are off by less than `units` at once, except with probability β.
+        """Return the smallest τ at which all errors are below `units` at once, except with probability β.
 
         Raises InvalidInputError if no τ is large enough for β.
 
@@ -115,10 +115,10 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         return PureLoss(high)
 
     def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
+        """Return `values` with fresh noise; only the operating system seeds the generator.
 
-        Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
-        Raises `NoiseError` if the noise cannot be drawn.
+        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
+        within ±2^62, and NoiseError if the noise cannot be drawn.
         """
         checked = self._checked(values)
         require_untouched_generator()
@@ -127,16 +127,16 @@ class DiscreteLaplaceMechanism(IntegerNoise):
     def _least_scale(self) -> float:
         """Return the smallest scale at which OpenDP's own map is at most τ.
 
-        In exact numbers the mechanism is (sensitivity/scale)-DP, and scale ≥ sensitivity/τ makes that at most τ. The
-        map of OpenDP 0.16 is this quotient rounded up to a float; τ is a float, so it is at most τ at once. A map one
-        step above that would be satisfied after three steps: each raises the scale by a relative 2^−53 at least, which
-        takes sensitivity/scale below τ(1 − 2^−52), at most the float below τ. A map that is off by more is refused.
+        In exact arithmetic the mechanism is (sensitivity/scale)-DP, and scale ≥ sensitivity/τ makes that at most τ. The
+        map of OpenDP 0.16 is this quotient rounded up to a float; τ is a float, so the first scale suffices. If a map
+        is one float too large, three steps suffice: each raises the scale by a relative 2^−53 at least, which takes
+        sensitivity/scale below τ(1 − 2^−52), at most the float below τ. A map with a larger error is refused.
         """
         exact = Fraction(self.sensitivity) / Fraction(self.tau)
         if exact > LARGEST_SCALE:
             raise InvalidInputError(
-                f"tau = {self.tau:g} asks for noise of scale {self.sensitivity}/tau, beyond 2^56, which overflows "
-                "64-bit integers; choose a larger tau or a coarser grid"
+                f"tau = {self.tau:g} needs noise of scale {self.sensitivity}/tau, beyond 2^56, which overflows 64-bit "
+                "integers; choose a larger tau or a coarser grid"
             )
         scale = float_above(exact)
         for _ in range(_NUDGES):
@@ -154,7 +154,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         except TypeError:
             raise InvalidInputError("values must be a list of whole numbers") from None
         if len(numbers) != self.dimension:
-            raise InvalidInputError(f"this mechanism takes dimension = {self.dimension} values, not {len(numbers)}")
+            raise InvalidInputError(f"expected dimension = {self.dimension} values, not {len(numbers)}")
         for index, value in enumerate(numbers):
             if isinstance(value, bool) or not isinstance(value, Integral):
                 raise InvalidInputError(f"values[{index}] must be a whole number, not of type {type(value).__name__}")

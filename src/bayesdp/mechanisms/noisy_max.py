@@ -1,4 +1,4 @@
-"""Selecting one of several places by their whole-number distances, by OpenDP's noisy max: quantiles."""
+"""Private selection of the place with the smallest whole-number distance, by OpenDP's noisy max; used for quantiles."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NUDGES = 4
 @final
 @dataclass(frozen=True)
 class NoisyMaxMechanism(Mechanism):
-    """Select a place with a small distance, several times, such that all selections together are τ-DP.
+    """Several selections of a place with a small distance that are τ-DP together.
 
     tau:        the privacy of all selections together, above 0; each has an equal part of it.
-    places:     among how many places is selected, at least 2.
-    selections: how often.
+    places:     the number of places, at least 2.
+    selections: the number of selections.
     scale:      the scale of the exponential noise on each distance, the smallest float at least 2·selections/τ.
 
-    One replaced record may move each distance by at most 1. A place is selected by the least distance after exponential
+    One replaced record may move each distance by at most 1. Each selection takes the least distance after exponential
     noise (permute-and-flip; McKenna and Sheldon 2020), which is 2/scale-DP.
 
     >>> mechanism = NoisyMaxMechanism(tau=0.5, places=4, selections=2)
@@ -52,19 +52,21 @@ class NoisyMaxMechanism(Mechanism):
         object.__setattr__(self, "scale", self._least_scale())
 
     def slack(self, beta: float, among: int | None = None) -> int:
-        """Return s: these many selections (all) are at most s above the least distance, except with probability β.
+        """Return s such that selected distances exceed the least by at most s, except with probability β.
 
-        A place whose distance is k above the least is selected only if its noise is k below that of the nearest: the
-        difference of two exponentials is a Laplace variable, so that has probability at most e^(−k/scale)/2. There are
-        places − 1 such places, and so many selections.
+        among: the number of selections for which that holds at once; by default all.
+
+        A place whose distance is k above the least is selected only if its noise is k below that of the nearest. The
+        difference of two exponentials is a Laplace variable, so the probability is at most e^(−k/scale)/2 for each of
+        the places − 1 others and each selection.
         """
         wrong = (among or self.selections) * (self.places - 1) / (2 * validation.probability("beta", beta))
         return max(0, math.ceil(up(self.scale * math.log(max(wrong, 1.0)), 8)) - 1)
 
     def release(self, distances: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """Return one place for each list of distances, with fresh noise; no seed can be set.
+        """Return one place for each list of distances, with fresh noise and no seed.
 
-        Raises `NoiseError` if the noise cannot be drawn.
+        Raises NoiseError if the noise cannot be drawn.
         """
         if len(distances) != self.selections or any(len(row) != self.places for row in distances):
             raise InvalidInputError(f"expected {self.selections} lists of {self.places} distances each")
@@ -75,7 +77,7 @@ class NoisyMaxMechanism(Mechanism):
         """Return the smallest scale at which OpenDP's own map of one selection is at most its part of τ."""
         part = float_below(Fraction(self.tau) / self.selections)
         if part <= 0 or Fraction(2) / Fraction(part) > _LARGEST_SCALE:
-            raise InvalidInputError(f"tau = {self.tau:g} is too small to select anything; choose a larger tau")
+            raise InvalidInputError(f"tau = {self.tau:g} is too small for a selection; choose a larger tau")
         scale = float_above(Fraction(2) / Fraction(part))
         for _ in range(_NUDGES):
             if _confirmed(scale) <= part:
@@ -94,7 +96,7 @@ def _selected(scale: float, distances: Sequence[Sequence[int]]) -> tuple[int, ..
 
 
 def _measurement(scale: float) -> Any:
-    """Return OpenDP's selection of the least of 64-bit integers."""
+    """Return OpenDP's selection of the smallest of several 64-bit integers."""
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence

@@ -1,4 +1,4 @@
-"""Randomized response: every record's bit is flipped now and then, by itself, before anyone sees it."""
+"""Randomized response: each record's bit is flipped at random, independently, before it is released."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["RandomizedResponseMechanism"]
 
 _LARGEST_TAU = 700.0
-"""Above it e^(−τ) leaves the normal floats; the flips of τ = 700 are used, which protect more."""
+"""For larger τ, e^(−τ) is below the normal floats; the flips of τ = 700 are used, which protect more."""
 
 _EXACT = Context(prec=40)
-"""Decimal digits of e^τ: more than twice those of a float, so that rounding down once is safe."""
+"""Decimal digits of e^τ: more than twice those of a float, so that one rounding down is safe."""
 
 
 @final
@@ -39,7 +39,7 @@ class RandomizedResponseMechanism(Mechanism):
     exact fractions gives (1 − f)/f ≤ L. OpenDP's bit-vector sampler takes 2f, halves it (both exact in binary) and
     draws every flip from Bernoulli(f) without error, independently of the bits.
 
-    Raises `InvalidInputError` for a τ below about 2e-16, at which f is one half and the answers say nothing.
+    Raises InvalidInputError for a τ below about 2e-16, at which f is one half and answers carry no information.
 
     >>> mechanism = RandomizedResponseMechanism(tau=1.0)
     >>> round(float(mechanism.flip_probability), 4)
@@ -59,15 +59,15 @@ class RandomizedResponseMechanism(Mechanism):
         flip = Fraction(float_above(1 / (1 + odds)))
         if flip >= Fraction(1, 2):
             raise InvalidInputError(
-                f"tau = {self.tau:g} flips every second bit, which leaves nothing; choose a larger tau"
+                f"tau = {self.tau:g} flips every second bit, which leaves no information; choose a larger tau"
             )
         object.__setattr__(self, "flip_probability", flip)
 
     def release(self, bits: ArrayLike) -> NDArray[np.bool_]:
-        """Return the bits with fresh flips; the operating system seeds the generator, and nobody else can.
+        """Return the bits with fresh flips; only the operating system seeds the generator.
 
-        Needs a one-dimensional array of truth values, else raises `InvalidInputError`. A million take half a second.
-        Raises `NoiseError` if the flips cannot be drawn.
+        Raises InvalidInputError unless `bits` is a one-dimensional array of truth values, and NoiseError if the flips
+        cannot be drawn. A million bits take half a second.
         """
         import numpy as np
 
@@ -82,7 +82,7 @@ class RandomizedResponseMechanism(Mechanism):
         return np.unpackbits(packed, count=given.size).astype(np.bool_)
 
     def _measurement(self, bits: int) -> Any:
-        """Return OpenDP's mechanism on so many bits."""
+        """Return OpenDP's mechanism on this number of bits."""
         from opendp.domains import bitvector_domain
         from opendp.measurements import make_randomized_response_bitvec
         from opendp.metrics import discrete_distance
@@ -114,16 +114,16 @@ class RandomizedResponseMechanism(Mechanism):
             raise InvalidInputError(f"frame must be a data frame, not of type {type(frame).__name__}") from None
         if isinstance(table, nw.LazyFrame):
             raise InvalidInputError(
-                f"the frame is lazy ({table.implementation.name.lower()}), but randomness must be drawn here, once for "
-                "each record, and a lazy engine may evaluate a column again at any time; collect the column first and "
-                "give the pandas, Polars or PyArrow table"
+                f"the frame is lazy ({table.implementation.name.lower()}), and a lazy engine may evaluate a column "
+                "twice, but randomness must be drawn once for each record; collect the column first and give the "
+                "pandas, Polars or PyArrow table"
             )
         if name not in table.columns:
             raise InvalidInputError(f"the frame has no column {validation.brief(name)}")
         column = table[name]
         if column.dtype != nw.Boolean:
             raise InvalidInputError(
-                f"column {name!r} must hold truth values, not {column.dtype}; derive one that says what counts as 1"
+                f"column {name!r} must hold truth values, not {column.dtype}; derive a Boolean column from it"
             )
         if column.null_count():
             raise InvalidInputError(f"column {name!r} has missing values; fill or drop them first")

@@ -1,4 +1,4 @@
-"""NumPy noise for experiments: seeded, fast, in bulk, and never private."""
+"""NumPy noise for simulations: seeded, fast, in bulk, and never private."""
 
 from __future__ import annotations
 

@@ -19,9 +19,8 @@ from bayesdp.queries import Query
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Model", "check_unit", "readonly", "whole_group"]
+__all__ = ["SCHEMA", "Model", "check_unit", "whole_group"]
 
 SCHEMA = 1
 """The version of the JSON schema this library writes."""
@@ -394,9 +393,3 @@ def whole_group(size: int, record: str) -> str:
     """Return in words that all records of a group together are protected."""
     whole = f"a whole group of at most {size} {record}s"
     return whole if record == "person" else f"{whole}, so that a person who is the group is protected"
-
-
-def readonly(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the same array, locked against writing: what is derived from a frozen model stays as it is."""
-    array.setflags(write=False)
-    return array

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any, Self
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.display import Displayed, Section, Table, lines
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document, checked
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
@@ -227,12 +227,12 @@ class Diagnosis(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         rows = [
             [finding.name, finding.shown, finding.figure.partition(";")[0] or finding.meaning]
             for finding in self.findings
         ]
-        return Table(["assumption", "verdict", "figure"], rows)
+        return PrintedTable(["assumption", "verdict", "figure"], rows)
 
     def plot(self, path: str | Path) -> Path:
         """Draw the p-value of every finding, and write the picture (.png, .svg or .pdf)."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.tables import table
+from bayesdp._support.arrays import Floats, readonly
+from bayesdp._support.display import table
 from bayesdp._support.validation import Matrix, brief, checked_missing
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.base import Model, check_unit, readonly, whole_group
+from bayesdp.models.base import Model, check_unit, whole_group
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import MISSING, RECORD, FitOption
 from bayesdp.models.layout import GroupLayout
@@ -22,10 +23,6 @@ from bayesdp.models.moments import AnovaMoments, Moments, checked_covariance, re
 from bayesdp.models.precision import Precision, exact_inverse
 from bayesdp.models.view import TableView
 from bayesdp.rounding import shown_above, shown_below
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 __all__ = ["GaussianGroups"]
 
@@ -267,7 +264,7 @@ class GaussianGroups(Model):
         return diagnosis
 
     @cached_property
-    def matrices(self) -> tuple[NDArray[np.float64], ...]:
+    def matrices(self) -> tuple[Floats, ...]:
         """The covariance of each kind of group as a read-only array; empty when only a bound is known."""
         return tuple(readonly(np.array(kind)) for kind in self.kinds)
 
@@ -569,7 +566,7 @@ def _inverses(precision: Precision) -> tuple[Matrix, ...]:
         return ()
 
 
-def _largest_correlation(matrix: NDArray[np.float64]) -> float:
+def _largest_correlation(matrix: Floats) -> float:
     deviations = np.sqrt(np.diag(matrix))
     correlations = np.abs(matrix) / deviations[:, None] / deviations[None, :]
     np.fill_diagonal(correlations, 0.0)

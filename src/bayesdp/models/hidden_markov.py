@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bayesdp._support import validation
-from bayesdp._support.tables import table as text_table
+from bayesdp._support.display import table as text_table
 from bayesdp._support.validation import Matrix
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError

@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats, Integers
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
@@ -20,9 +21,6 @@ from bayesdp.models.odds import checked_odds, odds_above
 from bayesdp.models.posterior import SMALLEST_WEIGHT, chosen_rank
 from bayesdp.models.strata import draws_for, log_odds_of
 from bayesdp.rounding import shown_above, shown_below
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MOST_CELLS", "NOISIEST", "Learnt", "sensitivity"]
 
@@ -181,7 +179,7 @@ def _checked_strata(value: object, columns: int) -> tuple[Values, ...]:
     return strata
 
 
-def _checked_counts(value: object) -> NDArray[np.int64]:
+def _checked_counts(value: object) -> Integers:
     """Return noisy counts as an array [stratum][before]…[next] of whole numbers; noise may take them below zero."""
     try:
         table = np.array(value, dtype=object)
@@ -231,7 +229,7 @@ def credible_log_odds(tables: tuple[Any, ...], scale: float, credibility: float)
     return float(np.partition(largest, place)[place])
 
 
-def _true_counts(noisy: int, scale: float, draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
+def _true_counts(noisy: int, scale: float, draws: int, generator: np.random.Generator) -> Floats:
     """Draw true counts given a noisy one: the noise's law times the prior Γ(n + ½)/n!, n ≥ 0, that Jeffreys's gives."""
     from scipy.special import gammaln
 

@@ -6,19 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
 from bayesdp.models.posterior import chosen_rank, draws_needed
 from bayesdp.rounding import shown_above, shown_below
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MOST_PAIRS", "STEPS", "LearntCorrelation", "pairs_sensitivity"]
 
@@ -234,12 +232,8 @@ def credible_correlation(
 
 
 def _drawn(
-    groups: tuple[tuple[int, int], ...],
-    sums: NDArray[np.float64],
-    scale: float,
-    draws: int,
-    generator: np.random.Generator,
-) -> NDArray[np.float64]:
+    groups: tuple[tuple[int, int], ...], sums: Floats, scale: float, draws: int, generator: np.random.Generator
+) -> Floats:
     """Return |correlation| for draws of the noise and of the sample; the half-width of the bounds is 1."""
     pairs = ordered_pairs(groups)
     products, squares, firsts = (sums - generator.laplace(scale=scale, size=(draws, 3))).T
@@ -255,11 +249,8 @@ def _drawn(
 
 
 def _crossings(
-    groups: tuple[tuple[int, int], ...],
-    products: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    sample: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    groups: tuple[tuple[int, int], ...], products: Floats, squares: Floats, sample: Floats
+) -> tuple[Floats, Floats]:
     """Return the largest and the smallest correlation that each draw leaves: where `_off` changes its sign."""
     lowest = -1 / (max(size for size, _ in groups) - 1)
     places = lowest + (1 - lowest) * np.arange(_CORRELATIONS + 1) / _CORRELATIONS
@@ -280,12 +271,8 @@ def _crossings(
 
 
 def _off(
-    groups: tuple[tuple[int, int], ...],
-    correlation: NDArray[np.float64],
-    products: NDArray[np.float64],
-    squares: NDArray[np.float64],
-    sample: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    groups: tuple[tuple[int, int], ...], correlation: Floats, products: Floats, squares: Floats, sample: Floats
+) -> Floats:
     """Return how far the products are from what a correlation and a draw of the sample make of the squares.
 
     products, squares: around the mean, whose own variance is made up for.      sample: in standard deviations.

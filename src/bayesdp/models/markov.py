@@ -7,29 +7,24 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.tables import table
+from bayesdp._support.arrays import Booleans, Floats, readonly
+from bayesdp._support.display import table
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
-from bayesdp.models.base import readonly
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
 from bayesdp.models.diagnosis import Diagnosis
 from bayesdp.models.fit_option import FitOption
 from bayesdp.models.layout import ChainLayout, column_name
-from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities
+from bayesdp.models.memory import LARGEST_COUNT, block_log_odds, counts_of, lifted, lists, probabilities, stationary_of
 from bayesdp.models.odds import log_odds_ratio, odds_above
 from bayesdp.models.posterior import SMALLEST_WEIGHT
 from bayesdp.models.states import check_states
-from bayesdp.models.stationary import stationary_of
 from bayesdp.rounding import shown_above, shown_below
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 __all__ = ["MOST_COMPARED", "MarkovChain"]
 
@@ -119,7 +114,7 @@ class MarkovChain(Chain):
             )
         object.__setattr__(self, "counts", counts)
 
-    def _check_remembered(self, counts: NDArray[np.float64]) -> None:
+    def _check_remembered(self, counts: Floats) -> None:
         rows = (-1, len(self.transition))
         if _disagreement(counts.reshape(rows), np.array(self.transition).reshape(rows)) is not None:
             raise ModelError(
@@ -229,11 +224,7 @@ class MarkovChain(Chain):
         ((1, 2), (1, 1))
         """
         layout = ChainLayout(
-            order_by,
-            () if entity is None else entity,
-            step,
-            dropped=missing == "drop",
-            order_by_text=order_by_text,
+            order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         memory = validation.natural("memory", memory, ModelError)
         state = column_name("state", state)
@@ -303,7 +294,7 @@ class MarkovChain(Chain):
             yield replace(self, transition=rows, counts=None)
 
     @cached_property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """The transition matrix as a read-only array, rows scaled to sum to one exactly as floats can.
 
         Raises ModelError for a chain with memory, which has none: use `table`.
@@ -315,19 +306,19 @@ class MarkovChain(Chain):
         return self.table
 
     @cached_property
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Floats:
         """The transition probabilities as a read-only array: an axis for each record remembered, one for the next."""
         table = np.array(self.transition, dtype=np.float64)
         table /= table.sum(axis=-1, keepdims=True)
         return readonly(table)
 
     @cached_property
-    def _moves(self) -> NDArray[np.float64]:
+    def _moves(self) -> Floats:
         """The transition matrix of the last records together, as many as are remembered."""
         return self.matrix if self.memory == 1 else lifted(self.table)
 
     @cached_property
-    def stationary(self) -> NDArray[np.float64]:
+    def stationary(self) -> Floats:
         """The stationary distribution of an irreducible chain.
 
         Raises ModelError for a reducible chain, which may have many, and for one with memory.
@@ -364,7 +355,7 @@ class MarkovChain(Chain):
         return bool(pattern.all())
 
     @cached_property
-    def _reachable(self) -> NDArray[np.bool_]:
+    def _reachable(self) -> Booleans:
         pattern = (self._moves > 0) | np.eye(len(self._moves), dtype=bool)
         for _ in range(len(pattern).bit_length()):
             pattern = _boolean_product(pattern, pattern)
@@ -518,7 +509,7 @@ def _counts(value: object, memory: int = 1) -> tuple[Any, ...]:
     return tuple(tuple(int(count) for count in row) for row in table)
 
 
-def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) -> tuple[int, int] | None:
+def _disagreement(counts: Floats, transition: Floats) -> tuple[int, int] | None:
     """Return a row and column at which no smoothing makes these probabilities of these counts, or None.
 
     The smoothing s ≥ 0 of all cells makes P = (n + s)/(Σn + ks). Each probability, give or take its rounding, bounds s
@@ -527,10 +518,7 @@ def _disagreement(counts: NDArray[np.float64], transition: NDArray[np.float64]) 
     size, totals = counts.shape[1], counts.sum(axis=1, keepdims=True)
     most, least = (1 + _AGREEMENT) * transition + _UNDERFLOW, (1 - _AGREEMENT) * transition - _UNDERFLOW
     lower, upper = np.zeros_like(counts), np.full_like(counts, np.inf)
-    for slope, room in (
-        (1 - size * most, totals * most - counts),
-        (size * least - 1, counts - totals * least),
-    ):
+    for slope, room in ((1 - size * most, totals * most - counts), (size * least - 1, counts - totals * least)):
         with np.errstate(divide="ignore", invalid="ignore"):
             bound = room / slope
         lower = np.where(slope < 0, np.maximum(lower, bound), lower)
@@ -564,5 +552,5 @@ def _states(states: Values, size: int) -> tuple[Scalar, ...]:
     return tuple(states)
 
 
-def _boolean_product(left: NDArray[np.bool_], right: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _boolean_product(left: Booleans, right: Booleans) -> Booleans:
     return (left.astype(np.float64) @ right.astype(np.float64)) > 0

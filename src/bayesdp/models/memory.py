@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.odds import log_odds_of_logs
 from bayesdp.models.states import check_states
-from bayesdp.models.stationary import stationary_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "LARGEST_COUNT",
@@ -27,6 +24,7 @@ __all__ = [
     "nested",
     "probabilities",
     "stationary_law",
+    "stationary_of",
     "tuples",
 ]
 
@@ -102,7 +100,7 @@ def probabilities(value: object, memory: int) -> tuple[Any, ...]:
     return table
 
 
-def lifted(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def lifted(table: Floats) -> Floats:
     """Return the transition matrix of the last k records together, for a table with memory k."""
     memory, size = table.ndim - 1, len(table)
     if size**memory > _LARGEST_LIFT:
@@ -114,7 +112,25 @@ def lifted(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return moved.reshape(size**memory, size**memory)
 
 
-def stationary_law(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def stationary_of(matrix: Floats) -> Floats:
+    """Return the stationary law, by elimination without subtraction (Grassmann, Taksar, Heyman).
+
+    Every entry is accurate: of s states, to a relative 9·s³·2⁻⁵³ (O'Cinneide 1993).
+
+    >>> stationary_of(np.array([[0.9, 0.1], [0.4, 0.6]])).tolist()
+    [0.8, 0.2]
+    """
+    work, size = matrix.copy(), len(matrix)
+    for last in range(size - 1, 0, -1):
+        work[:last, last] /= work[last, :last].sum()
+        work[:last, :last] += np.outer(work[:last, last], work[last, :last])
+    weights = np.ones(size)
+    for index in range(1, size):
+        weights[index] = weights[:index] @ work[:index, index]
+    return np.asarray(weights / weights.sum())
+
+
+def stationary_law(table: Floats) -> Floats:
     """Return the stationary law of k records in a row, an axis for each, for a table with memory k.
 
     The last k records must be able to become any others.
@@ -122,7 +138,7 @@ def stationary_law(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return stationary_of(lifted(table)).reshape(table.shape[:-1])
 
 
-def joint_law(table: NDArray[np.float64], start: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+def joint_law(table: Floats, start: Floats, records: int) -> Floats:
     """Return the joint law of the first records, an axis for each, from the law of the first k of them."""
     memory = table.ndim - 1
     if records < memory:
@@ -133,7 +149,7 @@ def joint_law(table: NDArray[np.float64], start: NDArray[np.float64], records: i
     return law
 
 
-def block_kernel(table: NDArray[np.float64], records: int) -> NDArray[np.float64]:
+def block_kernel(table: Floats, records: int) -> Floats:
     """Return the probabilities of the next block given the last two, which together hold the memory.
 
     Blocks are numbered as their records are read, the last the fastest.
@@ -143,7 +159,7 @@ def block_kernel(table: NDArray[np.float64], records: int) -> NDArray[np.float64
     return np.broadcast_to(following, (size,) * (3 * records)).reshape((size**records,) * 3)
 
 
-def block_log_odds(table: NDArray[np.float64]) -> float:
+def block_log_odds(table: Floats) -> float:
     """Return ln θ of neighbouring blocks of k records, rounded up, for a table with memory k; infinite with zeros.
 
     >>> counts = np.array([[[8828.0, 879], [491, 804]], [[879, 416], [804, 2151]]])

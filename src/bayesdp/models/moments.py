@@ -6,16 +6,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import ModelError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["AnovaMoments", "Moments", "checked_covariance", "read_moments"]
 
@@ -79,7 +77,7 @@ class Moments:
         entries = {"groups": self.groups, "mean": list(self.mean), "covariance": [list(row) for row in self.covariance]}
         return entries | ({"roles": list(self.roles)} if self.roles else {})
 
-    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+    def draws(self, generator: np.random.Generator) -> Iterator[Floats]:
         """Yield covariances from their posterior: inverse Wishart, groups − 1 degrees (independence Jeffreys prior).
 
         Raises ModelError if there are too few groups for a posterior.
@@ -189,7 +187,7 @@ class AnovaMoments:
         """The size of the covariance."""
         return self.largest
 
-    def posterior(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def posterior(self) -> tuple[Floats, Floats]:
         """Return correlations, evenly spaced between the lowest that the largest group allows and 1, and their shares.
 
         The prior is 1/(1−ρ). Given θ = ρ/(1−ρ), a group of m has a mean of variance σ²(θ + 1/m) around μ. With μ flat
@@ -213,7 +211,7 @@ class AnovaMoments:
         shares = np.exp(logs - logs.max())
         return points, shares / shares.sum()
 
-    def draws(self, generator: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+    def draws(self, generator: np.random.Generator) -> Iterator[Floats]:
         """Yield covariances from the posterior of the correlation. The variance is the estimate: no ε depends on it."""
         points, shares = self.posterior()
         cumulative = np.cumsum(shares)
@@ -272,7 +270,7 @@ def checked_covariance(name: str, value: object) -> tuple[tuple[float, ...], ...
     return table
 
 
-def _well_within(correlations: NDArray[np.float64], least: float) -> bool:
+def _well_within(correlations: Floats, least: float) -> bool:
     """Whether every eigenvalue is clearly above `least`, which Cholesky's decomposition tells faster than they do."""
     try:
         np.linalg.cholesky(correlations - 2 * least * np.eye(len(correlations)))

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayesdp._support import validation
-from bayesdp._support.tables import table as text_table
+from bayesdp._support.arrays import Booleans, Floats, readonly
+from bayesdp._support.display import table as text_table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
-from bayesdp.models.base import Model, readonly
+from bayesdp.models.base import Model
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.models.odds import checked_odds, log_odds_above
 from bayesdp.models.view import TableView
 from bayesdp.rounding import shown_above
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Network", "Ties"]
 
@@ -42,8 +41,8 @@ class Ties(NamedTuple):
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    log_odds: NDArray[np.float64]
-    visible: NDArray[np.bool_]
+    log_odds: Floats
+    visible: Booleans
 
     @property
     def size(self) -> int:
@@ -293,7 +292,7 @@ def _edges(value: object, records: int) -> tuple[Edge, ...]:
     return tuple(zip(ends[:, 0].tolist(), ends[:, 1].tolist(), odds.tolist(), strict=True))
 
 
-def _plain_edges(value: object, records: int) -> NDArray[np.float64] | None:
+def _plain_edges(value: object, records: int) -> Floats | None:
     """Return a large table of good edges at once, or None to have them looked at one by one."""
     if not isinstance(value, np.ndarray | list | tuple) or len(value) == 0:
         return None

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats
 from bayesdp.errors import ModelError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["checked_odds", "log_odds_above", "log_odds_of_logs", "log_odds_ratio", "odds_above"]
 
@@ -40,7 +37,7 @@ def checked_odds(name: str, value: object) -> float:
     return odds
 
 
-def log_odds_above(odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds_above(odds: Floats) -> Floats:
     """Return ln of each odds ratio of at least 1, rounded up; ln 1 is exactly 0.
 
     >>> log_odds_above(np.array([1.0, 9.0])).round(6).tolist()
@@ -66,7 +63,7 @@ def log_odds_ratio(table: ArrayLike) -> float:
         return log_odds_of_logs(np.log(weights))
 
 
-def log_odds_of_logs(table: NDArray[np.float64], terms: int = 1) -> float:
+def log_odds_of_logs(table: Floats, terms: int = 1) -> float:
     """Return a bound on what `log_odds_ratio` is about for a table of logarithms, each added up from so many.
 
     >>> round(log_odds_of_logs(np.log([[0.9, 0.1], [0.4, 0.6]])), 6)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from numpy.typing import ArrayLike
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
@@ -209,11 +209,7 @@ class OddsChain(Chain):
         ((100, 50), (49, 100))
         """
         layout = ChainLayout(
-            order_by,
-            () if entity is None else entity,
-            step,
-            dropped=missing == "drop",
-            order_by_text=order_by_text,
+            order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         memory = validation.natural("memory", memory, ModelError)
         credibility = validation.probability("credibility", credibility, ModelError)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats, Integers
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
 __all__ = ["UNIT", "Dominance", "Precision", "dominance_of", "exact_inverse"]
@@ -39,8 +39,8 @@ _SOLVED = 1e-14
 class Dominance:
     """A certificate that a comparison matrix C is a nonsingular M-matrix: weights w > 0 with C·w ≥ left > 0."""
 
-    weights: NDArray[np.float64]
-    left: NDArray[np.float64]
+    weights: Floats
+    left: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +52,9 @@ class Precision:
     """
 
     records: int
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[np.float64]
+    rows: Integers
+    columns: Integers
+    values: Floats
 
     def __post_init__(self) -> None:
         self._check_entries()
@@ -110,14 +110,14 @@ class Precision:
                 )
 
     @cached_property
-    def diagonal(self) -> NDArray[np.float64]:
+    def diagonal(self) -> Floats:
         """The diagonal."""
         diagonal, on = np.zeros(self.records), self.rows == self.columns
         diagonal[self.rows[on]] = self.values[on]
         return diagonal
 
     @cached_property
-    def links(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    def links(self) -> tuple[Integers, Integers, Floats]:
         """The entries above the diagonal: rows, columns, absolute values."""
         above = self.rows != self.columns
         return self.rows[above], self.columns[above], np.abs(self.values[above])
@@ -145,7 +145,7 @@ class Precision:
         terms = int((np.bincount(rows, minlength=size) + np.bincount(columns, minlength=size)).max())
         return dominance_of(self.diagonal * weights, taken, weights, terms)
 
-    def _solved(self) -> NDArray[np.float64] | None:
+    def _solved(self) -> Floats | None:
         """Return w with C·w ≈ 1, or None if that could not be computed: C scaled to a unit diagonal, and back."""
         scale = 1 / np.sqrt(self.diagonal)
         rows, columns, values = self.links
@@ -165,7 +165,7 @@ class Precision:
 
         strengths = self.strengths
 
-        def times(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        def times(vector: Floats) -> Floats:
             return np.asarray(vector - scale * (strengths @ (scale * vector)))
 
         operator = LinearOperator(strengths.shape, matvec=times, dtype=np.float64)
@@ -174,7 +174,7 @@ class Precision:
         return np.asarray(solution * scale)
 
     @cached_property
-    def components(self) -> NDArray[np.int64]:
+    def components(self) -> Integers:
         """For each record the number of the group it belongs to: groups are independent of one another."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
@@ -188,7 +188,7 @@ class Precision:
         """The most records that are connected."""
         return int(np.bincount(self.components).max())
 
-    def blocks(self, largest: int = _LARGEST_DENSE) -> Iterator[NDArray[np.float64]]:
+    def blocks(self, largest: int = _LARGEST_DENSE) -> Iterator[Floats]:
         """Yield the different precisions of groups of at most `largest` records, those of one size together."""
         sizes = np.bincount(self.components)
         order = np.argsort(self.components, kind="stable")
@@ -226,7 +226,7 @@ class Precision:
         return f"Precision(records={self.records}, entries={len(self.values)})"
 
 
-Entries = tuple[int, "NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.float64]"]
+Entries = tuple[int, Integers, Integers, Floats]
 
 
 def _from_document(document: Mapping[str, Any]) -> Entries:
@@ -281,11 +281,11 @@ def _from_sparse(matrix: Any) -> Entries:
     return int(matrix.shape[0]), entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
 
 
-def _entries_at(matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+def _entries_at(matrix: csr_array, rows: Integers, columns: Integers) -> Floats:
     return np.asarray(matrix[rows, columns]).ravel()
 
 
-def _merged(records: int, rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64]) -> Entries:
+def _merged(records: int, rows: Integers, columns: Integers, values: Floats) -> Entries:
     """Return the entries on and above the diagonal, in order, without zeros; refuse what is given twice and differs."""
     upper, lower = np.minimum(rows, columns), np.maximum(rows, columns)
     order = np.lexsort((lower, upper))
@@ -302,9 +302,7 @@ def _merged(records: int, rows: NDArray[np.int64], columns: NDArray[np.int64], v
     return records, upper[kept], lower[kept], values[kept]
 
 
-def dominance_of(
-    own: NDArray[np.float64], taken: NDArray[np.float64], weights: NDArray[np.float64], terms: int
-) -> Dominance | None:
+def dominance_of(own: Floats, taken: Floats, weights: Floats, terms: int) -> Dominance | None:
     """Return the certificate that `weights` give, or None if they give none.
 
     own, taken: for each row the diagonal's share of C·w, and what the entries beside it take away, at most `terms`.
@@ -317,9 +315,7 @@ def dominance_of(
     return Dominance(weights, left) if certain else None
 
 
-def _solved_in_band(
-    rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], right: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _solved_in_band(rows: Integers, columns: Integers, values: Floats, right: Floats) -> Floats:
     """Return the solution of a banded system with a unit diagonal; LinAlgError if it is not positive definite."""
     from scipy.linalg import solveh_banded
 
@@ -330,7 +326,7 @@ def _solved_in_band(
     return np.asarray(solveh_banded(band, right, lower=True, overwrite_ab=True, check_finite=False))
 
 
-def exact_inverse(matrix: NDArray[np.float64]) -> tuple[tuple[float, ...], ...]:
+def exact_inverse(matrix: Floats) -> tuple[tuple[float, ...], ...]:
     """Return the inverse of a small matrix, each entry rounded to the nearest float, by elimination without fractions.
 
     Raises OverflowError if an entry is beyond floats.

@@ -131,11 +131,7 @@ class GaussianSeries(Chain):
         if len(columns) != 1:
             raise ModelError(f"a series is one column of numbers, but value= names {len(columns)}")
         layout = ChainLayout(
-            order_by,
-            () if entity is None else entity,
-            step,
-            dropped=missing == "drop",
-            order_by_text=order_by_text,
+            order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
         table = hooks.call("table.scan", frame)
         layout = hooks.call("table.spacing", table, columns[0], layout, numeric=True)

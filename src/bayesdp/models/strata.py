@@ -6,21 +6,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.arrays import Floats
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.memory import block_log_odds, counts_of, lists, tuples
 from bayesdp.models.odds import log_odds_ratio
 from bayesdp.models.posterior import SMALLEST_WEIGHT, chosen_rank, draws_needed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 __all__ = [
     "SPARSE",

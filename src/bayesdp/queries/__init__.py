@@ -1,4 +1,4 @@
-"""What is asked: one query a file. Messages and the command line list them in the order in which they stand here."""
+"""Queries, one in each file. Messages and the command line list them in the order of the imports here."""
 
 # isort: off
 from bayesdp.queries.query import Query, Value, query_from_dict, query_from_text

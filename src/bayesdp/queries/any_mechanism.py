@@ -1,4 +1,4 @@
-"""A release by any mechanism at all: nothing is known of it but its τ."""
+"""A release by any mechanism, of which only the τ is known."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _ANY = "this may be any mechanism, of which only its tau is known"
 
 @dataclass(frozen=True)
 class AnyMechanism(Query):
-    """Whatever is released with a τ-DP mechanism, here or elsewhere: by OpenDP, by Tumult, or by your own code.
+    """A release by any τ-DP mechanism: by OpenDP, by Tumult, or by your own code.
 
     what: what is released, in words.
 
-    Only theorems that hold for every mechanism cover it: those about counts, or about Laplace noise on sums, refuse it,
-    or take it for a release that costs τ for each correlated record. Its noise and accuracy are known elsewhere.
+    Theorems that hold for every mechanism cover it. Those about counts or about Laplace noise on sums refuse it, or
+    count it as a release that costs τ for each correlated record. Its noise and accuracy are unknown here.
 
     >>> from bayesdp import ArbitraryGroups, leakage
     >>> leakage(ArbitraryGroups(3), AnyMechanism(), tau=0.5).epsilon
@@ -39,7 +39,7 @@ class AnyMechanism(Query):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.where is not None:
-            raise QueryError("any mechanism has no filter: whatever it computes of the records has the same tau")
+            raise QueryError("AnyMechanism takes no filter: tau covers everything that the mechanism computes")
         if self.what is not None:
             object.__setattr__(self, "what", validation.line("what", self.what, QueryError))
 
@@ -50,7 +50,7 @@ class AnyMechanism(Query):
 
     @property
     def sensitivity(self) -> float:
-        raise QueryError(f"its noise and accuracy are not known here: {_ANY}")
+        raise QueryError(f"its noise and accuracy are unknown: {_ANY}")
 
     @property
     def not_metric(self) -> str:

@@ -16,10 +16,10 @@ __all__ = ["Averaged"]
 
 
 class Averaged(Query):
-    """A sum or count divided by a public number of records. Name it first: `class Mean(Averaged, Clipped)`.
+    """A sum or count divided by a public number of records. List it as the first base: `class Mean(Averaged, Clipped)`.
 
-    The class has a field `size`, None by default: it may be left out while only leakage is asked, but noise cannot be
-    scaled without it. A private filter is refused: it makes the number of records private.
+    The class has a field `size`, None by default. Leakage does not need it, but noise cannot be scaled without it. A
+    private filter is refused: it makes the number of records private.
     """
 
     size: int | None
@@ -38,7 +38,7 @@ class Averaged(Query):
             object.__setattr__(self, "size", validation.natural("size", self.size, QueryError))
 
     def identity(self) -> dict[str, Any]:
-        """Return what is asked, without the size: the table has it."""
+        """Return the identity of the query without the size, which the table determines."""
         return {name: value for name, value in super().identity().items() if name != "size"}
 
     def worth(self, amount: Fraction, records: int) -> Fraction:
@@ -47,7 +47,7 @@ class Averaged(Query):
 
     def of_size(self, records: int) -> Self:
         if records == 0:
-            raise RecordsError(f"the {self.kind} is over no records at all; nothing can be said about it")
+            raise RecordsError(f"the {self.kind} is undefined: there are no records")
         if self.size not in (None, records):
             raise RecordsError(
                 f"the {self.kind} is over {counted(records, 'record')}, but size = {self.size} was given; leave size= "

@@ -5,24 +5,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from math import floor
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import QueryError
-from bayesdp.queries.placement import Placement
 from bayesdp.queries.query import Query
 
-__all__ = ["SUM_BITS", "Clipped"]
+__all__ = ["SUM_BITS", "Clipped", "Placement"]
 
 MOST_STEPS = 2**60
-"""Steps between the bounds: one record's whole number then fits into 64 bits, with room for noise."""
+"""The most steps between the bounds, so that one record's whole number and the noise fit into 64 bits."""
 
 SUM_BITS = 62
-"""Sums on a grid stay below 2^62 steps, with room for noise in 64 bits; grids are chosen so, from the public size."""
+"""Sums on a grid stay below 2^62 steps, so that sum and noise fit into 64 bits; the public size determines the grid."""
 
 ROUNDING_SLACK = Fraction(513, 512)
-"""Rounding moves a value's whole number by at most one step and, in floating point, a little more (docs/frames.md)."""
+"""Rounding moves a value's whole number by at most one step and a small floating-point error (docs/frames.md)."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Values clipped to [low, high] and rounded to origin + step·(a whole number).
+
+    whole:   whether values and bounds are whole numbers and the step is 1, so that nothing is rounded.
+    origin:  low, or 0 for a sum that records may leave (a private filter), so that leaving changes it by the value.
+    """
+
+    low: float
+    high: float
+    origin: float
+    step: float
+    whole: bool = False
+
+    def place(self, value: float) -> int:
+        """Return a value's whole number, by the same floating-point operations as in the engines.
+
+        >>> Placement(0.0, 100.0, 0.0, 0.5).place(70.3)
+        141
+        """
+        clipped = min(max(value, self.low), self.high)
+        if self.whole:
+            return int(clipped) - int(self.origin)
+        return floor((clipped - self.origin) / self.step + 0.5)
+
+    def total(self, placed: int, records: int) -> Fraction:
+        """Return the sum of `records` values whose whole numbers add up to `placed`, exactly."""
+        return Fraction(self.origin) * records + Fraction(self.step) * placed
+
+    @cached_property
+    def span(self) -> int:
+        """How far replacing one record can move the sum of whole numbers, also if the record may leave the sum."""
+        ends = self.place(self.low), self.place(self.high)
+        return ends[1] - ends[0] if self.origin == self.low else max(abs(ends[0]), abs(ends[1]), ends[1] - ends[0])
 
 
 @dataclass(frozen=True)
@@ -34,7 +71,7 @@ class Clipped(Query):
     """
 
     power: ClassVar[int] = 1
-    """The highest power of the values that is summed: a grid must leave room for it."""
+    """The highest power of the values that is summed; its sum must fit on the grid."""
 
     bounds: tuple[float, float] | None = None
     step: float | None = field(default=None, kw_only=True)
@@ -71,32 +108,32 @@ class Clipped(Query):
         return self
 
     def terms(self, placed: Any) -> tuple[Any, ...]:
-        """Return what a record adds to each of the sums, by its place on the grid.
+        """Return what a record adds to each of the sums.
 
-        placed: that place, a number or an engine's column.
+        placed: its place on the grid, a number or an engine's column.
         """
         return (placed,)
 
     def moved(self, span: int) -> int:
-        """Return how far replacing a record moves what noise is added to, on a grid of `span` steps."""
+        """Return how far replacing a record moves the number that noise is added to, on a grid of `span` steps."""
         return span
 
     def rounded_by(self, step: Fraction, records: int, *, whole: bool) -> Fraction:
-        """Return how far a grid can move the answer: half a step for each value, and a little for floating point.
+        """Return how far a grid can move the answer: half a step for each value, plus floating-point error.
 
-        whole: the values are whole numbers, and stay where they are.
+        whole: whether the values are whole numbers, which are not rounded.
         """
         return Fraction(0) if whole else records * self.worth(step, records) * ROUNDING_SLACK / 2
 
     @property
     def origin(self) -> float:
-        """Where the grid begins: at the lower bound, or at 0 if records may leave the sum."""
+        """The beginning of the grid: the lower bound, or 0 if records may leave the sum."""
         assert self.bounds is not None
         return 0.0 if self.privately_filtered else self.bounds[0]
 
     @property
     def placement(self) -> Placement | None:
-        """Where values go on the grid before they are added; None if they are added as they are."""
+        """The grid on which values are placed before they are added; None if they are added unrounded."""
         assert self.bounds is not None
         return None if self.step is None else Placement(*self.bounds, self.origin, self.step)
 
@@ -109,7 +146,7 @@ class Clipped(Query):
 
     @property
     def most_records(self) -> int | None:
-        """The most records that keep a sum on a grid below 2^62 steps, as every release does; None without a grid."""
+        """The most records with which a sum on a grid stays below 2^62 steps; None without a grid."""
         if self.step is None:
             return None
         low, high = self._ends
@@ -147,19 +184,19 @@ class Clipped(Query):
 
     @property
     def _unplaced(self) -> Fraction:
-        """How far replacing one record can move the sum of values that are clipped, but not yet placed on a grid."""
+        """How far replacing one record can move the sum of clipped values that are not placed on a grid."""
         low, high = self._ends
         return max(abs(low), abs(high), high - low) if self.privately_filtered else high - low
 
     def possible(self, records: int) -> tuple[Fraction, Fraction]:
-        """Return the range of the answer; a filter, also a public one, may leave records out of a sum."""
+        """Return the range of the answer; any filter may leave records out of a sum."""
         low, high = (records * end for end in self._ends)
         if self.where is not None and not self.averaged:
             low, high = min(low, Fraction(0)), max(high, Fraction(0))
         return self.worth(low, records), self.worth(high, records)
 
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
-        """Return what each state adds; with a step, whole numbers of steps: where its grid places them.
+        """Return what each state adds; with a step, in steps of the grid.
 
         >>> from bayesdp.queries import Sum
         >>> Sum(bounds=(0, 1), step=0.125).state_values([0, 1])
@@ -181,7 +218,7 @@ class Clipped(Query):
         return tuple(int(number) for number in shifted)
 
     def standing(self) -> Query:
-        """Return the sum of the same column, bounds and step, if the answer is ℓ1-private; else as any question.
+        """Return the sum with the same column, bounds and step if the answer is ℓ1-private; otherwise as `Query`.
 
         >>> from bayesdp.queries import Mean, Sum
         >>> Mean("height", bounds=(0, 100), size=5).standing() == Sum("height", bounds=(0, 100))
@@ -201,7 +238,7 @@ class Clipped(Query):
 
 
 def _told_apart(low: float, high: float) -> tuple[str, str]:
-    """Return two numbers as texts: rounded to 15 digits, or in full where they would look the same.
+    """Return two numbers as texts, rounded to 15 digits unless they would look the same.
 
     >>> _told_apart(0.0, 0.1 + 0.2), _told_apart(1e16, 1e16 + 2)
     (('0', '0.3'), ('1e+16', '1.0000000000000002e+16'))

@@ -1,4 +1,4 @@
-"""How many records have a value, one of several, or pass a condition."""
+"""The number of records that have a value, have one of several, or pass a condition."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["Count"]
 
 @dataclass(frozen=True)
 class Count(Counting):
-    """How many records have a value (`equals=`), have one of several (`isin=`), or pass a condition. Sensitivity 1.
+    """The number of records with a value (`equals=`) or one of several (`isin=`), or that pass a condition.
 
-    `Count(where="age > 60")` is short for `Count("age > 60", equals=True)`, and is the same question.
+    Its sensitivity is 1. `Count(where="age > 60")` is short for `Count("age > 60", equals=True)`, the same query.
 
     >>> Count("active", equals=True).sensitivity
     1.0
@@ -49,7 +49,7 @@ class Count(Counting):
             object.__setattr__(self, "isin", named_once("isin", self.isin))
 
     def _take_condition(self) -> None:
-        """Ask about the condition that was given alone: it is what is counted, not a filter."""
+        """Count the records that pass the condition, which was given alone and so is not a filter."""
         if self.public_filter:
             raise QueryError(
                 f"how many records pass a public filter is public itself; a {self.kind} needs what to count among "
@@ -66,7 +66,7 @@ class Count(Counting):
         return ((self.equals,) if self.equals is not None else tuple(self.isin or ()),)
 
     def identity(self) -> dict[str, Any]:
-        """Return what is asked; `equals` is `isin` with one value, and the order of values does not matter."""
+        """Return the identity: `equals` becomes `isin` with one value, and the values are sorted."""
         entries = super().identity()
         counted = [entries.pop("equals")] if "equals" in entries else entries["isin"]
         return entries | {"isin": sorted(map(plain_number, counted), key=repr)}

@@ -17,7 +17,7 @@ __all__ = ["Counting", "named_once"]
 
 @dataclass(frozen=True)
 class Counting(Query):
-    """A query that counts the records in each of its cells, which are disjoint."""
+    """A query that counts the records in each of its disjoint cells."""
 
     counts_values: ClassVar[bool] = True
     whole: ClassVar[bool] = True
@@ -39,7 +39,7 @@ class Counting(Query):
 
 
 def named_once(name: str, values: object) -> tuple[Scalar, ...]:
-    """Return the values that an entry names: at least one, and none twice."""
+    """Return the values of an entry; QueryError if there are none or duplicates."""
     scalars = validation.distinct(name, values, QueryError)
     if not scalars:
         raise QueryError(f"{name} is empty; name at least one value")

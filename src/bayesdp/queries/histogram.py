@@ -1,4 +1,4 @@
-"""How many records fall in each of several cells."""
+"""The number of records in each of several cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Histogram"]
 
 @dataclass(frozen=True)
 class Histogram(Counting):
-    """How many records fall in each of the disjoint `cells`, each named by its value.
+    """The number of records in each of the disjoint `cells`, each given by its value.
 
     A replaced record leaves one cell and enters another: sensitivity 2 in ℓ1, or 1 when there is only one cell.
 

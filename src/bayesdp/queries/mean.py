@@ -15,8 +15,8 @@ __all__ = ["Mean"]
 class Mean(Averaged, Clipped):
     """The mean of values clipped to `bounds` over a public number of records, `size`: sensitivity (high − low)/size.
 
-    `size` may be left out while only leakage is asked; noise cannot be scaled without it. A private filter is refused:
-    it makes the number of records private.
+    Leakage does not need `size`, but noise cannot be scaled without it. A private filter is refused: it makes the
+    number of records private.
 
     >>> Mean("height", bounds=(0, 100), size=50).sensitivity
     2.0

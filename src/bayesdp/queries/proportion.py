@@ -1,4 +1,4 @@
-"""Which share of the records has a value, or one of several."""
+"""The share of records that have a value or one of several."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Proportion"]
 class Proportion(Averaged, Count):
     """The share of records that have a value (`equals=`) or one of several (`isin=`): sensitivity 1/size.
 
-    It is a count over a public number of records, `size`, which may be left out while only leakage is asked. A private
-    filter is refused: it makes the number of records private.
+    It is a count divided by a public number of records, `size`. Leakage does not need `size`, but noise cannot be
+    scaled without it. A private filter is refused: it makes the number of records private.
 
     >>> Proportion("ill", equals=True, size=200).sensitivity
     0.005

@@ -1,4 +1,4 @@
-"""Quantiles of a column: selected among public candidates."""
+"""Quantiles of a column, selected among public candidates."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from bayesdp.queries.query import Query
 __all__ = ["Median", "Quantile"]
 
 MOST_CANDIDATES = 1000
-"""The engine counts the records below each of them, in one scan."""
+"""The engine counts the records below each candidate in one scan."""
 
 
 @dataclass(frozen=True)
 class Quantile(Query):
     """The values below which certain shares of the records lie, each selected among public `candidates`.
 
-    at:         the shares, such as [0.25, 0.5, 0.75], or one of them.
-    candidates: the values it may be, in order. They must not be taken from the data: the ages 0 to 120, for example.
+    at:         the shares, such as [0.25, 0.5, 0.75], or one share.
+    candidates: the possible answers, in ascending order, such as the ages 0 to 120. They must not come from the data.
 
-    Values are taken up to the next candidate, and those beyond the last down to it. The answer is a noisy selection of
-    the quantile of these: the ⌈at·n⌉-th smallest of n records. Its interval is released with it, and covers the
-    quantile of the records themselves (between the first and the last candidate), not of a population.
+    Values are rounded up to the next candidate, and values above the last candidate down to it. The answer is a noisy
+    selection of the quantile of these: the ⌈at·n⌉-th smallest of n records. Its interval is released with it, and
+    covers the quantile of the records (between the first and the last candidate), not of a population.
 
     >>> Quantile("age", at=[0.25, 0.75], candidates=range(121)).description
     'the quantiles of age at 0.25, 0.75, among 121 candidates from 0 to 120'
@@ -56,7 +56,7 @@ class Quantile(Query):
             )
         shares = tuple(validation.probability("at", share, QueryError) for share in _listed("at", self.at))
         if not shares or len(set(shares)) < len(shares):
-            raise QueryError("say which quantiles, each once: at=0.9, or at=[0.25, 0.5, 0.75]")
+            raise QueryError("at must hold at least one share and no duplicates: at=0.9, or at=[0.25, 0.5, 0.75]")
         object.__setattr__(self, "at", shares)
         values = _listed("candidates", self.candidates)
         numbers = tuple(validation.number(f"candidates[{i}]", value, QueryError) for i, value in enumerate(values))
@@ -69,13 +69,13 @@ class Quantile(Query):
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The shares asked for."""
+        """The shares as a tuple of floats."""
         assert isinstance(self.at, tuple)
         return self.at
 
     @property
     def offered(self) -> tuple[float, ...]:
-        """The candidates."""
+        """The candidates as a tuple of floats."""
         assert isinstance(self.candidates, tuple)
         return self.candidates
 
@@ -103,11 +103,11 @@ class Quantile(Query):
 
     @property
     def parts_sensitivity(self) -> Fraction:
-        """How far one replaced record can move each distance: it moves every count of records below by one at most."""
+        """How far one replaced record can move each distance: every count of records below moves by at most one."""
         return Fraction(1)
 
     def ranks(self, records: int) -> tuple[int, ...]:
-        """Return which of so many records in ascending order the quantiles are, from 1.
+        """Return the ranks of the quantiles among this many records in ascending order, from 1.
 
         >>> Quantile(at=[0.1, 0.5], candidates=[0, 1]).ranks(10)
         (1, 5)
@@ -115,9 +115,9 @@ class Quantile(Query):
         return tuple(max(1, math.ceil(Fraction(repr(share)) * records)) for share in self.shares)
 
     def distances(self, counts: Sequence[int], rank: int, records: int) -> list[int]:
-        """Return by how many ranks each candidate misses a rank: 0 for the one that the record of that rank goes up to.
+        """Return by how many ranks each candidate misses a rank: 0 for the one to which that record is rounded.
 
-        counts: how many records are at most each threshold.
+        counts: the number of records at or below each threshold.
         """
         at_most = [0, *counts, records]
         return [max(0, low + 1 - rank, rank - high) for low, high in pairwise(at_most)]
@@ -128,8 +128,8 @@ class Quantile(Query):
     @property
     def sensitivity(self) -> float:
         raise QueryError(
-            f"how far off a {self.kind} is depends on how close together the records are, and is said when it is "
-            "released; ask for epsilon"
+            f"the accuracy of a {self.kind} depends on how close together the records are, and is known only after the "
+            "release; give epsilon instead"
         )
 
     @property
@@ -138,7 +138,7 @@ class Quantile(Query):
 
 
 def _listed(name: str, value: object) -> Sequence[object]:
-    """Return numbers as a list: one alone, or a text as the command line has it, "0.25,0.5" or "0:120:5".
+    """Return numbers as a list, given one number, a list, or a text such as "0.25,0.5" or "0:120:5".
 
     >>> _listed("at", 0.5), _listed("candidates", "0:20:5"), _listed("candidates", "0,0.5,2")
     ([0.5], [0, 5, 10, 15, 20], [0.0, 0.5, 2.0])
@@ -173,7 +173,7 @@ class Median(Quantile):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shares != (0.5,):
-            raise QueryError("a median is the quantile at 0.5; ask for a Quantile for another")
+            raise QueryError("a median is the quantile at 0.5; use Quantile for other shares")
 
     @property
     def description(self) -> str:

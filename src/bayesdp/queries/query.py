@@ -1,8 +1,8 @@
-"""What every question has: its column and filter, what is computed for it, and how noisy numbers become its answer.
+"""The base of all queries: column and filter, what is computed, and how noisy numbers become an answer.
 
 Sensitivities are *bounded*: one record's value is replaced, the number of records is fixed and public
-(docs/glossary.md). A query also knows whether its noisy answer is private in the ℓ1 metric, which the Gaussian theorems
-need and most queries are not.
+(docs/glossary.md). A query also states whether its noisy answer is private in the ℓ1 metric; most are not, and the
+Gaussian theorems need it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
 
 if TYPE_CHECKING:
-    from bayesdp.queries.clipped import Clipped
-    from bayesdp.queries.placement import Placement
+    from bayesdp.queries.clipped import Clipped, Placement
 
 __all__ = ["Query", "Value", "query_from_dict", "query_from_text"]
 
@@ -32,19 +31,19 @@ Value = int | float | tuple[int, ...] | tuple[float, ...]
 
 @dataclass(frozen=True)
 class Query(Document):
-    """A question about one column, perhaps only about the records that pass a filter.
+    """A query about one column, perhaps only about the records that pass a filter.
 
-    column:        the column or state expression asked about; None stands for "whatever the model describes".
-    where:         a filter expression; None asks about every record.
+    column:        the column or state expression; None stands for the column that the model describes.
+    where:         a filter expression; None selects every record.
     public_filter: True promises that the filter uses positions or public attributes only. Without that promise a
-                   filter counts as private: it may depend on the very value that is protected.
+                   filter is private: it may depend on the value that is protected.
     by:            a public column that is the same for all records of a chain or group: one answer for each of its
-                   values in `by_cells`. Each costs only the parts of the table it is about (docs/releases.md).
-    by_cells:      the values of that column, from a public list; one alone asks about that part only.
+                   values in `by_cells`. Each answer costs only its part of the table (docs/releases.md).
+    by_cells:      the values of that column, from a public list; a single value selects that part only.
 
-    A class that names its `kind` is registered under it: JSON and the command line know it from then on. What is
-    computed from the table is either counts (`cells_asked`, see `Counting`) or one sum of clipped values (`clipped`,
-    see `Clipped`). Noise is added to these whole numbers. Each number of the answer is what one of them is `worth`.
+    A class that defines `kind` is registered under it, and JSON and the command line accept it. A query computes either
+    counts (`cells_asked`, see `Counting`) or one sum of clipped values (`clipped`, see `Clipped`). Noise is added to
+    these whole numbers, and `worth` converts each into a number of the answer.
     """
 
     column: str | None = None
@@ -68,14 +67,14 @@ class Query(Document):
     """Whether the answer is divided by the number of records it is about, which must then be public."""
 
     made_elsewhere: ClassVar[bool] = False
-    """Whether it stands for a release made elsewhere, of which only the τ is known: it has no answer here."""
+    """Whether it is a release made elsewhere, which has no answer here: only its τ is known."""
 
     unforeseen: ClassVar[bool] = False
-    """Whether its accuracy cannot be told before it is released, nor a τ be chosen for it."""
+    """Whether its accuracy is unknown before the release, so that no τ can be chosen for an accuracy."""
 
     options: ClassVar[Mapping[str, str]] = {}
-    """Fields of its own that the command line offers as options, by name, each with its help: "rate" is --rate. What is
-    given is read as a JSON scalar, else as a text. Bounds, size and the values to count need not be named here."""
+    """The help of each field that is an option of the command line, by name: "rate" is --rate. A value is read as a
+    JSON scalar, else as a text. Bounds, size and the values to count are options without an entry here."""
 
     _kinds: ClassVar[dict[str, type[Query]]] = {}
 
@@ -91,7 +90,7 @@ class Query(Document):
 
     @classmethod
     def kinds(cls) -> Mapping[str, type[Query]]:
-        """Return every kind of query there is, by its name, in the order in which they were registered."""
+        """Return all kinds of queries by name, in the order of registration."""
         return dict(Query._kinds)
 
     def __post_init__(self) -> None:
@@ -120,7 +119,7 @@ class Query(Document):
     @property
     @abstractmethod
     def description(self) -> str:
-        """The question in words: "the sum of height, clipped to 0–100"."""
+        """The query in words: "the sum of height, clipped to 0–100"."""
 
     @property
     def privately_filtered(self) -> bool:
@@ -137,7 +136,7 @@ class Query(Document):
         }
 
     def identity(self) -> dict[str, Any]:
-        """Return what makes two questions the same one, however it is worded: entries of `to_dict`, in one spelling."""
+        """Return the entries of `to_dict` in a normal form: equal for queries that ask the same."""
         return {
             name: [*map(plain_number, value)] if isinstance(value, list) else value
             for name, value in self.to_dict().items()
@@ -145,11 +144,11 @@ class Query(Document):
 
     @classmethod
     def entries_for(cls, values: Sequence[Scalar]) -> dict[str, Any]:
-        """Return the entries that ask about these values, as --states names them; none if no values are counted."""
+        """Return the entries for values given by --states; empty if the query counts no values."""
         return {}
 
     def _about(self, name: str) -> str:
-        """Return a description with the part and the filter; one that was asserted to be public says so."""
+        """Return a description with the part and the filter, and whether the filter was asserted to be public."""
         if self.by is not None:
             cells = tuple(self.by_cells or ())
             name = f"{name} for {self.by} = {brief(cells[0])}" if len(cells) == 1 else f"{name} by {self.by}"
@@ -160,7 +159,7 @@ class Query(Document):
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
-        """The values in `by_cells` as texts, in the one spelling by which a ledger knows parts; none without `by`.
+        """The values in `by_cells` as texts, as a ledger stores them; empty without `by`.
 
         >>> from bayesdp.queries import Count
         >>> Count(equals=1, by="district", by_cells=[7.0, "north"]).parts
@@ -171,67 +170,67 @@ class Query(Document):
     # What is computed, in whole numbers
 
     def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
-        """Return the disjoint groups of values whose records are counted, one count a group; none if values are added.
+        """Return the disjoint groups of values whose records are counted, one count a group; empty if values are added.
 
-        That they are disjoint is checked against the kind of the column, before anything is charged.
+        A session checks that they are disjoint for the type of the column before it charges anything.
         """
         return ()
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """Numbers between which an answer is selected, by how many records are at most each; none if noise is added."""
+        """The numbers at or below which records are counted to select an answer; empty if noise is added."""
         return ()
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """What the numbers of an answer by cells are called."""
+        """The names of the numbers of an answer by cells."""
         return tuple(" or ".join(map(str, cell)) for cell in self.cells_asked())
 
     @property
     def clipped(self) -> Clipped | None:
-        """This query, if it adds up values that are clipped and placed on a grid, else None."""
+        """This query if it adds clipped values on a grid, else None."""
         return None
 
     @property
     def values(self) -> tuple[Scalar, ...]:
-        """The values of the column that the query names."""
+        """The values of the column that the query counts."""
         return tuple(value for cell in self.cells_asked() for value in cell)
 
     @property
     def dimension(self) -> int:
-        """How many numbers the answer has."""
+        """The number of numbers in the answer."""
         return len(self.cells_asked()) or 1
 
     @property
     def parts_sensitivity(self) -> Fraction:
-        """How far one replaced record can move what noise is added to, in ℓ1: the counts, or the sum in its steps.
+        """How far one replaced record can move the numbers that noise is added to, in ℓ1: counts, or a sum in steps.
 
-        A record leaves one cell and enters another, which are disjoint.
+        A record leaves one of the disjoint cells and enters another.
         """
         return Fraction(min(2, len(self.cells_asked())))
 
     def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
-        """Return the whole numbers that noise is added to, of the `sums` that were added up over `records` records.
+        """Return the whole numbers that noise is added to, given `sums` over `records` records.
 
-        Here they are the same. What is made of them must move by `parts_sensitivity` at most when one record does.
+        By default they are the sums. The result must move by at most `parts_sensitivity` when one record is replaced.
         """
         return sums
 
     # From noisy whole numbers to the answer
 
     def worth(self, amount: Fraction, records: int) -> Fraction:
-        """Return what an amount of the counts or of the sum is worth in the answer about `records` records: the same.
+        """Convert an amount of the counts or of the sum to the unit of the answer about `records` records.
 
-        Override it for an answer in another unit: it must be proportional to the amount and positive. Noise, accuracy
-        and the range of possible answers follow.
+        By default they are the same. An override must be proportional to the amount and positive. Noise, accuracy and
+        the range of possible answers follow.
         """
         return amount
 
     def assembled(self, noisy: Sequence[int], placement: Placement | None, records: int) -> Value:
-        """Return the answer that noisy whole numbers stand for.
+        """Return the answer for noisy whole numbers.
 
         placement: the grid of a sum.
-        records:   a public number: how many records the question is about; with a private filter, how many it may be.
+        records:   the public number of records that the query is about; with a private filter, its upper bound.
         """
         totals = [Fraction(part) if placement is None else placement.total(part, records) for part in noisy]
         numbers = [self.worth(total, records) for total in totals]
@@ -242,11 +241,11 @@ class Query(Document):
         return cells if self.by_cell else cells[0]
 
     def possible(self, records: int) -> tuple[Fraction, Fraction]:
-        """Return the smallest and the largest answer (cell) that `records` records can give: counts, unless it adds."""
+        """Return the smallest and the largest number of an answer about `records` records."""
         return Fraction(0), self.worth(Fraction(records), records)
 
     def of_size(self, records: int) -> Query:
-        """Return the query with the number of records it is about; RecordsError if it is not about that many."""
+        """Return the query for a table of this many records; RecordsError if it states another number."""
         return self
 
     # What it reveals
@@ -262,7 +261,7 @@ class Query(Document):
 
     @property
     def not_metric(self) -> str | None:
-        """Why the noisy answer is not ℓ1-metric-private, or None if it is."""
+        """The reason why the noisy answer is not private in the ℓ1 metric, or None if it is."""
         return f"a {self.kind} jumps when a value crosses into or out of what is counted, however small its move"
 
     @property
@@ -272,28 +271,26 @@ class Query(Document):
 
     @property
     def rounding(self) -> Fraction:
-        """How much farther a moved value may move on the grid it is rounded to, in clipping widths."""
+        """How much farther rounding to the grid can move a value, in clipping widths."""
         return Fraction(0)
 
     @property
     def most_records(self) -> int | None:
-        """At most how many records it may be about; None if their number has no limit."""
+        """The most records that it may be about; None without a limit."""
         return None
 
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
-        """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is not known.
+        """Return what each state of a chain adds to the whole number, shifted to begin at 0; or why that is unknown.
 
-        states: the states, in the order of the numbers returned, which are in the units of `parts_sensitivity`.
+        The numbers are in the order of `states` and in the units of `parts_sensitivity`.
         """
-        return f"it is not known what a state adds to a {self.kind}"
+        return f"the number that a state adds to a {self.kind} is unknown"
 
     def standing(self) -> Query:
-        """Return the question that stands for all those whose τ's may be added up to one total in a ledger.
+        """Return the query under which a ledger adds up the τ's of all queries that theorems treat alike.
 
-        A theorem sees of a clipped sum its column, bounds and step, and of everything else the column only: there a sum
-        over a private filter stands for any question.
-
-        Its parts stay: what is spent on one is not spent on another.
+        Theorems use the column, bounds and step of a clipped sum, and only the column of any other query; for those the
+        key is a sum over a private filter. The key keeps `by` and its parts, which are charged separately.
 
         >>> from bayesdp.queries import Count
         >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
@@ -302,13 +299,13 @@ class Query(Document):
         return self._within_parts(_any_question(self.column))
 
     def _within_parts(self, standing: Query) -> Query:
-        """Return a standing question, about the parts of this one."""
+        """Return a ledger key for the parts of this query."""
         return standing if self.by is None else replace(standing, by=self.by, by_cells=self.parts)
 
 
 @lru_cache(maxsize=1024)
 def _any_question(column: str | None) -> Query:
-    """Return what stands for any question about a column."""
+    """Return the ledger key of queries of which theorems use only the column."""
     from bayesdp.queries.sum import Sum
 
     return Sum(column, bounds=(0.0, 1.0), where="any question")
@@ -317,7 +314,7 @@ def _any_question(column: str | None) -> Query:
 def query_from_dict(document: object) -> Query:
     """Read a query from its JSON object.
 
-    Raises QueryError for an unknown kind or entry, one that is lacking, and everything the query itself refuses.
+    Raises QueryError for an unknown kind or entry, a missing entry, and everything that the query refuses.
 
     >>> query_from_dict({"query": "sum", "column": "height", "bounds": [0, 100]})
     Sum(column='height', where=None, public_filter=False, by=None, by_cells=None, bounds=(0.0, 100.0), step=None)
@@ -332,7 +329,7 @@ def query_from_dict(document: object) -> Query:
     known = {item.name for item in fields(kinds[kind])}
     for key in entries:
         if key not in known:
-            raise QueryError(f'a {kind} has no "{key}"; it knows {", ".join(sorted(known))}')
+            raise QueryError(f'a {kind} has no "{key}"; it takes {", ".join(sorted(known))}')
     for item in fields(kinds[kind]):
         if item.name not in entries and item.default is MISSING and item.default_factory is MISSING:
             raise QueryError(f'a {kind} needs "{item.name}"')
@@ -341,7 +338,7 @@ def query_from_dict(document: object) -> Query:
 
 @lru_cache(maxsize=4096)
 def query_from_text(written: str) -> Query:
-    """Read a query from the JSON text of its object, as a ledger holds it: again and again, and each only once.
+    """Read a query from its JSON text, as a ledger stores it; results are cached.
 
     Raises as `query_from_dict` does, and InvalidInputError for what is not one JSON object.
 

@@ -14,7 +14,7 @@ __all__ = ["Sum"]
 class Sum(Clipped):
     """The sum of values clipped to `bounds`.
 
-    Its sensitivity is high − low; with a private filter a record may leave the sum: max(|low|, |high|, high − low).
+    Its sensitivity is high − low, or max(|low|, |high|, high − low) with a private filter: a record may leave the sum.
 
     >>> Sum("height", bounds=(40, 100)).sensitivity
     60.0

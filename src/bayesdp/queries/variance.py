@@ -9,22 +9,21 @@ from typing import Any, ClassVar
 
 from bayesdp._support.validation import Scalar
 from bayesdp.queries.averaged import Averaged
-from bayesdp.queries.clipped import Clipped
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import Clipped, Placement
 from bayesdp.queries.query import Value
 
 __all__ = ["Variance"]
 
 _HALF_STEP = Fraction(513, 1024)
-"""How far a value may be from its place on the grid, in steps: half of one, and a little for floating point."""
+"""How far a value may be from its place on the grid, in steps: one half plus floating-point error."""
 
 
 @dataclass(frozen=True)
 class Variance(Averaged, Clipped):
     """The variance of values clipped to `bounds` over a public number n of records: their mean squared deviation.
 
-    It is that of these n records (divided by n, not by n − 1). Its sensitivity is at most (high − low)²/n, on the grid
-    exactly so (docs/theory/accuracy.md). `size` may be left out while only leakage is asked.
+    The mean divides by n, not by n − 1. The sensitivity is at most (high − low)²/n, and exactly that on the grid
+    (docs/theory/accuracy.md). Leakage does not need `size`, but noise cannot be scaled without it.
 
     >>> Variance("height", bounds=(0, 100), size=50).sensitivity
     200.0
@@ -43,8 +42,8 @@ class Variance(Averaged, Clipped):
     def condensed(self, sums: tuple[int, ...], records: int) -> tuple[int, ...]:
         """Return n times the variance of the placed values, rounded down: one number instead of two sums.
 
-        Let p be the places, between 0 and S. Σp² − (Σp)²/n moves by at most S²·(n − 1)/n when one place does, and
-        rounding down makes that S² at most.
+        Let p be the places, between 0 and S. Σp² − (Σp)²/n moves by at most S²·(n − 1)/n when one place does, and by at
+        most S² once it is rounded down.
         """
         total, squares = sums
         return ((records * squares - total * total) // records,)
@@ -57,7 +56,7 @@ class Variance(Averaged, Clipped):
         return super().parts_sensitivity ** 2
 
     def worth(self, amount: Fraction, records: int) -> Fraction:
-        """Return what an amount squared is worth: noise is added to n variances of steps."""
+        """Convert a squared amount: noise is added to n times the variance in steps."""
         return amount * amount / records
 
     def assembled(self, noisy: Sequence[int], placement: Placement | None, records: int) -> Value:
@@ -65,7 +64,7 @@ class Variance(Averaged, Clipped):
         return float(noisy[0] * self.worth(Fraction(placement.step), records))
 
     def rounded_by(self, step: Fraction, records: int, *, whole: bool) -> Fraction:
-        """Return how far the grid can move a variance: its root moves by half a step, and it is rounded down."""
+        """Return how far the grid can move a variance: its root moves by half a step, then it is rounded down."""
         low, high = self._ends
         moved = Fraction(0) if whole else _HALF_STEP * step * (high - low + step)
         return moved + self.worth(step, records)
@@ -76,11 +75,11 @@ class Variance(Averaged, Clipped):
 
     @property
     def not_metric(self) -> str:
-        return "a variance adds up squares: how far a value's move takes it depends on where the value is"
+        return "a variance adds squares, so the effect of a change depends on the value"
 
     @property
     def width(self) -> None:
         return None
 
     def state_values(self, states: Sequence[Scalar]) -> str:
-        return "a variance adds no whole number for each state: its mean is taken off"
+        return "a variance is not a sum over the states: it subtracts the mean"

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from bayesdp._support import documents, validation
-from bayesdp._support.display import Displayed, Section, Table, lines, warned
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
@@ -365,7 +365,7 @@ class Answer(_Entries, Displayed, Document):
         return [[*lines(*sentences), *warned(self.beside)]]
 
     def _shown(self) -> Sequence[Section]:
-        return [[Table(["", ""], self._rows())], *self._printed()]
+        return [[PrintedTable(["", ""], self._rows())], *self._printed()]
 
     def statement(self) -> str:
         """Return one page, in Markdown, that a data-protection officer can file; `statement.write` makes HTML."""

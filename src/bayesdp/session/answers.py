@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayesdp._support import documents, validation
-from bayesdp._support.display import Displayed, Section, Table, lines, warned
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import InvalidInputError
@@ -92,7 +92,7 @@ class Answers(Displayed, Document):
             [brief(part), answer.published, answer.off_by, "released before" if answer.reused else ""]
             for part, answer in zip(self.parts, self.answers, strict=True)
         ]
-        listed = Table([self.by, "answer", "off by less than", ""], rows)
+        listed = PrintedTable([self.by, "answer", "off by less than", ""], rows)
         sentences = [
             f"A record is in one part: all this cost ε = {shown_above(self.epsilon)} about each; {first.dataset} has "
             f"leaked ε = {shown_above(self.epsilon_total)} in all; remaining: {first.left}.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import hooks
-from bayesdp._support.display import Displayed, Section, Table, lines
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
@@ -188,7 +188,7 @@ def _page(account: Mapping[str, Any]) -> list[Section]:
         ]
         for release in account["releases"]
     ]
-    releases = Table(["entry", "time", "ε", "τ", "answer", "question"], rows)
+    releases = PrintedTable(["entry", "time", "ε", "τ", "answer", "question"], rows)
     notes = lines(*filter(None, map(_note, account["releases"])))
     return [lines(head), [releases, *notes], changes]
 

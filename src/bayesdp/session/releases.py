@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from bayesdp._support.display import Displayed, Section, Table, lines
+from bayesdp._support.display import Displayed, PrintedTable, Section, lines
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.session.answer import Answer
 from bayesdp.session.private_fit import Fit
@@ -29,7 +29,7 @@ class Releases(tuple[Kind, ...], Displayed):
             [str(release.entry), release.outcome, shown_above(release.epsilon), shown_below(release.tau), release.about]
             for release in self
         ]
-        return [[Table(["entry", "answer", "ε", "τ", "question"], rows)]]
+        return [[PrintedTable(["entry", "answer", "ε", "τ", "question"], rows)]]
 
 
 def release_stored(body: object) -> Release:

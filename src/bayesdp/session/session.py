@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from bayesdp._support import validation
-from bayesdp._support.display import Displayed, Section, Table
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
@@ -289,7 +289,7 @@ class Session(Displayed):
             ]
         except LedgerError as error:
             known.append(("account", str(error)))
-        return [[Table(["session", ""], [*known, ("ledger", self._place)])]]
+        return [[PrintedTable(["session", ""], [*known, ("ledger", self._place)])]]
 
     def plot(self, path: str | Path) -> Path:
         """Draw what the data set leaked release after release, below its budget, and write the picture."""

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.models import Chain, GaussianGroups, Model
+from bayesdp.models import Chain, GaussianGroups, MarkovChain, Model
+from bayesdp.theorems.markov.sides import Ending
 
-__all__ = ["Adversary", "Stretch"]
+__all__ = ["Adversary", "Stretch", "WorstInChain", "WorstInGroup"]
 
 
 class Stretch(NamedTuple):
@@ -90,6 +91,42 @@ class Adversary:
         left = Stretch(self.target - before[-1] - 1, True) if before else Stretch(self.target, False)
         right = Stretch(after[0] - self.target - 1, True) if after else Stretch(length - 1 - self.target, False)
         return left, right
+
+
+@dataclass(frozen=True)
+class WorstInChain:
+    """He compares two states of a record, and knows everything but the records next to it, on both sides.
+
+    values: the states, by their position in the chain's; the output is likelier under the first.
+    before, after: how many records are unknown on either side, and what is known where they end.
+    """
+
+    values: tuple[int, int]
+    before: Ending
+    after: Ending
+
+    def described(self, chain: MarkovChain) -> str:
+        """Return the adversary in words."""
+        first, second = (repr(chain.states[value]) for value in self.values)
+        before, after = (ending.described(chain) for ending in (self.before, self.after))
+        return f"a target that is {first} or {second}, with {before} before it and {after} after it"
+
+
+@dataclass(frozen=True)
+class WorstInGroup:
+    """He compares two values of one record of a group, and knows some of its other records.
+
+    kind: the position of the group's covariance in the model's `kinds`.
+    """
+
+    kind: int
+    target: int
+    known: tuple[int, ...]
+
+    def described(self) -> str:
+        """Return the adversary in words."""
+        knows = f"records {', '.join(map(str, self.known))}" if self.known else "no other record"
+        return f"an adversary who targets record {self.target} of a group and knows {knows} of it"
 
 
 @singledispatch

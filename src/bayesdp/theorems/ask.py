@@ -17,7 +17,7 @@ from bayesdp.theorems.registry import theorems
 from bayesdp.theorems.spend import Spend, losses_of, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Panel", "Reply", "ask"]
+__all__ = ["ApplicableTheorems", "Reply", "ask"]
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ class Reply(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Who is asked: every theorem, under every member of a model, unless it said already that it does not apply.
+class ApplicableTheorems:
+    """Every theorem, under every member of a model, with the reason if it does not cover a spend.
 
     queries: what the theorems were asked to cover.
     losses:  the kind of loss of each query.
@@ -46,7 +46,7 @@ class Panel:
     rows: tuple[tuple[tuple[Theorem, str | None], ...], ...]
 
     @classmethod
-    def about(cls, model: Model, spend: Spend, *, composing: bool = False) -> Panel:
+    def about(cls, model: Model, spend: Spend, *, composing: bool = False) -> ApplicableTheorems:
         """Return who can be asked about a spend: hypotheses are looked at once, however often one asks then.
 
         spend:     only its queries and the kinds of its losses count, not how large these are.
@@ -73,10 +73,7 @@ class Panel:
 
 
 def ask(
-    model: Model,
-    question: Callable[[Theorem, Model], T],
-    *,
-    only: Sequence[Theorem] | None = None,
+    model: Model, question: Callable[[Theorem, Model], T], *, only: Sequence[Theorem] | None = None
 ) -> tuple[tuple[Reply[T], ...], ...]:
     """Return what every theorem says, a row of replies for each model that may hold (`model.members`).
 
@@ -94,7 +91,7 @@ def ask(
     """
     row = tuple((theorem, None) for theorem in (theorems() if only is None else only))
     members = model.members
-    return Panel((), (), members, (row,) * len(members)).ask(question)
+    return ApplicableTheorems((), (), members, (row,) * len(members)).ask(question)
 
 
 def _refusal(theorem: Theorem, model: Model, spend: Spend) -> str | None:

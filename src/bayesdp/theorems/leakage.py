@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesdp._support import hooks
-from bayesdp._support.display import Displayed, Section, Table, Words, warned
+from bayesdp._support.display import Displayed, PrintedTable, Section, Words, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
@@ -17,7 +17,7 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
 from bayesdp.theorems.adversary import Adversary
-from bayesdp.theorems.ask import Panel, Reply, ask
+from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
 from bayesdp.theorems.spend import Released, Spend, as_spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
@@ -139,14 +139,14 @@ class Leakage(Displayed, Document):
         return self._table.text()
 
     @property
-    def _table(self) -> Table:
+    def _table(self) -> PrintedTable:
         rows = [
             [assessment.theorem, shown_above(assessment.epsilon), "best" if assessment.theorem == self.headline else ""]
             if assessment.epsilon is not None
             else [assessment.theorem, "–", assessment.reason or ""]
             for assessment in self.assessments
         ]
-        return Table(["theorem", "ε", ""], rows)
+        return PrintedTable(["theorem", "ε", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
         """Draw what every theorem proves around this τ, and write the picture (.png, .svg or .pdf)."""
@@ -217,7 +217,9 @@ def leakage(
     return report(model, as_spend(releases, tau), adversary=Adversary.asked(target, known))
 
 
-def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary: Adversary | None = None) -> Leakage:
+def report(
+    model: Model, spend: Spend, *, panel: ApplicableTheorems | None = None, adversary: Adversary | None = None
+) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
     panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
@@ -231,7 +233,7 @@ def report(model: Model, spend: Spend, *, panel: Panel | None = None, adversary:
     if panel is None:
         check_queries(model, spend)
     if adversary is None:
-        panel = Panel.about(model, spend) if panel is None else panel
+        panel = ApplicableTheorems.about(model, spend) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
     else:
         members, rows = model.members, _replies_about(model, spend, adversary)
@@ -266,15 +268,15 @@ class Composition:
     """
 
     model: Model
-    _panels: list[Panel] = field(default_factory=list, compare=False, repr=False)
+    _panels: list[ApplicableTheorems] = field(default_factory=list, compare=False, repr=False)
 
-    def panel(self, spend: Spend) -> Panel:
+    def panel(self, spend: Spend) -> ApplicableTheorems:
         """Return the theorems to ask about a spend."""
         # Compared, not hashed: an account may have hundreds of questions, and mostly they are the very same objects.
         panel = next((panel for panel in self._panels if panel.covers(spend)), None)
         if panel is None:
             self.model.check_queries(queries_of(spend))
-            panel = Panel.about(self.model, spend, composing=True)
+            panel = ApplicableTheorems.about(self.model, spend, composing=True)
             self._panels[:] = [panel, *self._panels[: _REMEMBERED - 1]]
         return panel
 
@@ -287,7 +289,7 @@ class Composition:
         return report(self.model, spend, panel=self.panel(spend))
 
 
-def _replies(panel: Panel, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
+def _replies(panel: ApplicableTheorems, spend: Spend) -> tuple[tuple[Reply[float], ...], ...]:
     return panel.ask(lambda theorem, member: theorem.epsilon(member, spend))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from bayesdp._support.display import Displayed, Section, Table
+from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.theorems.theorem import Theorem
@@ -21,7 +21,7 @@ class Theorems(tuple[Theorem, ...], Displayed):
     def _printed(self) -> Sequence[Section]:
         several = {True: "any number together", False: "one release"}
         rows = [[theorem.name, several[theorem.composes], theorem.proof] for theorem in self]
-        return [[Table(["theorem", "covers", "proof"], rows)]]
+        return [[PrintedTable(["theorem", "covers", "proof"], rows)]]
 
 
 def theorems() -> Theorems:

@@ -8,23 +8,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Booleans, Floats
 from bayesdp._support.validation import Matrix
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import GaussianGroups, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
-from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.adversary import Adversary, WorstInGroup
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal, on_grid, reach_of, too_large
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
 from bayesdp.theorems.spend import Spend, queries_of
-from bayesdp.theorems.worst import WorstInGroup
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "ALIKE",
@@ -204,8 +201,8 @@ def factor_for(covariance: Matrix, reach: float, adversary: Adversary) -> float:
 class _Group:
     """A covariance scaled to correlations, its standard deviations, and how far rounding can move a factor."""
 
-    correlations: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    correlations: Floats
+    deviations: Floats
     smallest: float
     largest: float
 
@@ -287,7 +284,7 @@ def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
     order = np.arange(size)
     ratios = np.divide.outer(1 / group.deviations, 1 / group.deviations)
     worst: list[Worst] = []
-    stack: list[tuple[int, tuple[int, ...], NDArray[np.float64]]] = [(0, (), group.correlations)]
+    stack: list[tuple[int, tuple[int, ...], Floats]] = [(0, (), group.correlations)]
     while stack:
         depth, known, matrix = stack.pop()
         if depth < size - tail:
@@ -307,7 +304,7 @@ def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
     return [worst[place] for place in kept]
 
 
-def undominated(learned: NDArray[np.float64], others: NDArray[np.float64] | None = None) -> list[int]:
+def undominated(learned: Floats, others: Floats | None = None) -> list[int]:
     """Return the rows that are somewhere above every other row, and above the rows of `others`.
 
     Of one column that is its largest entry. Rows that are nowhere above another by more than 1e-12 count as below it.
@@ -327,23 +324,23 @@ def undominated(learned: NDArray[np.float64], others: NDArray[np.float64] | None
     return kept
 
 
-def _eliminate(batch: NDArray[np.float64], record: int) -> NDArray[np.float64]:
+def _eliminate(batch: Floats, record: int) -> Floats:
     """Return the conditional covariances once `record` is known; its row and column become zero."""
     column = batch[:, :, record]
-    reduced: NDArray[np.float64] = batch - column[:, :, None] * (column / column[:, record, None])[:, None, :]
+    reduced: Floats = batch - column[:, :, None] * (column / column[:, record, None])[:, None, :]
     reduced[:, record, :] = 0.0
     reduced[:, :, record] = 0.0
     return reduced
 
 
-def _factors(batch: NDArray[np.float64], ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+def _factors(batch: Floats, ratios: Floats) -> Floats:
     """Return for every conditional covariance and target the sum of capped moves; 0 for targets that are known."""
     variances = np.einsum("nii->ni", batch)
     with np.errstate(divide="ignore", invalid="ignore"):
         moves = np.abs(batch) * (1 / variances)[:, :, None]
     moves *= ratios
     np.minimum(moves, 1.0, out=moves)
-    sums: NDArray[np.float64] = moves.sum(axis=2)
+    sums: Floats = moves.sum(axis=2)
     return np.where(variances > 0, sums, 0.0)
 
 
@@ -380,15 +377,13 @@ def find_signs(covariance: Matrix) -> Signs | None:
     return Signs(tuple(signs), margin) if margin <= _LARGEST_MARGIN else None
 
 
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(matrix: Floats) -> Floats:
     """Return the computed inverse of a symmetric matrix, itself symmetric."""
     inverse = np.linalg.inv(matrix)
     return np.asarray((inverse + inverse.T) / 2)
 
 
-def inverse_within(
-    covariance: Matrix,
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
+def inverse_within(covariance: Matrix) -> tuple[Floats, float, Floats] | None:
     """Return the computed inverse of the correlations, by how much an entry may be off, and the standard deviations.
 
     None if floats cannot tell. With X the computed inverse and R = X·(true correlations) − 1, the true inverse is
@@ -404,7 +399,7 @@ def inverse_within(
     return None if not off < 0.5 else (inverse, off / (1 - off) * norm * (1 + 8 * _UNIT), group.deviations)
 
 
-def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:
+def _smallest_eigenvalue(matrix: Floats) -> float:
     """Return a lower bound on the smallest eigenvalue of a correlation matrix, 0 if none can be certified.
 
     With X the computed inverse and R = X·matrix − 1, the true inverse is (1 + R)⁻¹X. A decomposition into eigenvalues
@@ -415,7 +410,7 @@ def _smallest_eigenvalue(matrix: NDArray[np.float64]) -> float:
     return max(0.0, (1 - off) / _norm_above(inverse)) * (1 - 4 * _UNIT) if off < 1 else 0.0
 
 
-def _norm_above(matrix: NDArray[np.float64]) -> float:
+def _norm_above(matrix: Floats) -> float:
     """Return an upper bound on the 2-norm of a symmetric matrix: by row sums of its square, or its own if smaller."""
     size = len(matrix)
     rows = float(np.abs(matrix).sum(axis=1).max())
@@ -423,7 +418,7 @@ def _norm_above(matrix: NDArray[np.float64]) -> float:
     return min(rows, math.sqrt(square)) * (1 + 4 * (size + 8) * _UNIT)
 
 
-def _residual_norm(inverse: NDArray[np.float64], matrix: NDArray[np.float64]) -> float:
+def _residual_norm(inverse: Floats, matrix: Floats) -> float:
     """Return a bound on the 2-norm of inverse·matrix − 1, with what rounding that product can hide.
 
     The 2-norm is at most the root of the largest column sum times the largest row sum. The rounding of the product is
@@ -438,7 +433,7 @@ def _residual_norm(inverse: NDArray[np.float64], matrix: NDArray[np.float64]) ->
     return math.sqrt(float(columns.max()) * float(rows.max()))
 
 
-def _two_coloured(linked: NDArray[np.bool_], inverse: NDArray[np.float64]) -> list[int] | None:
+def _two_coloured(linked: Booleans, inverse: Floats) -> list[int] | None:
     """Return signs s with s_i·s_j·inverse_ij < 0 on every link, or None if that is impossible."""
     signs = np.zeros(len(linked), dtype=np.int64)
     for root in range(len(linked)):

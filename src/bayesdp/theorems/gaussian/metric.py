@@ -14,15 +14,7 @@ from bayesdp.rounding import float_above, float_below
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = [
-    "MetricTheorem",
-    "Normal",
-    "covered_distance",
-    "on_grid",
-    "reach_of",
-    "too_large",
-    "variance_kinds",
-]
+__all__ = ["MetricTheorem", "Normal", "covered_distance", "on_grid", "reach_of", "too_large", "variance_kinds"]
 
 
 Normal = GaussianGroups | GaussianSeries

@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayesdp._support.arrays import Floats
 from bayesdp._support.validation import Matrix
 from bayesdp.models import GaussianGroups, GaussianSeries, Model
 from bayesdp.models.precision import UNIT, Precision, dominance_of
@@ -19,11 +21,6 @@ from bayesdp.theorems.gaussian.band import inverse_diagonal
 from bayesdp.theorems.gaussian.covariance import ALIKE, LARGEST_ENUMERATED, inverse_within, undominated
 from bayesdp.theorems.gaussian.metric import MetricTheorem, Normal
 from bayesdp.theorems.gaussian.tight import refuse_all_jumps
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 __all__ = ["GaussianWalk", "covariance_walks", "precision_walks", "series_refused", "series_walks"]
 

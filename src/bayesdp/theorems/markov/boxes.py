@@ -9,15 +9,11 @@ Pairs of values that lead to few states are solved exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from bayesdp._support.arrays import Booleans, Floats, Integers
 from bayesdp.theorems.markov.sides import UNIT
 from bayesdp.theorems.markov.transport import exact_step
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Boxes", "largest_quotient"]
 
@@ -34,14 +30,7 @@ _RAISED, _RISEN = 1 + 2.0**-40, 1 + 2.0**-41
 _NUMBERS_AT_ONCE = 2**17
 
 
-def largest_quotient(
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    guess: NDArray[np.float64],
-    rounds: int = _ROUNDS,
-) -> NDArray[np.float64]:
+def largest_quotient(p: Floats, q: Floats, low: Floats, high: Floats, guess: Floats, rounds: int = _ROUNDS) -> Floats:
     """Return max Σp·h/Σq·h over 0 < low ≤ h ≤ high, Σ over the last axis, rounded up; a bound if the rounds run out.
 
     h is `high` where p/q exceeds the maximum and `low` elsewhere. `guess` may be any positive numbers: it is replaced
@@ -71,21 +60,15 @@ def largest_quotient(
 class Boxes:
     """The relaxed step of one side of a chain: which box serves which pair of values, at each τ."""
 
-    def __init__(self, matrix: NDArray[np.float64], taus: int) -> None:
+    def __init__(self, matrix: Floats, taus: int) -> None:
         size = len(matrix)
         self.size = size
         self.best = np.zeros((taus, size, size), dtype=np.int64)
         self.first, self.second, self.few = _leading_to_few(matrix)
 
     def step(
-        self,
-        laws: NDArray[np.float64],
-        gains: NDArray[np.float64],
-        possible: NDArray[np.bool_],
-        guesses: NDArray[np.float64],
-        usable: NDArray[np.bool_],
-        compare: int | None,
-    ) -> NDArray[np.float64]:
+        self, laws: Floats, gains: Floats, possible: Booleans, guesses: Floats, usable: Booleans, compare: int | None
+    ) -> Floats:
         """Return upper bounds on max_h E_u[h]/E_u′[h], as (τ, ending, u, u′).
 
         laws:     (ending, u, v), each a law, also for u that cannot occur.
@@ -106,7 +89,7 @@ class Boxes:
                 bounds[index, ending] = np.minimum(bound, self._exact(laws[ending], gains[index, ending]))
         return bounds
 
-    def _exact(self, law: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _exact(self, law: Floats, gains: Floats) -> Floats:
         """Return the exact bound of the pairs that lead to few states; infinite for the others."""
         bounds = np.full(gains.shape, np.inf)
         if len(self.first):
@@ -115,16 +98,10 @@ class Boxes:
             bounds[self.first, self.second], bounds[self.second, self.first] = exact[..., 0, 1], exact[..., 1, 0]
         return bounds
 
-    def _compared(
-        self,
-        law: NDArray[np.float64],
-        lows: NDArray[np.float64],
-        highs: NDArray[np.float64],
-        guess: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+    def _compared(self, law: Floats, lows: Floats, highs: Floats, guess: Floats) -> Integers:
         """Return the number of the best box for each pair."""
         same = np.arange(self.size)
-        choices: list[NDArray[np.int64]] = [np.full((self.size, self.size), number) for number in (0, 1)]
+        choices: list[Integers] = [np.full((self.size, self.size), number) for number in (0, 1)]
         if self.size <= _MOST_REFERENCES:
             choices += [np.full((self.size, self.size), 2 + state) for state in same]
         else:
@@ -137,14 +114,8 @@ class Boxes:
         return best
 
     def _by_boxes(
-        self,
-        law: NDArray[np.float64],
-        lows: NDArray[np.float64],
-        highs: NDArray[np.float64],
-        choice: NDArray[np.int64],
-        guess: NDArray[np.float64],
-        rounds: int = _ROUNDS,
-    ) -> NDArray[np.float64]:
+        self, law: Floats, lows: Floats, highs: Floats, choice: Integers, guess: Floats, rounds: int = _ROUNDS
+    ) -> Floats:
         """Return the bound of the box chosen for each pair."""
         rows = max(1, _NUMBERS_AT_ONCE // self.size**2)
         parts = [slice(begin, begin + rows) for begin in range(0, self.size, rows)]
@@ -163,7 +134,7 @@ class Boxes:
         )
 
 
-def _boxes(gains: NDArray[np.float64], possible: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _boxes(gains: Floats, possible: Booleans) -> tuple[Floats, Floats]:
     """Return low and high of every box, as (box, v): rows, columns, then a reference for each state.
 
     Values that cannot occur carry no probability; as references they stand for the rows.
@@ -177,7 +148,7 @@ def _boxes(gains: NDArray[np.float64], possible: NDArray[np.bool_]) -> tuple[NDA
     return np.concatenate([[ones, 1 / incoming], lows]), np.concatenate([[outgoing, ones], highs])
 
 
-def _leading_to_few(matrix: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _leading_to_few(matrix: Floats) -> tuple[Integers, Integers, Integers]:
     """Return the pairs of values that lead to at most five states, and those states, filled up with others."""
     first, second = np.triu_indices(len(matrix), 1)
     reached = (matrix[first] > 0) | (matrix[second] > 0)

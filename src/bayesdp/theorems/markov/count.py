@@ -6,14 +6,15 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Booleans, Floats, Integers
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_below, up
-from bayesdp.theorems.adversary import Adversary, Stretch
+from bayesdp.theorems.adversary import Adversary, Stretch, WorstInChain
 from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.markov.sides import (
     QUICK,
@@ -28,10 +29,6 @@ from bayesdp.theorems.markov.sides import (
 )
 from bayesdp.theorems.spend import Spend
 from bayesdp.theorems.theorem import Theorem
-from bayesdp.theorems.worst import WorstInChain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MarkovCount"]
 
@@ -162,7 +159,7 @@ def _depth(chain: MarkovChain, negligible: float) -> int | None:
 
 
 @lru_cache(maxsize=32)
-def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending], NDArray[np.float64]]:
+def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending], Floats]:
     """Return the endings of a side, and for each the law of its sum given each target value: (x, ending, sum).
 
     The law is zero for a target value that the ending excludes.
@@ -223,7 +220,7 @@ def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: 
 
 def _endings(
     side: Side, values: tuple[int, ...], depth: int, reach: int | None, stretch: Stretch | None
-) -> tuple[list[Ending], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[list[Ending], Floats, Floats]:
     """Return the endings of a side, their laws, and what endings farther out can add at each pair of values.
 
     One adversary's side has its own ending only; if it is longer than `depth`, the known ones at that distance stand
@@ -243,20 +240,15 @@ def _endings(
     return [endings[index] for index in keep], laws[:, keep], rest
 
 
-def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> NDArray[np.bool_]:
+def _fitting(left: list[Ending], right: list[Ending], reach: int | None) -> Booleans:
     """Return which endings fit into one chain together."""
     taken = np.add.outer([ending.records for ending in left], [ending.records for ending in right])
     return np.asarray(np.ones_like(taken, dtype=bool) if reach is None else taken <= reach)
 
 
 def _ratios(
-    values: tuple[int, ...],
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    rate: float,
-    unknown: NDArray[np.int64],
-    fits: NDArray[np.bool_],
-) -> dict[tuple[int, int], NDArray[np.float64]]:
+    values: tuple[int, ...], left: Floats, right: Floats, rate: float, unknown: Integers, fits: Booleans
+) -> dict[tuple[int, int], Floats]:
     """Return for each pair of target values the largest log ratio over outputs, for every two endings.
 
     Outputs beyond the range of an ending repeat the ratio at its edge; they are left out, as are endings that exclude
@@ -285,9 +277,7 @@ def _ratios(
         }
 
 
-def _densities(
-    left: NDArray[np.float64], right: NDArray[np.float64], rate: float, outputs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _densities(left: Floats, right: Floats, rate: float, outputs: Integers) -> Floats:
     """Return Σ_jk left(j)·right(k)·e^(−rate·|output − j − k|), by left ending, output and right ending."""
     width = left.shape[1]
     reached = outputs[:, None] - np.arange(width)

@@ -6,20 +6,16 @@ for every ending at the distance reached or farther, an unknown start included, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from bayesdp._support.arrays import Booleans, Floats
 from bayesdp.theorems.markov.boxes import Boxes
-from bayesdp.theorems.markov.contracted import contracted, contracted_forever
 from bayesdp.theorems.markov.gathering import Gathering
 from bayesdp.theorems.markov.levels import Levels, Tally
 from bayesdp.theorems.markov.sides import Side
 from bayesdp.theorems.markov.transport import LARGEST_EXACT, close, exact_step
 from bayesdp.theorems.odds.contraction import contraction
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 __all__ = ["followed"]
 
@@ -34,9 +30,7 @@ _TABLES = 960_000
 """So many tables are computed on a side, divided by the square of the number of states, if endings must be joined."""
 
 
-def followed(
-    side: Side, taus: NDArray[np.float64], depth: int, tolerance: float, margin: float, relaxed: bool
-) -> Levels:
+def followed(side: Side, taus: Floats, depth: int, tolerance: float, margin: float, relaxed: bool) -> Levels:
     """Follow one side outwards for `depth` records, or until nothing farther can be worse.
 
     tolerance: endings whose columns are no farther apart are followed together.
@@ -92,7 +86,7 @@ def _surveyed(taken: int) -> bool:
 class _Step:
     """One record more: the step of the mixing bound for every table."""
 
-    def __init__(self, side: Side, taus: NDArray[np.float64], margin: float, relaxed: bool) -> None:
+    def __init__(self, side: Side, taus: Floats, margin: float, relaxed: bool) -> None:
         self.size = side.matrix.shape[-1]
         self.matrix = side.matrix.reshape(-1, 1, self.size, self.size)
         self.limit = None if side.limit is None else side.limit.reshape(-1, 1, self.size)
@@ -100,16 +94,11 @@ class _Step:
         self.same = np.eye(self.size, dtype=bool)
         self.detour = np.exp(margin)
         self.boxes = Boxes(side.matrix, len(taus)) if relaxed else None
-        self.previous: NDArray[np.float64] | None = None
+        self.previous: Floats | None = None
 
     def __call__(
-        self,
-        here: NDArray[np.float64],
-        outer: NDArray[np.float64],
-        values: NDArray[np.float64],
-        uniform: NDArray[np.float64],
-        compare: bool,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, here: Floats, outer: Floats, values: Floats, uniform: Floats, compare: bool
+    ) -> tuple[Floats, Floats]:
         """Return the next tables and the next uniform table; infinite where a gain is.
 
         here, outer: (chain, table, state): the leaders' columns at this distance and one farther.
@@ -123,9 +112,7 @@ class _Step:
         solved = self._solved(laws, columns > 0, np.concatenate([values, uniform[:, None]], axis=1), compare)
         return solved[:, :-1], solved[:, -1]
 
-    def _solved(
-        self, laws: NDArray[np.float64], possible: NDArray[np.bool_], values: NDArray[np.float64], compare: bool
-    ) -> NDArray[np.float64]:
+    def _solved(self, laws: Floats, possible: Booleans, values: Floats, compare: bool) -> Floats:
         """Return max_h E_u[h]/E_u′[h] for every pair of values."""
         grown = self.grown * values
         pairs = _pairs(possible) & ~self.same
@@ -140,7 +127,7 @@ class _Step:
             solved = self.boxes.step(occurring, gains, possible[0], self._guesses(values), ~lost, last)
         return np.where(lost[..., None, None], np.inf, solved)
 
-    def _guesses(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _guesses(self, values: Floats) -> Floats:
         """Return roughly what will be found: as much more than the last values as these were than those before."""
         previous, self.previous = self.previous, values
         if previous is None or previous.shape != values.shape:
@@ -148,7 +135,7 @@ class _Step:
         guesses = values * (values / previous)
         return np.where(np.isfinite(guesses), guesses, values)
 
-    def closed(self, values: NDArray[np.float64], possible: NDArray[np.bool_]) -> NDArray[np.float64]:
+    def closed(self, values: Floats, possible: Booleans) -> Floats:
         """Return relaxed bounds after every detour that is smaller: E[g|u]/E[g|u′] by way of E[g|z]."""
         if self.boxes is None:
             return values
@@ -168,10 +155,10 @@ class _Uniform:
         self.side, self.size = side, size
         self.cheapest = np.full((taus, size, size), np.inf)
         self.table = np.full((taus, size, size), np.inf)
-        self.recent: list[tuple[int, NDArray[np.float64]]] = []
+        self.recent: list[tuple[int, Floats]] = []
         self.most_recent = min(_MOST_RECENT + 1, _MOST_RECENT_NUMBERS // size**4)
 
-    def condition(self, taken: int, known: NDArray[np.float64]) -> None:
+    def condition(self, taken: int, known: Floats) -> None:
         """Learn what conditioning on the record `taken` steps away gives; `known` belongs to the records before it."""
         here = self.side.stacked(taken)[:, : self.size]
         own, other = here[..., :, None], here[..., None, :]
@@ -181,25 +168,25 @@ class _Uniform:
         if self.most_recent and not self._settled(1):
             self.recent = [*self.recent, (taken, through)][-self.most_recent :]
 
-    def improve(self, wide: NDArray[np.float64]) -> None:
+    def improve(self, wide: Floats) -> None:
         """Learn what one more record gives."""
         if self.side.limit is not None:
             self.table = np.fmin(wide, self.cheapest / self._limiting())
             self.cheapest = np.fmin(self.cheapest, self.table * self._limiting())
 
-    def _limiting(self) -> NDArray[np.float64]:
+    def _limiting(self) -> Floats:
         assert self.side.limit is not None
         limit = self.side.limit.reshape(-1, self.size)
         return np.asarray(limit[:, :, None] / limit[:, None, :])
 
-    def back(self, steps: int) -> NDArray[np.float64]:
+    def back(self, steps: int) -> Floats:
         """Return the log ratio of the way back, as (chain, u, u′)."""
         return np.asarray(self.side.log_ratio(steps).reshape(-1, self.size, self.size).swapaxes(1, 2))
 
     def _settled(self, steps: int) -> bool:
         return bool((self.side.boundary(steps)[..., : self.size] > 0).all())
 
-    def at(self, taken: int, gathering: Gathering) -> NDArray[np.float64]:
+    def at(self, taken: int, gathering: Gathering) -> Floats:
         """Return the cap on V with `taken` unknown records, for each table.
 
         Near the boundary some values in between may be impossible; those that no ending of the table allows are left
@@ -217,11 +204,11 @@ class _Uniform:
                     through[:, table] = np.minimum(through[:, table], allowed)
         return np.asarray(through * (outer[..., None, :] / outer[..., :, None]))
 
-    def farther(self, taken: int) -> NDArray[np.float64]:
+    def farther(self, taken: int) -> Floats:
         """Bound ln V of every ending that takes more than the `taken` records followed."""
         return np.asarray(np.log(self.cheapest) + self.back(taken + 1))
 
-    def contracted(self, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+    def contracted(self, taus: Floats) -> Floats:
         """Bound ln V of every ending by the odds of the transitions alone."""
         odds = self.side.log_odds()
         oscillation = contracted_forever(taus, odds.max(axis=(1, 2)))
@@ -231,18 +218,18 @@ class _Uniform:
 class _UnknownStart:
     """Nothing known on the left, in a chain that starts in an unknown law."""
 
-    def __init__(self, side: Side, taus: NDArray[np.float64], depth: int) -> None:
+    def __init__(self, side: Side, taus: Floats, depth: int) -> None:
         self.taus, self.odds = taus, side.log_odds()
         steps = contracted(taus, self.odds.max(axis=(1, 2)), depth)
         self.before = np.concatenate([np.zeros((1, len(taus))), steps])
 
-    def bound(self, taken: int, uniform: _Uniform) -> NDArray[np.float64]:
+    def bound(self, taken: int, uniform: _Uniform) -> Floats:
         """Bound ln V for `taken` records of which nothing is known."""
         within = contraction((self.taus + self.before[taken - 1])[:, None, None], self.odds)
         grouped = taken * self.taus[:, None, None]
         return np.asarray(np.fmin(np.fmin(grouped, within), np.log(uniform.cheapest) + uniform.back(taken)))
 
 
-def _pairs(possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _pairs(possible: Booleans) -> Booleans:
     """Return for which pairs of values both can occur."""
     return np.asarray(possible[..., :, None] & possible[..., None, :])

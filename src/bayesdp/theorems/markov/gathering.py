@@ -8,12 +8,10 @@ every step. Proof: docs/theory/markov-mixing.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Floats, Integers
 
 __all__ = ["Gathering"]
 
@@ -30,15 +28,15 @@ class Gathering:
     table:   (ending,): the table in which an ending is followed.
     """
 
-    leaders: NDArray[np.int64]
-    table: NDArray[np.int64]
+    leaders: Integers
+    table: Integers
 
     @classmethod
     def apart(cls, endings: int) -> Gathering:
         """Return every ending by itself."""
         return cls(np.arange(endings), np.arange(endings))
 
-    def read(self, values: NDArray[np.float64], columns: NDArray[np.float64], endings: slice) -> NDArray[np.float64]:
+    def read(self, values: Floats, columns: Floats, endings: slice) -> Floats:
         """Return the bound for some endings, as (τ, ending, u, u′), from the tables (τ, table, u, u′).
 
         columns: (chain, ending, u), where the bounds are read. What cannot occur is infinite.
@@ -46,9 +44,7 @@ class Gathering:
         tables = self.table[endings]
         return np.asarray(values[:, tables] * _quotients(columns[:, self.leaders[tables]] / columns[:, endings]))
 
-    def joined(
-        self, values: NDArray[np.float64], columns: NDArray[np.float64], most: int, tolerance: float
-    ) -> tuple[Gathering, NDArray[np.float64]]:
+    def joined(self, values: Floats, columns: Floats, most: int, tolerance: float) -> tuple[Gathering, Floats]:
         """Return tables joined until their leaders' columns are more than `tolerance` apart, and at most `most` remain.
 
         Endings that exclude different values are never joined, even if more than `most` remain then. If four times as
@@ -66,13 +62,13 @@ class Gathering:
         return Gathering(self.leaders[chosen], nearest[self.table]), together
 
 
-def _quotients(column: NDArray[np.float64]) -> NDArray[np.float64]:
+def _quotients(column: Floats) -> Floats:
     """Return the quotient of every two entries; infinite where it is not a number, or too small to be an exact one."""
     quotients = column[..., :, None] / column[..., None, :]
     return np.asarray(np.where(quotients >= _SMALLEST, quotients, np.inf))
 
 
-def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+def _apart(columns: Floats) -> Floats:
     """Return by how much the logarithm of the ratio of two columns varies, in the worst chain; infinite with a zero."""
     apart = np.zeros((columns.shape[1], columns.shape[1]))
     possible = columns > 0
@@ -87,7 +83,7 @@ def _apart(columns: NDArray[np.float64]) -> NDArray[np.float64]:
     return apart
 
 
-def _far_apart(apart: NDArray[np.float64], most: int, tolerance: float) -> NDArray[np.int64]:
+def _far_apart(apart: Floats, most: int, tolerance: float) -> Integers:
     """Choose leaders: the last table, and always the one farthest from those chosen; in that order."""
     chosen = [len(apart) - 1]
     while True:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats, Integers
 from bayesdp.models import MarkovChain
-from bayesdp.theorems.adversary import Stretch
+from bayesdp.theorems.adversary import Stretch, WorstInChain
 from bayesdp.theorems.markov.sides import UNIT, Ending
-from bayesdp.theorems.worst import WorstInChain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["BothSides", "Levels", "Tally"]
 
@@ -29,18 +25,18 @@ class Levels:
     beyond:  (τ, x, x′): a bound on ln V of every ending that takes more records; infinite where none is known.
     """
 
-    best: NDArray[np.float64]
-    ending: NDArray[np.int64]
-    known: NDArray[np.float64]
-    nothing: NDArray[np.float64]
-    beyond: NDArray[np.float64]
+    best: Floats
+    ending: Integers
+    known: Floats
+    nothing: Floats
+    beyond: Floats
 
     @property
-    def forever(self) -> NDArray[np.float64]:
+    def forever(self) -> Floats:
         """A bound on ln V of every ending, of whatever length."""
         return np.asarray(np.maximum(self.best[-1], self.beyond))
 
-    def of(self, stretch: Stretch) -> NDArray[np.float64]:
+    def of(self, stretch: Stretch) -> Floats:
         """Return a bound on ln V of one adversary's side; −∞ where the ending excludes one of the two values."""
         if stretch.records >= len(self.best):
             return self.beyond
@@ -56,7 +52,7 @@ class Tally:
         self.known, self.nothing = [np.zeros((taus, size, size))], [np.zeros((taus, size, size))]
         self.ending = [np.full((taus, size, size), size, dtype=np.int64)]
 
-    def add(self, known: NDArray[np.float64], nothing: NDArray[np.float64]) -> None:
+    def add(self, known: Floats, nothing: Floats) -> None:
         """Add the endings that take one record more: each known boundary, as (τ, boundary, x, x′), and nothing known.
 
         What is not a number is not known, and counts as infinite.
@@ -71,7 +67,7 @@ class Tally:
         self.ending.append(np.where(reached > self.best[-1], number, self.ending[-1]))
         self.best.append(np.maximum(reached, self.best[-1]))
 
-    def levels(self, beyond: NDArray[np.float64]) -> Levels:
+    def levels(self, beyond: Floats) -> Levels:
         """Return the levels, with a bound for everything farther out where there is one."""
         unknown = np.where(np.isnan(beyond), np.inf, beyond)
         best, ending, known, nothing = map(np.array, (self.best, self.ending, self.known, self.nothing))
@@ -82,13 +78,13 @@ class Tally:
 class BothSides:
     """Both sides of a target, at several τ; `margin` is what rounding can take from the logarithms of both."""
 
-    taus: NDArray[np.float64]
+    taus: Floats
     left: Levels
     right: Levels
     reach: int | None
     margin: float
 
-    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def totals(self) -> tuple[Floats, Integers]:
         """Return ln V of both sides together for each τ and pair, and how many records the left takes at its worst."""
         before, after = len(self.left.best) - 1, len(self.right.best) - 1
         if self.reach is None or self.reach >= before + after:
@@ -103,7 +99,7 @@ class BothSides:
         return stacked.max(axis=0), stacked.argmax(axis=0)
 
     @staticmethod
-    def _at_most(side: Levels, records: int) -> NDArray[np.float64]:
+    def _at_most(side: Levels, records: int) -> Floats:
         return np.asarray(side.best[records]) if records < len(side.best) else side.forever
 
     def leakages(self, unit: int) -> list[float]:
@@ -155,7 +151,7 @@ class BothSides:
         return WorstInChain((x, other), *endings)
 
 
-def _worst(side: NDArray[np.float64]) -> NDArray[np.float64]:
+def _worst(side: Floats) -> Floats:
     """Return the largest ln V of a side over all pairs of values, equal ones included, for each τ."""
     return np.asarray(np.maximum(side.max(axis=(1, 2)), 0.0))
 

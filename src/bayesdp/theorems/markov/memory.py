@@ -7,23 +7,20 @@ all there is to know (`paired`); its sides are followed outwards for as many sym
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.models import MarkovChain, Model
 from bayesdp.models.memory import block_kernel, joint_law, stationary_law
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import Theorem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
 
 __all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 
@@ -107,7 +104,7 @@ def paired_chain(model: MarkovChain) -> PairedChain:
     return paired_from(model.table, start, 36 * UNIT * float(len(model.states)) ** (3 * model.memory))
 
 
-def paired_from(table: NDArray[np.float64], start: NDArray[np.float64] | None, error: float = 0.0) -> PairedChain:
+def paired_from(table: Floats, start: Floats | None, error: float = 0.0) -> PairedChain:
     """Return the blocks of a table with memory k, from a law of the first k records or from any (None).
 
     error: how far the logarithm of four probabilities of the law may be off.
@@ -167,7 +164,7 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None, counted: int) ->
     def count_on() -> None:
         values.append(chain.passed(Level(values[-1], chain.reach_after(len(values) - 1)), tau))
 
-    def reaches() -> list[NDArray[np.float64]]:
+    def reaches() -> list[Floats]:
         return [chain.reach_after(taken) for taken in range(len(values))]
 
     if blocks is not None and blocks <= _SHORT:

@@ -17,7 +17,7 @@ import numpy as np
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.adversary import Adversary, WorstInChain
 from bayesdp.theorems.markov.following import followed
 from bayesdp.theorems.markov.levels import BothSides, Levels
 from bayesdp.theorems.markov.quilt import MarkovQuilt
@@ -37,7 +37,6 @@ from bayesdp.theorems.markov.transport import LARGEST_EXACT
 from bayesdp.theorems.markov.two_states import two_state_levels
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
-from bayesdp.theorems.worst import WorstInChain
 
 __all__ = ["MarkovMixing", "follow", "mixing_epsilons"]
 

@@ -13,18 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesdp._support.arrays import Booleans, Floats, Integers
 from bayesdp.theorems.markov.two_values import Gains, Step, averaged, steepest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Level", "PairedChain"]
 
-Solver = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
+Solver = Callable[[Floats], Floats]
 
 _LOG_ROUNDING = 2.0**-46
 _SETTLED = 1e-14
@@ -45,8 +42,8 @@ _AT_ONCE = 4
 class Level:
     """What both sides can do, of a certain number of symbols or of any: V and U, the side the first axis."""
 
-    values: NDArray[np.float64]
-    reach: NDArray[np.float64]
+    values: Floats
+    reach: Floats
 
     @property
     def right(self) -> Level:
@@ -58,7 +55,7 @@ class Level:
         """The left side alone."""
         return Level(self.values[..., 1, :, :, :, :], self.reach[..., 1, :, :, :, :])
 
-    def __getitem__(self, index: NDArray[np.int64]) -> Level:
+    def __getitem__(self, index: Integers) -> Level:
         """Return several of the levels that are stacked in front."""
         return Level(self.values[index], self.reach[index])
 
@@ -73,9 +70,9 @@ class PairedChain:
                [b, b′, v, v′]; None for an arbitrary law.
     """
 
-    kernel: NDArray[np.float64]
-    distances: NDArray[np.int64]
-    start: NDArray[np.float64] | None
+    kernel: Floats
+    distances: Integers
+    start: Floats | None
 
     @property
     def size(self) -> int:
@@ -83,18 +80,18 @@ class PairedChain:
         return len(self.kernel)
 
     @cached_property
-    def _logs(self) -> NDArray[np.float64]:
+    def _logs(self) -> Floats:
         """ln of the factor of the next symbol v after H = (a, b), [side, a, b, v]."""
         logs = np.log(self.kernel)
         return np.stack([logs, logs.transpose(2, 1, 0)])
 
     @cached_property
-    def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _pairs(self) -> tuple[Integers, Integers]:
         first, second = np.triu_indices(self.size, 1)
         return first, second
 
     @cached_property
-    def _odds(self) -> NDArray[np.float64]:
+    def _odds(self) -> Floats:
         """ln K(H,v)·K(H′,v′) / (K(H,v′)·K(H′,v)), [side, a, b, a′, b′, pair of v and v′]."""
         first, second = self._pairs
         turned = self._logs[..., first] - self._logs[..., second]
@@ -105,19 +102,19 @@ class PairedChain:
         return _LOG_ROUNDING * (1 + float(np.abs(self._logs).max()))
 
     @cached_property
-    def _distinct(self) -> NDArray[np.bool_]:
+    def _distinct(self) -> Booleans:
         """Where neither b = b′ nor v = v′: elsewhere there is no interaction, [b, b′, v, v′]."""
         other = ~np.eye(self.size, dtype=bool)
         return np.asarray(other[:, :, None, None] & other[None, None])
 
     @cached_property
-    def _same(self) -> NDArray[np.bool_]:
+    def _same(self) -> Booleans:
         """Where H = H′, [a, b, a′, b′]."""
         equal = np.eye(self.size, dtype=bool)
         return np.asarray(equal[:, None, :, None] & equal[None, :, None, :])
 
     @cached_property
-    def free(self) -> NDArray[np.float64]:
+    def free(self) -> Floats:
         """The interaction that is possible if nothing at all is known of what lies behind the next symbol."""
         ratio = (self._logs[:, :, None] - self._logs[:, None, :]).max(axis=-1)
         summed = ratio[:, :, :, :, None] + ratio.swapaxes(1, 2)[:, :, :, None, :]
@@ -129,7 +126,7 @@ class PairedChain:
         size = (self.size,) * 4
         return Level(np.zeros((2, *size)), np.stack([np.zeros(size), left]))
 
-    def narrowed(self, reach: NDArray[np.float64]) -> NDArray[np.float64]:
+    def narrowed(self, reach: Floats) -> Floats:
         """Return U one symbol farther in, rounded up: the operator T of the proof."""
         first, second = self._pairs
         ends = np.stack([self._logs[..., first], self._logs[..., second]], axis=-1)
@@ -145,11 +142,11 @@ class PairedChain:
         stepped = np.minimum(np.where(unlimited, np.inf, stepped), self.free)
         return np.where(self._distinct, stepped, 0.0)
 
-    def passed(self, level: Level, tau: float) -> NDArray[np.float64]:
+    def passed(self, level: Level, tau: float) -> Floats:
         """Return V one symbol farther in, rounded up: the operator Φ of the proof."""
         return np.where(self._same, 0.0, self._averages(level, tau, slopes=False).value.max(axis=-1))
 
-    def reach_after(self, symbols: int) -> NDArray[np.float64]:
+    def reach_after(self, symbols: int) -> Floats:
         """Return U of sides of so many symbols."""
         known = self._reaches
         while len(known) <= symbols:
@@ -157,7 +154,7 @@ class PairedChain:
         return known[symbols]
 
     @cached_property
-    def _reaches(self) -> list[NDArray[np.float64]]:
+    def _reaches(self) -> list[Floats]:
         return [self.outermost().reach]
 
     def _averages(self, level: Level, tau: float, *, slopes: bool) -> Step:
@@ -171,7 +168,7 @@ class PairedChain:
         rows = [self._odds] if self.size <= _AT_ONCE else np.split(self._odds, self.size, axis=1)
         return Step.joined([averaged(gains, row + ends[0], row + ends[1], slopes=slopes) for row in rows])
 
-    def at_target(self, inner: Level, outer: Level, tau: float) -> NDArray[np.float64]:
+    def at_target(self, inner: Level, outer: Level, tau: float) -> Floats:
         """Return the leakage about a symbol x against x′, [x, x′], averaging over its neighbour z, rounded up.
 
         inner: what the side can do that goes on behind the target, given (z, x).
@@ -189,7 +186,7 @@ class PairedChain:
         return np.asarray(step.value.max(axis=-1))
 
     @cached_property
-    def settled(self) -> tuple[NDArray[np.float64], int]:
+    def settled(self) -> tuple[Floats, int]:
         """U that holds for sides of any length, with its certificate T(U) ≤ U, and from which length on it does."""
         least, begins = self.outermost().reach, 0
         if self.start is None:
@@ -201,7 +198,7 @@ class PairedChain:
         guess = _leaping(lambda reach: np.maximum(self.narrowed(reach), least), least, np.maximum(self.free, least))
         return self._certified_reach(guess, least), begins
 
-    def _certified_reach(self, guess: NDArray[np.float64], least: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _certified_reach(self, guess: Floats, least: Floats) -> Floats:
         """Return U ≥ least with T(U) ≤ U, close to the guess if that can be shown; `free` always will do."""
         result = np.where(self._distinct, np.maximum(self.free, least), 0.0)
         shown = np.zeros((2, 1, 1, 1, 1), dtype=bool)
@@ -213,7 +210,7 @@ class PairedChain:
                 break
         return result
 
-    def settled_values(self, tau: float, least_margin: float = 0.0) -> NDArray[np.float64] | None:
+    def settled_values(self, tau: float, least_margin: float = 0.0) -> Floats | None:
         """Return V that holds for sides of any length, with its certificate Φ(V) ≤ V; None if none was found.
 
         least_margin: how far, relatively, V is above the fixed point at least.
@@ -234,11 +231,11 @@ class PairedChain:
             raised = self.passed(Level(raised, reach), tau) * (1 + _STILL)
         return best
 
-    def _holds(self, values: NDArray[np.float64], tau: float) -> bool:
+    def _holds(self, values: Floats, tau: float) -> bool:
         """Whether Φ(V) ≤ V, with Φ rounded up: then V bounds what sides of any length can do."""
         return bool((self.passed(Level(values, self.settled[0]), tau) <= values).all())
 
-    def _fixed_point(self, tau: float) -> tuple[NDArray[np.float64], Solver]:
+    def _fixed_point(self, tau: float) -> tuple[Floats, Solver]:
         """Return about where Φ(V) = V, and the solution of (1 − Φ′)·x = y there, by Newton's method from above."""
         reach, _ = self.settled
         values = most = self._most(reach)
@@ -256,7 +253,7 @@ class PairedChain:
                 break
         return values, solve
 
-    def _most(self, reach: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _most(self, reach: Floats) -> Floats:
         """Return a bound on V, whatever τ is, given U: the odds ratios of the next two symbols."""
         first, second = self._pairs
         upper = self._odds + reach[..., first, second][:, None, :, None]
@@ -272,7 +269,7 @@ class PairedChain:
         reach = self.settled[0] if self.start is not None else np.maximum(self.settled[0], self.free)
         return float((self._most(reach).max(axis=(1, 2, 3, 4)) + np.maximum(reach, 0.0).max(axis=(1, 2, 3, 4))).sum())
 
-    def _gained(self, worst: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _gained(self, worst: Integers) -> Integers:
         """Return the numbers of the entries of V that the gains of the worst pairs hold, [gain, side, a, b, a′, b′]."""
         side, _, b, _, other = np.indices(worst.shape)
         symbols = [symbol[worst] for symbol in self._pairs]
@@ -280,7 +277,7 @@ class PairedChain:
         return np.array([np.ravel_multi_index(place, worst.shape) for place in places])
 
 
-def _solver(slopes: NDArray[np.float64], places: NDArray[np.int64]) -> Solver:
+def _solver(slopes: Floats, places: Integers) -> Solver:
     """Return the solution of x − Σ slopes·x[places] = y, the first axis summed over."""
     size = places[0].size
     rows = np.broadcast_to(np.arange(size), (len(places), size))
@@ -297,11 +294,7 @@ def _solver(slopes: NDArray[np.float64], places: NDArray[np.int64]) -> Solver:
     return lambda right: np.asarray(factored.solve(right.ravel()).reshape(right.shape))
 
 
-def _leaping(
-    step: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    least: NDArray[np.float64],
-    most: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _leaping(step: Callable[[Floats], Floats], least: Floats, most: Floats) -> Floats:
     """Return about where step(x) = x, for a contraction: iterated, and now and then followed to where it leads."""
     here = least
     for _ in range(_MOST_ROUNDS):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats, Integers
 from bayesdp.models import MarkovChain, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import down, finite, float_above, up
@@ -16,9 +17,6 @@ from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.markov.sides import REMEMBERS_MORE, sides, steps_to_forget, unreliable
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
 from bayesdp.theorems.theorem import Theorem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MarkovQuilt", "Window", "best_window"]
 
@@ -115,7 +113,7 @@ def _epsilon(chain: MarkovChain, window: Window, tau: float) -> float:
     return up(inside * tau + window.cost, 2)
 
 
-def _inside(chain: MarkovChain, left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+def _inside(chain: MarkovChain, left: Integers, right: Integers) -> Integers:
     records = left + right - 1
     return records if chain.length is None else np.minimum(records, chain.length)
 
@@ -140,7 +138,7 @@ def _deepest(chain: MarkovChain) -> int:
     return max(min(512, _MOST_NUMBERS // squared), _MOST_ENTRIES // squared)
 
 
-def _end_costs(chain: MarkovChain, depth: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _end_costs(chain: MarkovChain, depth: int) -> tuple[Floats, Floats]:
     """Return what the left and right ends at distance 1, 2, … depth cost at each pair of different target values."""
     before, after = sides(chain)
     pairs = ~np.eye(len(chain.transition), dtype=bool)
@@ -148,7 +146,7 @@ def _end_costs(chain: MarkovChain, depth: int) -> tuple[NDArray[np.float64], NDA
 
 
 @lru_cache(maxsize=128)
-def _windows(chain: MarkovChain, depth: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _windows(chain: MarkovChain, depth: int) -> tuple[Integers, Integers, Floats]:
     """Return left ends, right ends and costs of the windows tried: all up to 64 deep, balanced ones beyond."""
     if len(chain.transition) == 1:
         return np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros(1)

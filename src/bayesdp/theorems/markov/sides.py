@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models import MarkovChain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "QUICK",
@@ -81,16 +78,16 @@ class Side:
     Several chains may be followed side by side: matrix, end and limit then have one axis more, the first.
     """
 
-    matrix: NDArray[np.float64]
-    end: NDArray[np.float64] | None
-    limit: NDArray[np.float64] | None
-    _boundaries: list[NDArray[np.float64]] = field(default_factory=list, repr=False)
+    matrix: Floats
+    end: Floats | None
+    limit: Floats | None
+    _boundaries: list[Floats] = field(default_factory=list, repr=False)
 
-    def boundary(self, steps: int) -> NDArray[np.float64]:
+    def boundary(self, steps: int) -> Floats:
         """Return the boundary columns `steps` steps from the end, every column's largest entry 1 (or all 0)."""
         return self.boundaries(steps)[steps]
 
-    def boundaries(self, steps: int) -> list[NDArray[np.float64]]:
+    def boundaries(self, steps: int) -> list[Floats]:
         """Return the boundary columns at every distance up to `steps`, and perhaps farther."""
         known = self._boundaries
         if not known:
@@ -107,17 +104,17 @@ class Side:
             known.extend([columns] * (steps + 1 - len(known) if settled else 1))
         return known
 
-    def stacked(self, steps: int) -> NDArray[np.float64]:
+    def stacked(self, steps: int) -> Floats:
         """Return `boundary` as (chain, ending, state), be it of one chain."""
         size = self.matrix.shape[-1]
         columns = self.boundary(steps)
         return columns.reshape(-1, size, columns.shape[-1]).swapaxes(1, 2)
 
-    def log_ratio(self, steps: int) -> NDArray[np.float64]:
+    def log_ratio(self, steps: int) -> Floats:
         """Return φ(x, x′) = max_q ln M^steps(x, q)/M^steps(x′, q), rounded up; infinite where x′ cannot follow x."""
         return np.asarray(self.log_ratios(steps, steps)[0])
 
-    def log_ratios(self, first: int, last: int) -> NDArray[np.float64]:
+    def log_ratios(self, first: int, last: int) -> Floats:
         """Return `log_ratio` for each number of steps from `first` to `last`.
 
         Each step, and scaling its row to sum to one, cost a relative (2s + 2)·2⁻⁵³ in every entry, so a ratio is off by
@@ -133,7 +130,7 @@ class Side:
         margin = 2 * UNIT * (np.arange(first, last + 1) * (2 * size + 2) + 4)
         return np.asarray(logs + 4 * UNIT * np.abs(logs) + margin.reshape(-1, *[1] * (logs.ndim - 1)))
 
-    def log_odds(self) -> NDArray[np.float64]:
+    def log_odds(self) -> Floats:
         """Return d(u, u′) = max ln M(u, v)M(u′, v′)/(M(u, v′)M(u′, v)), rounded up, as (chain, u, u′).
 
         It is infinite where just one of two values leads to some state; states that neither leads to are left out.
@@ -146,7 +143,7 @@ class Side:
         return np.asarray(np.where(np.isfinite(spread), spread * (1 + 16 * UNIT) + 16 * UNIT, np.inf))
 
     @lru_cache(maxsize=64)  # noqa: B019
-    def end_costs(self, depth: int, known_farther: bool) -> NDArray[np.float64]:
+    def end_costs(self, depth: int, known_farther: bool) -> Floats:
         """Return what conditioning on the record 1, 2, … depth steps away costs at each pair of target values.
 
         A Bayes ratio each way; the second is taken one step farther out if a record is known there or the chain is

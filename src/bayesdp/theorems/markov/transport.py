@@ -11,12 +11,10 @@ from __future__ import annotations
 import itertools
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Floats, Integers
 
 __all__ = ["LARGEST_EXACT", "close", "exact_step"]
 
@@ -24,7 +22,7 @@ LARGEST_EXACT = 7
 _RATIOS_AT_ONCE = 1_000_000
 
 
-def close(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+def close(gains: Floats) -> Floats:
     """Return the gains after every detour that is cheaper: h(v) ≤ g(v, w)·h(w) ≤ g(v, w)·g(w, v′)·h(v′)."""
     closed = gains.copy()
     for middle in range(gains.shape[-1]):
@@ -32,7 +30,7 @@ def close(gains: NDArray[np.float64]) -> NDArray[np.float64]:
     return closed
 
 
-def exact_step(laws: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray[np.float64]:
+def exact_step(laws: Floats, gains: Floats) -> Floats:
     """Return max_h E_u[h]/E_u′[h] for every pair of laws, by trying every h that can be optimal.
 
     Each h is the largest (or smallest) of up to three "stars" 1/g(a, ·) (or g(·, n)), scaled to agree where they meet.
@@ -56,7 +54,7 @@ def exact_step(laws: NDArray[np.float64], gains: NDArray[np.float64]) -> NDArray
     return best
 
 
-def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64]:
+def _candidates(stars: Floats, largest: bool) -> Floats:
     """Return combinations of up to three stars[a, ·] that meet at some other state, as (…, candidate, v)."""
     size = stars.shape[-1]
     combine = np.fmax if largest else np.fmin
@@ -79,7 +77,7 @@ def _candidates(stars: NDArray[np.float64], largest: bool) -> NDArray[np.float64
 
 
 @lru_cache(maxsize=8)
-def _pairs(size: int) -> tuple[NDArray[np.int64], ...]:
+def _pairs(size: int) -> tuple[Integers, ...]:
     """Return all pairs of stars with a third state at which they meet."""
     chosen = [
         (first, second, meet)
@@ -91,7 +89,7 @@ def _pairs(size: int) -> tuple[NDArray[np.int64], ...]:
 
 
 @lru_cache(maxsize=8)
-def _triples(size: int) -> tuple[NDArray[np.int64], ...]:
+def _triples(size: int) -> tuple[Integers, ...]:
     """Return all trees of three stars: a centre, two more, and the states at which it meets each of them."""
     chosen = [
         (centre, *others, meet, other)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayesdp.theorems.markov.contracted import contracted, contracted_forever
+from bayesdp._support.arrays import Floats
 from bayesdp.theorems.markov.levels import Levels
 from bayesdp.theorems.markov.sides import Side
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 __all__ = ["two_state_levels"]
 
 
-def two_state_levels(side: Side, taus: NDArray[np.float64], depth: int) -> Levels:
+def two_state_levels(side: Side, taus: Floats, depth: int) -> Levels:
     """Follow one side of a chain of two states by the closed form: h is 1 at one value and the gain at the other.
 
     Pair 0 is (0, 1) and pair 1 is (1, 0). With v the value that u makes likelier than u′ does (u itself if the
@@ -38,7 +37,7 @@ def two_state_levels(side: Side, taus: NDArray[np.float64], depth: int) -> Level
 
 
 @lru_cache(maxsize=32)
-def _kernels(side: Side, depth: int) -> tuple[bool, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _kernels(side: Side, depth: int) -> tuple[bool, Floats, Floats, Floats]:
     """Return whether v is u itself, the boundaries, and for every level K(·, v) and K(·, o), of u and then of u′."""
     here = np.array(side.boundaries(depth + 1)[: depth + 2])
     with np.errstate(all="ignore"):
@@ -54,7 +53,7 @@ def _kernels(side: Side, depth: int) -> tuple[bool, NDArray[np.float64], NDArray
     return lazy, here, likelier, other
 
 
-def _tallied(side: Side, taus: NDArray[np.float64], here: NDArray[np.float64], history: NDArray[np.float64]) -> Levels:
+def _tallied(side: Side, taus: Floats, here: Floats, history: Floats) -> Levels:
     """Apply the caps to all levels at once and collect the endings."""
     depth = len(history) - 1
     odds = side.log_odds()[:, 0, 1]

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Booleans, Floats
 
 __all__ = ["Gains", "Step", "averaged", "largest_quotient", "steepest"]
 
@@ -30,12 +28,8 @@ _GAIN_ROUNDING = 2.0**-48
 
 
 def largest_quotient(
-    constant: NDArray[np.float64],
-    linear: NDArray[np.float64],
-    square: NDArray[np.float64],
-    middle: NDArray[np.float64],
-    scale: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    constant: Floats, linear: Floats, square: Floats, middle: Floats, scale: Floats
+) -> tuple[Floats, Floats]:
     """Return an upper bound on (constant + linear·λ + square·λ²) / (1 + middle·λ + λ²) over λ ≥ 0, and about where.
 
     middle: at least 2 and at most e^300.
@@ -67,13 +61,7 @@ def largest_quotient(
     return np.where(scale > 0, bound * unit, 0.0), where
 
 
-def _never_exceeded(
-    bound: NDArray[np.float64],
-    e0: NDArray[np.float64],
-    e1: NDArray[np.float64],
-    e2: NDArray[np.float64],
-    middle: NDArray[np.float64],
-) -> NDArray[np.bool_]:
+def _never_exceeded(bound: Floats, e0: Floats, e1: Floats, e2: Floats, middle: Floats) -> Booleans:
     """Whether bound·(1 + middle·λ + λ²) ≥ e0 + e1·λ + e2·λ² for all λ ≥ 0, with room for rounding."""
     room = bound - 8 * _ROUNDING
     q0, q1, q2 = room - e0, room * middle - e1, room - e2
@@ -87,18 +75,18 @@ class Gains:
     first_second: the function at the first value against the other function at the second; and so on.
     """
 
-    first_first: NDArray[np.float64]
-    first_second: NDArray[np.float64]
-    second_first: NDArray[np.float64]
-    second_second: NDArray[np.float64]
+    first_first: Floats
+    first_second: Floats
+    second_first: Floats
+    second_second: Floats
 
     @property
-    def all(self) -> tuple[NDArray[np.float64], ...]:
+    def all(self) -> tuple[Floats, ...]:
         """The four of them, in order."""
         return self.first_first, self.first_second, self.second_first, self.second_second
 
     @property
-    def largest(self) -> NDArray[np.float64]:
+    def largest(self) -> Floats:
         """The plain bound: no average exceeds it."""
         return np.asarray(np.maximum.reduce(np.broadcast_arrays(*self.all)))
 
@@ -111,8 +99,8 @@ class Step:
     slopes:  its derivatives by the four gains, in the order of `Gains.all`; they add up to one.
     """
 
-    value: NDArray[np.float64]
-    slopes: tuple[NDArray[np.float64], ...]
+    value: Floats
+    slopes: tuple[Floats, ...]
 
     @classmethod
     def joined(cls, steps: Sequence[Step]) -> Step:
@@ -125,7 +113,7 @@ class Step:
         )
 
 
-def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], *, slopes: bool = False) -> Step:
+def averaged(gains: Gains, low: Floats, high: Floats, *, slopes: bool = False) -> Step:
     """Return the largest ln E_p h/E_q h′ over laws p, q on two values and functions h, h′ within the gains, rounded up.
 
     low, high: the range of ln p(first)·q(second) / (p(second)·q(first)); may be infinite.
@@ -163,9 +151,7 @@ def averaged(gains: Gains, low: NDArray[np.float64], high: NDArray[np.float64], 
     return Step(value, tuple(np.take_along_axis(slope, worst, axis=0)[0] for slope in every))
 
 
-def _slopes(
-    second: NDArray[np.float64], y: NDArray[np.float64], own: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], ...]:
+def _slopes(second: Floats, y: Floats, own: Booleans) -> tuple[Floats, ...]:
     """Return the derivatives of ln E_p h/E_q h′ by the four gains, y moving with them; y's choices are the first axis.
 
     second, y: the shares of h2·λ in the numerator and of κyλ in the denominator.
@@ -187,11 +173,7 @@ def _slopes(
     return tuple(np.stack(both) for both in zip(by_first, by_second, strict=True))
 
 
-def steepest(
-    numerators: tuple[NDArray[np.float64], NDArray[np.float64]],
-    denominators: tuple[NDArray[np.float64], NDArray[np.float64]],
-    tilt: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def steepest(numerators: tuple[Floats, Floats], denominators: tuple[Floats, Floats], tilt: Floats) -> Floats:
     """Return the largest ln (m·A)(m′·B) / ((m·C)(m′·D)) over two values, rounded up, where m′ is m tilted.
 
     numerators:   ln A and ln B, the last axis the two values; denominators: ln C and ln D.

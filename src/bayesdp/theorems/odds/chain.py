@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models import MarkovChain, Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.spend import Spend, exact_total
-from bayesdp.theorems.theorem import Theorem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
 
 __all__ = ["OddsChainTheorem", "blocks_met", "records_met"]
 
@@ -82,7 +79,7 @@ def records_met(chain: Chain) -> int:
     return unit + 2 * (memory - 1) if chain.gaps and unit > 1 else blocks_met(chain) * memory
 
 
-def _leakages(chain: Chain, totals: Sequence[Fraction]) -> NDArray[np.float64]:
+def _leakages(chain: Chain, totals: Sequence[Fraction]) -> Floats:
     """Return the bound for each τ, rounded up, in blocks of `memory` records that form a chain of memory one."""
     memory = chain.memory
     whole_blocks = _times(memory, totals)
@@ -103,7 +100,7 @@ def _leakages(chain: Chain, totals: Sequence[Fraction]) -> NDArray[np.float64]:
         return np.nextafter(inside + both, np.inf)
 
 
-def _times(records: int, totals: Sequence[Fraction]) -> NDArray[np.float64]:
+def _times(records: int, totals: Sequence[Fraction]) -> Floats:
     """Return what so many records cost together by group privacy, for each τ, rounded up."""
     return np.array([float_above(records * total) for total in totals])
 

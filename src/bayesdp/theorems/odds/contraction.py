@@ -8,14 +8,12 @@ at most f(c, d). Every theorem of this package is this step, repeated (docs/theo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["BEYOND_DEPENDENCE", "contraction"]
 
@@ -35,12 +33,10 @@ _HALF = 0.5
 @overload
 def contraction(oscillation: float, log_odds: float) -> float: ...
 @overload
-def contraction(oscillation: NDArray[np.float64], log_odds: float | NDArray[np.float64]) -> NDArray[np.float64]: ...
+def contraction(oscillation: Floats, log_odds: float | Floats) -> Floats: ...
 @overload
-def contraction(oscillation: float, log_odds: NDArray[np.float64]) -> NDArray[np.float64]: ...
-def contraction(
-    oscillation: float | NDArray[np.float64], log_odds: float | NDArray[np.float64]
-) -> float | NDArray[np.float64]:
+def contraction(oscillation: float, log_odds: Floats) -> Floats: ...
+def contraction(oscillation: float | Floats, log_odds: float | Floats) -> float | Floats:
     """Return f(c, d), rounded up and at most min(c, d), for numbers or arrays that fit together.
 
     It is symmetric; f(c, 0) = 0 and f(c, ∞) = c exactly. Raises InvalidInputError for what is negative or not a number.

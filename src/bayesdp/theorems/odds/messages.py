@@ -6,15 +6,13 @@ the recursion until it stays: whenever that is stopped, what stands there is a b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models.network import Ties
 from bayesdp.theorems.odds.contraction import contraction
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["branching", "largest_in_forest"]
 
@@ -29,7 +27,7 @@ _NEWTON = 64
 _TRIALS = 52
 
 
-def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDArray[np.float64]:
+def branching(taus: Floats, branches: int, log_odds: float) -> Floats:
     """Return for each τ a number c ≥ τ + branches·f(c, d), next to the smallest: no message of such a tree is larger.
 
     >>> branching(np.array([0.5661]), 2, np.log(2.0)).round(4).tolist()
@@ -39,7 +37,7 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
         return taus
     share = np.tanh(log_odds / 4)
 
-    def grown(c: NDArray[np.float64]) -> NDArray[np.float64]:
+    def grown(c: Floats) -> Floats:
         return np.nextafter(taus + np.nextafter(branches * contraction(c, log_odds), np.inf), np.inf)
 
     most = np.nextafter(taus + np.nextafter(branches * log_odds, np.inf), np.inf)
@@ -61,7 +59,7 @@ def branching(taus: NDArray[np.float64], branches: int, log_odds: float) -> NDAr
     return np.asarray(np.minimum(np.where(grown(c) <= c, c, most), most))
 
 
-def largest_in_forest(ties: Ties, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+def largest_in_forest(ties: Ties, taus: Floats) -> Floats:
     """Return for each τ the largest leakage of a record of a forest, rounded up."""
     if not ties.visible.any():
         return taus
@@ -70,7 +68,7 @@ def largest_in_forest(ties: Ties, taus: NDArray[np.float64]) -> NDArray[np.float
     return np.concatenate(parts)
 
 
-def _largest(ties: Ties, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+def _largest(ties: Ties, taus: Floats) -> Floats:
     inward = _Inward(ties, taus)
     messages = inward.above()
     moving = np.ones(len(taus), dtype=bool)  # each τ by itself: what else is asked must not change the answer
@@ -86,7 +84,7 @@ def _largest(ties: Ties, taus: NDArray[np.float64]) -> NDArray[np.float64]:
 class _Inward:
     """The messages of a forest: two along each edge, one each way, for several values of τ."""
 
-    def __init__(self, ties: Ties, taus: NDArray[np.float64]) -> None:
+    def __init__(self, ties: Ties, taus: Floats) -> None:
         from scipy.sparse import csr_array
 
         edges, size = len(ties.log_odds), ties.size
@@ -100,19 +98,19 @@ class _Inward:
         self.widened = 1 + (most + 8) * 2.0**-52
         self.regular = branching(taus, most - 1, float(ties.log_odds.max()))
 
-    def totals(self, passed: NDArray[np.float64]) -> NDArray[np.float64]:
+    def totals(self, passed: Floats) -> Floats:
         """Return what arrives at each position, its own τ included, rounded up."""
         return np.asarray((self.own + self.gather @ passed) * self.widened)
 
-    def above(self) -> NDArray[np.float64]:
+    def above(self) -> Floats:
         """Return bounds to begin with: f(c, d) is at most d, and no tree of that degree and odds passes on more."""
         everything = np.broadcast_to(self.odds, (len(self.odds), self.own.shape[1]))
         return np.minimum(self._without_return(everything), self.regular)
 
-    def lowered(self, messages: NDArray[np.float64]) -> NDArray[np.float64]:
+    def lowered(self, messages: Floats) -> Floats:
         """Return the messages that follow from these, or these where they are lower."""
         return np.minimum(messages, self._without_return(contraction(messages, self.odds)))
 
-    def _without_return(self, passed: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _without_return(self, passed: Floats) -> Floats:
         """Return what arrives at the source of each message from everywhere but its target."""
         return np.asarray(np.nextafter(self.totals(passed)[self.source] - passed[self.back], np.inf))

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models import Model, Network
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.walks import Walks, share_passed, walks
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import Theorem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
 
 __all__ = ["OddsNetwork"]
 
@@ -62,7 +59,7 @@ class OddsNetwork(Theorem):
         return [tau] if tau > 0 else []
 
 
-def _first_moves(taus: NDArray[np.float64], strongest: float) -> NDArray[np.float64]:
+def _first_moves(taus: Floats, strongest: float) -> Floats:
     """Return s with f(τ, d) ≤ s·tanh(d/4) for all d up to the strongest: what counts of a record's own τ."""
     if strongest == 0:
         return taus

@@ -6,14 +6,12 @@ k-th power takes log k products and loses no digits to cancellation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp._support.arrays import Floats
+from bayesdp.theorems.odds.contraction import contraction
 
-__all__ = ["leakage_of_any_length", "side", "tau_of_any_length"]
+__all__ = ["contracted", "contracted_forever", "leakage_of_any_length", "side", "tau_of_any_length"]
 
 _WIDENED = 1 + 2.0**-44
 """What the elementary functions below may be off together (docs/theory/odds-chain.md, How it is computed)."""
@@ -27,8 +25,11 @@ _LARGE = 30.0
 _TINY = 1e-290
 """A smaller τ is taken for this one, so that nothing below underflows to zero."""
 
+_MOST_ROUNDS = 4096
+_SETTLED = 1e-9
 
-def leakage_of_any_length(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64]) -> NDArray[np.float64]:
+
+def leakage_of_any_length(tau: Floats, log_odds: float | Floats) -> Floats:
     """Return 4·asinh(√θ·sinh(τ/4)) for each τ, rounded up: the leakage of one record of a chain of any length.
 
     >>> leakage_of_any_length(np.array([1.0]), np.log(9.0)).round(6).tolist()
@@ -51,7 +52,7 @@ def tau_of_any_length(epsilon: float, log_odds: float) -> float:
     return float(4 * logarithm)
 
 
-def side(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64], records: int | None) -> NDArray[np.float64]:
+def side(tau: Floats, log_odds: float | Floats, records: int | None) -> Floats:
     """Return what `records` neighbours on one side add to the leakage, for each τ, rounded up; None: any number.
 
     The odds may be those of each τ.
@@ -72,7 +73,30 @@ def side(tau: NDArray[np.float64], log_odds: float | NDArray[np.float64], record
     return np.minimum(np.nextafter(grown, np.inf), np.nextafter(unlimited, np.inf))
 
 
-Four = tuple["NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+def contracted(taus: Floats, odds: Floats, records: int) -> Floats:
+    """Return a bound on ln V of every side of 1, 2, … records, as (records, τ); `odds` is d at each τ, or for all."""
+    bounds = np.empty((records, len(taus)))
+    oscillation = np.zeros(len(taus))
+    for index in range(records):
+        oscillation, previous = contraction(taus + oscillation, odds), oscillation
+        bounds[index] = oscillation
+        if np.array_equal(oscillation, previous):
+            bounds[index:] = oscillation
+            break
+    return bounds
+
+
+def contracted_forever(taus: Floats, odds: Floats) -> Floats:
+    """Return a bound on ln V of every side, however long, at each τ: d or the fixed point, improved step by step."""
+    oscillation = np.minimum(np.broadcast_to(odds, taus.shape).astype(np.float64), side(taus, odds, None))
+    for _ in range(_MOST_ROUNDS):
+        oscillation, previous = np.minimum(oscillation, contraction(taus + oscillation, odds)), oscillation
+        if np.all(oscillation >= previous * (1 - _SETTLED)):
+            break
+    return oscillation
+
+
+Four = tuple[Floats, Floats, Floats, Floats]
 
 
 def _power(matrix: Four, exponent: int) -> Four:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models import HiddenMarkov, Model, Network
 from bayesdp.models.odds import log_odds_above
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
-from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.messages import branching, largest_in_forest
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import Theorem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
 
 __all__ = ["OddsTree"]
 
@@ -79,7 +76,7 @@ class OddsTree(Theorem):
         return None if tau is None else tau - before
 
 
-def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_hidden(model: HiddenMarkov, taus: Floats) -> Floats:
     """Return what the other records of a hidden Markov chain add, for each τ, rounded up.
 
     A record reaches its hidden state by f(τ, d_E); from there on the hidden states are a chain that holds so much each,
@@ -95,7 +92,7 @@ def _from_hidden(model: HiddenMarkov, taus: NDArray[np.float64]) -> NDArray[np.f
     return contraction(np.nextafter(both, np.inf), np.nextafter(model.unit * emission, np.inf))
 
 
-def _of_network(model: Model, taus: NDArray[np.float64]) -> NDArray[np.float64]:
+def _of_network(model: Model, taus: Floats) -> Floats:
     assert isinstance(model, Network)
     if model.edges is not None:
         return largest_in_forest(model.ties, taus)

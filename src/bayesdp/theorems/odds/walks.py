@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayesdp._support.arrays import Floats
 from bayesdp.models.network import Network, Ties
 from bayesdp.models.odds import log_odds_above
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Walks", "share_passed", "walks"]
 
@@ -94,26 +93,26 @@ def _of_edges(ties: Ties) -> Walks | str:
     return Walks(float(max(beyond.max(), 0.0)), float(both.max()), float(around.max()))
 
 
-def share_passed(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+def share_passed(log_odds: Floats) -> Floats:
     """Return tanh(d/4), rounded up: the largest share of an oscillation that passes."""
     return np.minimum(np.tanh(log_odds / 4) * _WIDENED, 1.0)
 
 
-def _solved(step: Any, source: NDArray[np.float64], degrees: NDArray[np.intp]) -> tuple[NDArray[np.float64], float]:
+def _solved(step: Any, source: Floats, degrees: NDArray[np.intp]) -> tuple[Floats, float]:
     """Return x near (I − T)⁻¹·source, and the largest entry of source − (I − T)x that there may be."""
     from scipy.sparse.linalg import LinearOperator, cg
 
     shape = (len(source), len(source))
     system = LinearOperator(shape, matvec=lambda x: x - step @ x, dtype=np.float64)
     with np.errstate(all="ignore"):
-        x: NDArray[np.float64] = cg(system, source, rtol=1e-13, atol=0.0, maxiter=_ITERATIONS)[0]
+        x: Floats = cg(system, source, rtol=1e-13, atol=0.0, maxiter=_ITERATIONS)[0]
         moved = step @ x
         residual = source - x + moved
         rounding = (degrees + 4) * _UNIT * (source + np.abs(x) + step @ np.abs(x)) * 2
         return x, float((np.abs(residual) + rounding).max())
 
 
-def _returning(step: Any, reached: NDArray[np.float64]) -> NDArray[np.float64]:
+def _returning(step: Any, reached: Floats) -> Floats:
     """Return lower bounds on R_ii, the sum of the walks that return to i: all of them, or those of up to four steps."""
     size = len(reached)
     if size <= _INVERTED:

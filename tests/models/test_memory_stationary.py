@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesdp import MarkovChain
-from bayesdp.models.stationary import stationary_of
+from bayesdp.models.memory import stationary_of
 
 
 def test_the_stationary_law_is_accurate_when_states_are_rare() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp.queries.placement import Placement
+from bayesdp.queries.clipped import Placement
 
 STEPS = st.sampled_from([2.0**-20, 0.125, 0.5, 1.0, 4.0])
 NUMBERS = st.integers(-(2**20), 2**20).map(lambda number: number / 2**10)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayesdp._support.tables import table
+from bayesdp._support.display import table
 
 
 def test_columns_line_up_numbers_to_the_right_and_no_line_ends_with_spaces() -> None:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from bayesdp.theorems.markov.contracted import contracted, contracted_forever
 from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 TAUS = np.array([1e-9, 1e-3, 0.1, 1.0, 5.0, 50.0, 500.0])
 

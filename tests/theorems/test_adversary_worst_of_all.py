@@ -4,10 +4,9 @@ import pytest
 
 from bayesdp import GaussianGroups, MarkovChain, Sum
 from bayesdp.theorems import theorem_named
-from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.adversary import Adversary, WorstInChain, WorstInGroup
 from bayesdp.theorems.markov.sides import Ending
 from bayesdp.theorems.spend import as_spend
-from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 
 
 def test_he_is_described_by_the_states_of_his_chain() -> None:
