@@ -1,9 +1,9 @@
-"""Which theorem covers which query under which model, and which engine was asked what: docs/what-is-covered.md.
+"""Which theorem covers which query under which model, and which engine is tested for what: docs/what-is-covered.md.
 
     python tools/docs/tables.py     # write the page again
 
-Nothing on the page is typed in: models are the examples of docs/models.md, queries and theorems those that are
-registered, and engines those of the tests. A test compares the page with what this module makes of them.
+The page is generated: its models are the examples of docs/models.md, its queries and theorems are the registered ones,
+and its engines are those of the tests. A test compares the page with the output of this module.
 """
 
 from __future__ import annotations
@@ -28,41 +28,40 @@ _MODEL_ROW = re.compile(r'^\| `([^`]*)` \| ([^|]*) \| `(\{"type".*\})` \|$', fla
 _OPENING = """\
 # What is covered: models, queries, theorems, engines
 
-Look up here whether anything is proven for your question under your model, and by which theorem. [Models](models.md)
-says what each model assumes, [theory](theory/README.md) what each theorem says. Your own model may differ from the
-example
-that was asked here: `bdp.leakage(model, query, tau=1)` prints what every theorem says of it, with the reason where
-one does not apply.
+Use this page to look up which theorem proves a bound for your question under your model. [Models](models.md) explains
+what each model assumes, and [theory](theory/README.md) what each theorem proves. Your own model may differ from the
+example on this page: `bdp.leakage(model, query, tau=1)` prints the bound of every theorem, or the reason why it does
+not apply.
 
-(This page is made from the registries by `python tools/docs/tables.py`.)
+(`python tools/docs/tables.py` generates this page from the registries.)
 """
 
 _COVERED = """
 ## Which theorem covers which query
 
-Every theorem that applies is tried, and the best one is named. "Every query" includes releases [made
-elsewhere](with-other-libraries.md), of which only τ is known.
+bayesdp tries every theorem that applies and names the best one. "Every query" includes releases [made
+elsewhere](with-other-libraries.md), for which only τ is known.
 """
 
 _THEOREMS = """
-## What theorems cover besides
+## What else theorems cover
 
-Several releases on one data set are converted together. A larger unit is what `unit=` asks for: several records of a
-chain, or a whole group. One adversary is what `leakage(..., target=, known=)` asks about. Attackers are numbered, and
-described below the table.
+A theorem that covers several releases converts all releases on one data set together. A larger unit is one set with
+`unit=`: several records of a chain, or a whole group. One adversary is the subject of `leakage(..., target=, known=)`.
+The last column numbers the attackers, which are described below the table.
 """
 
 _ENGINES = """
-## Which engine is asked what
+## Which engine is tested for what
 
-Every query that is released here is computed in every engine, to the same integer ([tables and engines](frames.md)).
-The columns are tests, which are run on the engines with a mark; `make test` runs the fast ones, `make test-all` all.
+Every engine computes every query of bayesdp, to the same integer ([tables and engines](frames.md)). The columns are
+tests, which run on the engines with a mark; `make test` runs the fast ones, `make test-all` all.
 """
 
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """A form of model as docs/models.md shows it: how it is typed, and one of its kind, with numbers for states."""
+    """A form of model as docs/models.md shows it: how to write it, and one example, with numbers for states."""
 
     typed: str
     model: Model
@@ -114,7 +113,7 @@ def _covers(theorem: Theorem, model: Model, query: Query) -> bool:
 
 
 def engines(tests: Path) -> dict[str, dict[str, str]]:
-    """Return for each engine of the tests what it is asked, by the names of the test files, with what these say."""
+    """Return, for each engine of the tests, the names of its test files with the first line of their docstrings."""
     asked: dict[str, dict[str, str]] = {}
     for path in sorted(tests.glob("test_*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -125,7 +124,7 @@ def engines(tests: Path) -> dict[str, dict[str, str]]:
 
 
 def _engines_of(tree: ast.Module) -> Iterator[str]:
-    """Yield the engines that a test file lists in ENGINES, and those it names when it makes a frame."""
+    """Yield the engines that a test file lists in ENGINES, and those it names when it creates a frame."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "ENGINES" for to in node.targets):
             yield from ast.literal_eval(node.value)
@@ -136,7 +135,7 @@ def _engines_of(tree: ast.Module) -> Iterator[str]:
 
 
 def page() -> str:
-    """Return docs/what-is-covered.md as it must be."""
+    """Return the expected content of docs/what-is-covered.md."""
     asked = queries()
     return "".join(
         [
