@@ -53,8 +53,3 @@ def test_the_short_form_leaves_out_what_it_does_not_list(folder: Path, capfd: py
     assert main(["--short"], folder, folder / "bench.json") == 0
     assert "not in the short form: good" in capfd.readouterr().out
     assert SHORT.keys() <= programs().keys()
-
-
-def test_every_benchmark_reports() -> None:
-    for name, path in programs(ROOT / "benchmarks").items():
-        assert "report(" in path.read_text(encoding="utf-8"), name

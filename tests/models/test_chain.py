@@ -7,7 +7,6 @@ import pytest
 
 from bayesdp import Count, MarkovChain, Model
 from bayesdp.errors import ModelError, QueryError
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY
 from bayesdp.models.layout import ChainLayout
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -75,9 +74,3 @@ def test_its_entries_go_to_json_and_back() -> None:
     for chain in (PLACED, BARE, replace(BARE, gaps=True, unit=3, state="x > 0")):
         assert Model.from_json(chain.to_json()) == chain
         assert ("layout" in chain.to_dict(), "gaps" in chain.to_dict()) == (chain.layout is not None, chain.gaps)
-
-
-def test_what_every_fit_of_a_chain_takes() -> None:
-    assert [option.name for option in CHAIN_OPTIONS if option.required] == ["state", "order_by"]
-    assert [option.name for option in CHAIN_OPTIONS if option.locates] == ["state", "order_by", "entity", "step"]
-    assert MEMORY not in CHAIN_OPTIONS
