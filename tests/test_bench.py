@@ -39,7 +39,7 @@ def test_rows_are_kept_and_an_unmet_target_is_no_error(folder: Path, capfd: pyte
     ]
 
 
-def test_a_program_that_fails_is_an_error_and_the_others_still_run(
+def test_a_failing_program_is_an_error_and_the_others_still_run(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "bad.py").write_text("raise SystemExit('the answers differ')")

@@ -25,7 +25,7 @@ def test_importing_loads_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
 
 
-def test_leakage_is_the_function_even_after_its_modules_are_imported() -> None:
+def test_leakage_is_a_function_after_its_module_is_imported() -> None:
     program = "from bayesdp.theorems.registry import theorems; import bayesdp; print(callable(bayesdp.leakage))"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"

@@ -22,7 +22,7 @@ def test_lines_stay_lines_and_control_characters_are_written_out() -> None:
     assert as_html(sections).count("<div") == 4
 
 
-def test_a_filled_paragraph_hangs_under_its_indent_and_breaks_beside_no_colon() -> None:
+def test_a_filled_paragraph_keeps_its_indent_and_its_colons() -> None:
     text = Words("odds of 50 : 50 " * 12, indent="  ", filled=True).text()
     first, *others = text.splitlines()
     assert first.startswith("  odds")
@@ -34,7 +34,7 @@ def test_a_filled_paragraph_hangs_under_its_indent_and_breaks_beside_no_colon() 
     assert Words("odds of 50 : 50 " * 12, indent="  ").text() == "odds of 50 : 50 " * 12
 
 
-def test_what_is_displayed_prints_its_text_and_may_show_more_in_a_notebook() -> None:
+def test_a_display_prints_its_text_and_may_show_html() -> None:
     class Short(Displayed):
         def _printed(self) -> list[Section]:
             return [lines("a < b")]

@@ -7,14 +7,14 @@ import pytest
 from bayesdp._support.tables import table
 
 
-def test_columns_line_up_numbers_to_the_right_and_no_line_ends_with_spaces() -> None:
+def test_columns_align_and_no_line_ends_with_spaces() -> None:
     header, rule, *rows = table(["theorem", "ε", "note"], [["a", "12.5", ""], ["general", "3", "best"]]).split("\n")
     assert header == "theorem     ε  note"
     assert rule == "-------  ----  ----"
     assert rows == ["a        12.5", "general     3  best"]
 
 
-def test_a_column_without_a_title_has_no_rule_and_a_table_without_rows_only_its_header() -> None:
+def test_untitled_columns_have_no_rule_and_no_rows_give_a_header() -> None:
     assert table(["", "ε"], [["a", "1"]]).split("\n")[1] == "   -"
     assert table(["a", "b"], []) == "a  b\n-  -"
 

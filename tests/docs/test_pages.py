@@ -113,7 +113,7 @@ def test_what_happens_can_be_written_into_a_page(tmp_path: Path) -> None:
     )
 
 
-def test_every_journey_says_what_is_assumed_and_what_plain_dp_leaks() -> None:
+def test_every_journey_states_its_assumption_and_plain_dp() -> None:
     journeys = sorted((ROOT / "docs" / "journeys").glob("[!R]*.md"))
     assert len(journeys) == 5
     for page in journeys:

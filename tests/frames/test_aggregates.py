@@ -81,7 +81,7 @@ def test_a_record_counts_for_what_it_has() -> None:
     ]
 
 
-def test_with_a_private_filter_the_public_number_is_of_all_that_might_pass() -> None:
+def test_a_private_filter_has_the_public_number_of_all_records() -> None:
     kept, asserted = Count("t", equals="x", where="a > 1"), Sum("a", bounds=(0, 9), where="a > 1", public_filter=True)
     private, public = tally(HOLES, [kept, asserted], missing="drop")
     assert (private.records, private.public_records) == (2, 3)
@@ -118,7 +118,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_a_complete_table_is_read_without_masks_and_answered_alike(engine: str) -> None:
+def test_a_complete_table_is_answered_alike_without_masks(engine: str) -> None:
     columns = {"x": [0.5, 2.0, 1e308, 9.0], "y": [1.0, 2.0, 3.0, -4.0]}
     frame: Any = pl.DataFrame(columns)
     if engine == "duckdb":
@@ -130,7 +130,7 @@ def test_a_complete_table_is_read_without_masks_and_answered_alike(engine: str) 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize("odd", [None, float("nan"), float("inf")])
-def test_one_odd_value_is_found_by_the_scan_that_took_the_table_for_complete(engine: str, odd: float | None) -> None:
+def test_the_scan_of_a_complete_table_finds_one_odd_value(engine: str, odd: float | None) -> None:
     frame: Any = pl.DataFrame({"x": [0.5, 2.0, odd, 9.0], "y": [1.0, 2.0, 3.0, -4.0]})
     if engine == "duckdb":
         frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())

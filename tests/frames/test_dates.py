@@ -121,7 +121,7 @@ def test_a_fit_reads_iso_dates_and_refuses_others(make: Callable[[pl.DataFrame],
     bdp.check_table(german, sorted_as_text)
 
 
-def test_a_stored_model_of_text_is_refused_by_a_session_in_the_same_words_for_all(tmp_path: Any) -> None:
+def test_a_session_refuses_a_stored_model_of_text_in_fixed_words(tmp_path: Any) -> None:
     stored = bdp.OddsChain(9, column="s", layout=ChainLayout("day"))
     for days in (GERMAN, [*DAYS[:-1], "soon"]):
         with pytest.raises(RefusedError):
@@ -165,7 +165,7 @@ def test_the_layout_says_that_text_is_sorted_as_text() -> None:
         ChainLayout("day", order_by_text="yes")  # type: ignore[arg-type]
 
 
-def test_what_is_refused_because_of_how_text_was_read_is_not_said_by_a_session(tmp_path: Any) -> None:
+def test_a_session_does_not_reveal_how_text_was_read(tmp_path: Any) -> None:
     place: dict[str, Any] = {"epsilon": 9.0, "dataset": "visits", "ledger": tmp_path / "ledger.db"}
     numbered = bdp.OddsChain(9, column="s", layout=ChainLayout("day", step=1))
     with pytest.raises(RefusedError):

@@ -15,7 +15,7 @@ class OtherLoss(PureLoss):
     kind: ClassVar[str] = "other privacy"
 
 
-def test_a_pure_loss_takes_discrete_laplace_noise_and_other_losses_take_none_yet() -> None:
+def test_a_pure_loss_takes_discrete_laplace_noise() -> None:
     assert noise_for(PureLoss) is DiscreteLaplaceMechanism
     with pytest.raises(InvalidInputError, match="no noise here costs other privacy"):
         noise_for(OtherLoss)

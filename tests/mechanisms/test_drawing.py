@@ -135,7 +135,7 @@ def test_the_command_line_refuses_in_a_line(tmp_path: Path) -> None:
     assert "charge" not in kinds
 
 
-def test_a_generator_that_fails_gives_no_answer_and_the_charge_stays(tmp_path: Path) -> None:
+def test_a_failing_generator_gives_no_answer_but_stays_charged(tmp_path: Path) -> None:
     settings = tmp_path / "openssl.cnf"
     settings.write_text(BROKEN, encoding="utf-8")
     allowed = {"OPENSSL_CONF": str(settings), "BAYESDP_ALLOWED_OPENSSL_CONF": str(settings)}
@@ -148,7 +148,7 @@ def test_a_generator_that_fails_gives_no_answer_and_the_charge_stays(tmp_path: P
 
 
 @pytest.mark.slow
-def test_an_allowed_configuration_that_leaves_the_generator_alone_answers(tmp_path: Path) -> None:
+def test_a_configuration_that_keeps_the_generator_answers(tmp_path: Path) -> None:
     settings = tmp_path / "openssl.cnf"
     settings.write_text("", encoding="utf-8")
     allowed = {"OPENSSL_CONF": str(settings), "BAYESDP_ALLOWED_OPENSSL_CONF": str(settings)}

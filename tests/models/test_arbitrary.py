@@ -39,7 +39,7 @@ def test_a_larger_group_than_the_model_s_is_refused() -> None:
         ArbitraryGroups(2, group="g").check_table(table)
 
 
-def test_sizes_that_nobody_can_check_are_said_to_be_unchecked() -> None:
+def test_sizes_that_cannot_be_checked_are_stated_as_unchecked() -> None:
     table = View(scan(polars.DataFrame({"g": ["a", "a", "a", "b"]})), "error")
     blind = ArbitraryGroups(2)
     assert blind.check_table(table) is blind

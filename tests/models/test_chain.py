@@ -57,7 +57,7 @@ def test_the_unit_is_said_in_records_and_in_time() -> None:
     assert replace(BARE, unit=12).protects == "any 12 consecutive records together, not the person behind more"
 
 
-def test_the_stretch_is_longer_than_the_unit_and_no_longer_than_the_chain() -> None:
+def test_the_window_lies_between_the_unit_and_the_whole_chain() -> None:
     assert BARE.window == (12, "12 consecutive records")
     assert replace(BARE, unit=12).window == (24, "24 consecutive records")
     assert replace(BARE, length=12).window == (12, "the whole chain")

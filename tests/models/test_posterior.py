@@ -9,7 +9,7 @@ from bayesdp.models.posterior import MONTE_CARLO_RISK, chosen_rank, draws_needed
 
 @pytest.mark.parametrize("credibility", [0.5, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("draws", [200, 1000, 4000])
-def test_the_rank_is_the_largest_that_misleads_in_one_case_of_a_hundred(credibility: float, draws: int) -> None:
+def test_the_rank_misleads_in_at_most_one_case_of_a_hundred(credibility: float, draws: int) -> None:
     rank = chosen_rank(credibility, draws)
     misled = binom.cdf([rank - 1, rank], draws, 1 - credibility)
     assert misled[0] <= MONTE_CARLO_RISK * (1 + 1e-9) < misled[1] * (1 + 1e-6)

@@ -45,7 +45,7 @@ def jeffreys(strata: Any, draws: int, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("credibility", [0.5, 0.8, 0.95, 0.99])
-def test_the_odds_are_a_quantile_of_the_largest_not_the_largest_of_quantiles(credibility: float) -> None:
+def test_the_odds_are_a_quantile_of_the_maximum(credibility: float) -> None:
     model = OddsChain.from_strata(HOURS, within="hour", credibility=credibility)
     drawn = jeffreys(HOURS, 400_000, 1)
     share = float((drawn.max(axis=0) <= model.odds).mean())
@@ -124,7 +124,7 @@ def test_the_true_odds_stay_below_as_often_as_asked() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 45), min_size=4, max_size=4), min_size=1, max_size=8), st.integers(0, 40))
-def test_merging_keeps_every_transition_and_leaves_nothing_sparse(cells: list[list[int]], threshold: int) -> None:
+def test_merging_keeps_all_transitions_and_leaves_nothing_sparse(cells: list[list[int]], threshold: int) -> None:
     strata = [Stratum(((hour,),), ((a, b), (c, d))) for hour, (a, b, c, d) in enumerate(cells)]
     together = merged(strata, threshold)
     assert sorted(value for stratum in together for value in stratum.values) == [(hour,) for hour in range(len(cells))]
@@ -209,7 +209,7 @@ def test_what_contradicts_itself_is_refused(change: dict[str, Any], message: str
         Model.from_dict(document)
 
 
-def test_an_odds_ratio_beyond_floats_and_tables_beyond_time_are_refused() -> None:
+def test_odds_beyond_floats_and_too_large_tables_are_refused() -> None:
     with pytest.raises(ModelError, match="more than can be drawn from"):
         OddsChain.from_strata([Stratum(((),), tuples(np.ones((300, 300), int).tolist()))])
     for merge in (-1, 1.5, True):

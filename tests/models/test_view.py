@@ -37,7 +37,7 @@ class MadeUp:
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["a", "b"], column="s", length=4, layout=ChainLayout("t", step=1))
 
 
-def test_a_chain_asks_for_its_states_in_its_order_and_believes_that_none_is_missing() -> None:
+def test_a_chain_asks_the_table_for_its_states_in_its_order() -> None:
     table = MadeUp()
     assert CHAIN.check_table(table) == CHAIN
     assert table.asked == [("s", ("a", "b"), ChainLayout("t", step=1))]

@@ -18,7 +18,7 @@ def test_every_theorem_of_ours_has_a_colour_of_its_own_choice() -> None:
 
 
 @pytest.mark.parametrize("family", ["markov", "gaussian", "odds"])
-def test_theorems_about_one_model_are_told_apart_from_one_another_and_from_plain_dp(family: str) -> None:
+def test_theorems_about_one_model_have_different_colours(family: str) -> None:
     names = [name for name in COLOURS if name.startswith(family)] + [PLAIN, "general"]
     assert len(names) > 3
     for one, other in combinations(names, 2):

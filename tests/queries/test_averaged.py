@@ -17,7 +17,7 @@ def test_a_mean_is_assembled_over_the_number_of_records() -> None:
     assert Mean("x", bounds=(1, 9)).worth(Fraction(1, 2), 4) == Fraction(1, 8)
 
 
-def test_the_size_of_a_mean_is_taken_from_the_table_and_must_agree() -> None:
+def test_the_size_of_a_mean_comes_from_the_table_and_must_agree() -> None:
     assert Mean("x", bounds=(0, 1)).of_size(5) == Mean("x", bounds=(0, 1), size=5)
     assert Mean("x", bounds=(0, 1), size=5).identity() == Mean("x", bounds=(0, 1)).identity()
     assert Sum("x", bounds=(0, 1)).of_size(0) == Sum("x", bounds=(0, 1))

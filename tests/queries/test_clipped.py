@@ -19,7 +19,7 @@ def test_bounds_are_described_so_that_they_differ() -> None:
         Sum("x", bounds=(1e16 + 2, 1e16))
 
 
-def test_a_sum_that_records_may_leave_moves_by_what_its_grid_makes_of_a_value() -> None:
+def test_a_filtered_sum_moves_by_a_value_on_its_grid() -> None:
     """1.6 in steps of 1 is 2: noise for a move of 1.6 would not be enough."""
     assert Sum("x", bounds=(0, 1.6), step=1.0, where="x > 1").sensitivity == 2
     assert Sum("x", bounds=(0, 1.4), step=1.0, where="x > 1").sensitivity == 1.4
@@ -28,6 +28,6 @@ def test_a_sum_that_records_may_leave_moves_by_what_its_grid_makes_of_a_value() 
 
 
 @pytest.mark.parametrize("step", [1e-300, 5.0])
-def test_a_step_that_does_not_fit_is_refused_with_a_private_filter_too(step: float) -> None:
+def test_a_private_filter_refuses_a_step_that_does_not_fit(step: float) -> None:
     with pytest.raises(QueryError, match="does not fit values between 0 and 3"):
         Sum("x", bounds=(0, 3), step=step, where="x > 1")

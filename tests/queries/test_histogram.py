@@ -1,7 +1,7 @@
 from bayesdp import Histogram
 
 
-def test_histograms_have_sensitivity_two_unless_they_have_one_cell() -> None:
+def test_a_histogram_has_sensitivity_two_or_one_for_one_cell() -> None:
     assert Histogram("s", cells=["a", "b"]).sensitivity == 2
     assert Histogram("s", cells=["a"]).sensitivity == 1
     assert Histogram("s", cells=["a", "b", "c"]).dimension == 3

@@ -68,9 +68,7 @@ def test_no_adversary_of_a_chain_learns_more(data: st.DataObject, states: int, t
 
 
 @given(st.data(), st.floats(0.05, 4))
-def test_whoever_knows_all_records_beyond_the_nearest_learns_just_what_the_count_says(
-    data: st.DataObject, tau: float
-) -> None:
+def test_knowing_all_but_the_nearest_leaves_what_the_count_leaks(data: st.DataObject, tau: float) -> None:
     """Exact: what is summed beyond a known record would only blur the answer."""
     length = data.draw(st.integers(1, 5))
     matrix = data.draw(transition_matrices(2))
@@ -100,9 +98,7 @@ def test_no_mechanism_tells_one_adversary_more(data: st.DataObject, matrix: obje
 
 @pytest.mark.parametrize("rows", [ROWS, [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]], ids=["two", "three"])
 @pytest.mark.parametrize("target", [0, 3, 100, 2500, 4999])
-def test_far_from_everything_known_one_is_as_good_as_the_worst_who_knows_nothing_there(
-    rows: list[list[float]], target: int
-) -> None:
+def test_distant_knowledge_is_as_good_as_none(rows: list[list[float]], target: int) -> None:
     """Long chains: sides longer than those followed are bounded by what lies nearer, and stay below the worst."""
     chain = MarkovChain(rows, length=5000)
     for theorem in (MarkovMixing(), MarkovCount()):
@@ -141,7 +137,7 @@ def test_one_adversary_of_a_large_group_is_among_all_of_them(data: st.DataObject
     assert factor_for(rows, 1.0, Adversary(worst.target, worst.known)) == pytest.approx(worst.factor, rel=1e-14)
 
 
-def test_a_group_too_large_to_enumerate_still_tells_one_adversary() -> None:
+def test_a_group_too_large_to_enumerate_has_one_adversary() -> None:
     size = 40
     factors = np.random.default_rng(0).normal(size=(size, 2 * size))
     model = GaussianGroups(covariance=(factors @ factors.T / size).tolist())
@@ -241,7 +237,7 @@ def test_nothing_that_releases_takes_one_adversary() -> None:
     assert calibrate(CHAIN, COUNT, epsilon=1.0).leakage.adversary is None
 
 
-def test_a_target_that_the_known_records_determine_leaks_nothing_through_a_count() -> None:
+def test_a_target_determined_by_known_records_leaks_nothing() -> None:
     flips = MarkovChain([[0, 1], [1, 0]], length=5)
     assert leakage(flips, COUNT, tau=1.0, target=2, known=[0]).epsilon == 0
     assert leakage(flips, COUNT, tau=1.0, target=2).epsilon == pytest.approx(1.0)

@@ -20,7 +20,7 @@ from bayesdp.theorems.markov.sides import (
 )
 
 
-def test_log_ratios_are_never_below_the_truth_for_rare_transitions() -> None:
+def test_rare_transitions_never_round_log_ratios_down() -> None:
     rows = [
         [0.41641994855534936, 0.5835800514446506, 1.681438452652673e-200],
         [0.5, 0.5, 1.4399364794360058e-200],
@@ -44,7 +44,7 @@ def test_boundary_columns_are_powers_scaled_to_one(steps: int) -> None:
         assert side.boundary(steps) == pytest.approx(columns / columns.max(axis=0), rel=1e-12)
 
 
-def test_log_ratios_and_odds_are_the_largest_of_their_definitions() -> None:
+def test_log_ratios_and_odds_are_as_defined() -> None:
     positive = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]])
     side = sides(MarkovChain(positive))[1]
     squared = positive @ positive
@@ -55,7 +55,7 @@ def test_log_ratios_and_odds_are_the_largest_of_their_definitions() -> None:
     assert np.isinf(sides(CHAIN)[1].log_odds()[0, 0, 1]), "only b leads to c"
 
 
-def test_a_chain_without_a_law_of_its_start_has_no_column_for_nothing_known() -> None:
+def test_an_unknown_start_has_no_column_for_nothing_known() -> None:
     before, after = sides(replace(CHAIN, start="any"))
     assert before.end is None
     assert before.boundary(1).shape == (3, 3)
@@ -95,7 +95,7 @@ def test_what_underflows_is_not_relied_on() -> None:
     assert "too improbable" in str(unreliable(rare))
 
 
-def test_columns_that_settled_to_the_last_digit_are_the_same_farther_out() -> None:
+def test_settled_columns_stay_the_same_farther_out() -> None:
     chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], start="any")
     for side in sides(chain):
         expected = [side.boundary(0)]
