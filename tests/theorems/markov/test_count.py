@@ -80,7 +80,6 @@ def grids(draw: st.DrawFn) -> tuple[tuple[float, float], float]:
 VALUES = st.lists(st.integers(-12, 12).map(lambda quarters: quarters / 4), min_size=3, max_size=3, unique=True)
 
 
-@settings(max_examples=3 * settings().max_examples)
 @given(VALUES, transition_matrices(3), grids(), st.floats(0.05, 4), st.integers(1, 4))
 def test_sums_on_a_grid_are_the_oracle(
     values: list[float], matrix: object, grid: tuple[tuple[float, float], float], tau: float, length: int
