@@ -100,14 +100,14 @@ def test_rare_flips_keep_their_digits(flip: float) -> None:
     assert law.tail(0.5) == pytest.approx(float(exact), rel=1e-10)
 
 
-def test_randomized_response_of_ten_thousand_records_agrees_with_the_normal_law() -> None:
+def test_randomized_response_of_many_records_is_nearly_normal() -> None:
     law = RandomizedResponse(0.25, 10_000, 5_000)
     spread = math.sqrt(10_000 * 0.25 * 0.75) / 0.5
     assert law.alpha(0.05) == pytest.approx(1.96 * spread, rel=0.02)
     assert law.beta(law.alpha(0.01)) <= 0.01
 
 
-def test_a_histogram_read_as_a_whole_needs_more_room() -> None:
+def test_a_histogram_read_as_a_whole_has_a_wider_error() -> None:
     law = Laplace(2.0)
     assert law.alpha(0.05, cells=10) > law.alpha(0.05)
     assert law.beta(law.alpha(0.05, cells=10), cells=10) == pytest.approx(0.05)
@@ -139,7 +139,7 @@ def test_scales_are_rounded_up(width: float, tau: float) -> None:
 
 def test_the_impossibility_result() -> None:
     assert least_failure(1.0) == pytest.approx(1 / (math.e + 1))
-    assert least_failure(800.0) == 0 or least_failure(800.0) < 1e-300
+    assert 0 <= least_failure(800.0) < 1e-300
     assert impossible(1.0, alpha=50, beta=0.05, spread=100)
     assert not impossible(1.0, alpha=51, beta=0.05, spread=100)
     assert not impossible(1.0, alpha=50, beta=0.3, spread=100)

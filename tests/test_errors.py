@@ -33,14 +33,14 @@ def test_every_exception_is_offered_and_of_the_family() -> None:
     assert all(issubclass(each, BayesDPError) and each.__doc__ for each in classes.values())
 
 
-def test_those_who_know_only_python_catch_wrong_values_and_missing_packages_but_nothing_else() -> None:
+def test_wrong_values_and_missing_packages_are_python_errors_too() -> None:
     assert issubclass(InvalidInputError, ValueError)
     assert issubclass(MissingDependencyError, ImportError)
     for other in (BudgetError, LedgerError, PromiseBrokenError, NoTheoremAppliesError):
         assert not issubclass(other, ValueError)
 
 
-def test_a_refusal_of_a_session_always_says_the_same_and_takes_no_words() -> None:
+def test_a_refusal_of_a_session_has_one_fixed_message() -> None:
     assert str(RefusedError()) == str(RefusedError())
     assert "why is not said here" in str(RefusedError()).lower()
     with pytest.raises(TypeError):
@@ -53,14 +53,14 @@ def test_what_depends_on_values_is_not_caught_as_a_refusal() -> None:
     assert not issubclass(NoColumnError, RecordsError)
 
 
-def test_a_missing_column_has_a_message_for_sessions_which_may_be_empty() -> None:
+def test_a_missing_column_has_a_message_for_sessions() -> None:
     assert NoColumnError("there are a and b").discreet == "there are a and b"
     quiet = NoColumnError("there are a and b", "no such column")
     assert (str(quiet), quiet.discreet) == ("there are a and b", "no such column")
     assert NoColumnError("there are a and b", "").discreet == ""
 
 
-def test_theorems_about_other_models_are_named_only_if_there_are_no_others() -> None:
+def test_theorems_about_other_models_are_named_only_if_alone() -> None:
     far = ("a", "it is about chains")
     assert str(NoTheoremAppliesError([far, ("b", "no limit")])).endswith("(b: no limit)")
     assert str(NoTheoremAppliesError([far])).endswith("(a: it is about chains)")

@@ -162,7 +162,7 @@ def test_rows_of_options_have_the_reason(spend: Spend) -> None:
     assert next(option.reason for option in row if option.theorem == "stranger") == REASON.replace("\\", "")
 
 
-def test_what_is_remembered_of_pure_losses_is_not_used_for_others(spend: Spend) -> None:
+def test_results_cached_for_pure_losses_are_not_used_for_others(spend: Spend) -> None:
     composition, pure = Composition(CHAIN), as_spend([(COUNT, 1.0)] * len(spend))
     assert composition.proven(pure) > 0
     with pytest.raises(NoTheoremAppliesError):

@@ -111,9 +111,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_shows_the_words_that_are_printed_and_nothing_else_can_get_in(
-    printed: dict[str, Any], name: str
-) -> None:
+def test_a_notebook_shows_the_printed_text_escaped(printed: dict[str, Any], name: str) -> None:
     shown = printed[name]._repr_html_()
     page = Page(shown)
     assert not {"script", "img", "link", "iframe", "style"} & set(page.tags)
@@ -124,7 +122,7 @@ def test_a_notebook_shows_the_words_that_are_printed_and_nothing_else_can_get_in
         assert words(str(printed[name])) <= words(page.words)
 
 
-def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(printed: dict[str, Any]) -> None:
+def test_answers_by_parts_and_releases_are_shown_as_tables(printed: dict[str, Any]) -> None:
     assert printed["answers by parts"]._repr_html_().count("<tr>") == 3
     history = printed["history"]
     assert history._repr_html_().count("<tr>") == len(history) + 1
@@ -132,7 +130,7 @@ def test_all_answers_of_a_question_by_parts_and_all_releases_are_in_a_table(prin
     assert {"made elsewhere", "not kept"} <= {release.outcome for release in history}
 
 
-def test_an_advice_shows_its_ladder_and_its_code() -> None:
+def test_an_advice_shows_its_assumptions_and_its_code() -> None:
     leaks = (Sensitivity(EVIL, 1.0, 2.0), Sensitivity(EVIL, 1.0, None))
     assumptions = [
         PricedAssumption(EVIL, EVIL, EVIL, Verdict.VIOLATED, EVIL, reason=EVIL),

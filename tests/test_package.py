@@ -1,4 +1,4 @@
-"""The package as a stranger meets it: what importing costs, what it offers."""
+"""The package as a whole: what importing costs, what it offers, and where its tests are."""
 
 import re
 import subprocess
@@ -10,6 +10,17 @@ import pytest
 import bayesdp
 
 ROOT = Path(__file__).parents[1]
+SOURCE, TESTS = ROOT / "src" / "bayesdp", ROOT / "tests"
+PACKAGES = [path.parent.relative_to(SOURCE) for path in sorted(SOURCE.glob("*/**/__init__.py"))]
+MODULES = [path.stem for path in sorted(SOURCE.glob("*.py")) if not path.stem.startswith("__")]
+ACROSS = {"benchmarks", "docs", "stranger"}
+"""Folders of tests that belong to no package."""
+
+
+def with_tests(path: Path) -> bool:
+    """Whether a file has tests: functions, or a class that inherits them."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return re.search(r"^(?:    )?def test_|^class Test", text, re.MULTILINE) is not None
 
 
 def test_every_public_name_exists_and_is_documented() -> None:
@@ -25,7 +36,7 @@ def test_importing_loads_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "\n"
 
 
-def test_leakage_is_the_function_even_after_its_modules_are_imported() -> None:
+def test_leakage_is_a_function_after_its_module_is_imported() -> None:
     program = "from bayesdp.theorems.registry import theorems; import bayesdp; print(callable(bayesdp.leakage))"
     assert (
         subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
@@ -35,3 +46,18 @@ def test_leakage_is_the_function_even_after_its_modules_are_imported() -> None:
 def test_no_package_index_or_machine_path_is_committed() -> None:
     constraints = (ROOT / "constraints.txt").read_text()
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in constraints.splitlines())
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=Path.as_posix)
+def test_every_package_has_its_folder_of_tests(package: Path) -> None:
+    assert any(with_tests(path) for path in (TESTS / package).glob("test_*.py"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_outside_of_packages_are_tested_at_the_root(module: str) -> None:
+    assert with_tests(TESTS / f"test_{module}.py")
+
+
+def test_every_folder_of_tests_belongs_to_a_package() -> None:
+    folders = {path.parent.relative_to(TESTS) for path in TESTS.glob("*/**/test_*.py")}
+    assert folders - set(PACKAGES) == {Path(name) for name in ACROSS}

@@ -34,7 +34,7 @@ def test_what_is_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
     refuse_replacing(tmp_path / "new.json", "a model", load)
 
 
-def test_a_file_is_written_for_its_owner_alone_and_links_stay_links(tmp_path: Path) -> None:
+def test_a_file_is_private_to_its_owner_and_links_stay_links(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
     write_private(tmp_path / "link.txt", "new")

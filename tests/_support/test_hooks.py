@@ -49,7 +49,7 @@ def test_a_hook_has_one_provider() -> None:
         hooks.call("fit")
 
 
-def test_every_hook_that_is_called_has_a_provider_and_every_provider_exists() -> None:
+def test_every_hook_called_has_a_provider_that_exists() -> None:
     source = Path(bayesdp.__file__).parent
     called = {hook for path in source.rglob("*.py") for hook in CALLED.findall(path.read_text(encoding="utf-8"))}
     assert called == set(hooks.providers())

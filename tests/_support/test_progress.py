@@ -41,7 +41,7 @@ def test_items_come_through_in_order_and_one_by_one() -> None:
     assert list(tracked([], 0, "nothing")) == []
 
 
-def test_nothing_is_printed_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_printed_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(tracked(range(100), 100, "counting")) == list(range(100))
     assert capsys.readouterr() == ("", "")
 

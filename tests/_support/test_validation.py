@@ -1,4 +1,4 @@
-"""What every value passes before it means anything."""
+"""Values and limits are checked before they are used."""
 
 import math
 from collections.abc import Callable
@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from bayesdp._support import validation
+from bayesdp._support.limits import Limit
 from bayesdp.errors import FrameError, InvalidInputError, ModelError
 
 pd: Any = pytest.importorskip("pandas")
@@ -87,3 +88,26 @@ def test_missing_values_are_an_error_or_dropped() -> None:
     assert [validation.checked_missing(rule) for rule in ("error", "drop")] == ["error", "drop"]
     with pytest.raises(FrameError, match='missing must be "error" or "drop", not None'):
         validation.checked_missing(None)
+
+
+LIMIT = Limit("BAYESDP_MAX_EXAMPLES", 500, largest=1000)
+
+
+def test_without_the_variable_the_usual_number_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LIMIT.value == 500
+    monkeypatch.setenv(LIMIT.variable, " ")
+    assert LIMIT.value == 500
+
+
+@pytest.mark.parametrize("given", ["1", "750", " 1000 ", "007"])
+def test_the_variable_replaces_it(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT.variable, given)
+    assert LIMIT.value == int(given)
+    assert LIMIT.variable in LIMIT.advice
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "1001", "1.5", "1e3", "many", "٣", "inf", "9" * 5000])
+def test_what_is_no_positive_whole_number_is_refused(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT.variable, given)
+    with pytest.raises(InvalidInputError, match="BAYESDP_MAX_EXAMPLES must be a whole number from 1 to 1000, not '"):
+        _ = LIMIT.value

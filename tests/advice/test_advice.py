@@ -65,13 +65,13 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
         ({"consequences": (Sensitivity("x", 1.0, None, counts=True),)}, "denies every rung"),
     ],
 )
-def test_it_says_why_a_rung_is_recommended(change: dict[str, Any], said: str) -> None:
+def test_it_states_why_an_assumption_is_recommended(change: dict[str, Any], said: str) -> None:
     assumption = replace(CHAIN, **change)
     assert said in advised(assumption, assumption, NONE).why
     assert "→ chain" in advised(assumption, assumption, NONE).table()
 
 
-def test_where_nothing_is_enough_nothing_is_recommended_and_there_is_no_code() -> None:
+def test_no_recommendation_means_no_code() -> None:
     lost = advised(None)
     assert "No noise is enough" in lost.why
     assert lost.python == lost.shell == ""
@@ -81,7 +81,7 @@ def test_where_nothing_is_enough_nothing_is_recommended_and_there_is_no_code() -
     assert "→" not in lost.table()
 
 
-def test_the_table_shows_what_leaks_if_what_the_table_shows_is_true_and_nothing_else() -> None:
+def test_the_table_has_the_leakage_if_the_data_is_right() -> None:
     lines = [Sensitivity("x", 1.0, 1.5, counts=True), Sensitivity("y", 1.0, 2.5, counts=True)]
     other = Sensitivity("z", 1.0, 7.0)
     assert advised(None, replace(CHAIN, consequences=(*lines, other))).table().endswith("1.5 to 2.5")

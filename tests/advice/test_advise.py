@@ -32,7 +32,7 @@ def assumptions(advice: bdp.Advice) -> dict[str, PricedAssumption]:
         ("two", {"chain with a memory of two"}),
     ],
 )
-def test_the_cheapest_rung_that_holds_is_recommended(
+def test_the_cheapest_assumption_that_holds_is_recommended(
     advised: Callable[[str], bdp.Advice], kind: str, chosen: set[str]
 ) -> None:
     advice = advised(kind)
@@ -46,7 +46,7 @@ def test_the_cheapest_rung_that_holds_is_recommended(
     assert ("memory of 2 records" in advice.shows) == (kind == "two")
 
 
-def test_the_rungs_go_from_the_strongest_assumption_to_the_weakest_and_noise_leaks_more_under_weaker_ones(
+def test_assumptions_go_from_the_strongest_to_the_weakest(
     advised: Callable[[str], bdp.Advice],
 ) -> None:
     advice = advised("two")
@@ -71,7 +71,7 @@ def test_the_rungs_go_from_the_strongest_assumption_to_the_weakest_and_noise_lea
 
 
 @pytest.mark.slow
-def test_the_cost_of_a_rung_is_what_calibrate_says(simulated: Callable[..., polars.DataFrame]) -> None:
+def test_the_cost_of_an_assumption_is_that_of_calibrate(simulated: Callable[..., polars.DataFrame]) -> None:
     frame = simulated("chain", 2000)
     advice = bdp.advise(frame, ON, order_by="t", epsilon=2.0, beta=0.1, credibility=0.9)
     odds = bdp.OddsChain.fit(frame, state="on", order_by="t", credibility=0.9)
@@ -84,7 +84,7 @@ def test_the_cost_of_a_rung_is_what_calibrate_says(simulated: Callable[..., pola
 
 
 @pytest.mark.slow
-def test_whole_entities_are_the_last_rung_if_they_are_named(
+def test_whole_entities_come_last_if_they_are_named(
     simulated: Callable[..., polars.DataFrame], advised: Callable[[str], bdp.Advice]
 ) -> None:
     frames = [
@@ -145,7 +145,7 @@ def test_every_engine_gives_the_same_advice(simulated: Callable[..., polars.Data
 
 
 @pytest.mark.slow
-def test_the_last_of_many_states_is_asked_for_and_what_was_not_counted_is_said() -> None:
+def test_the_last_of_many_states_and_the_uncounted_are_reported() -> None:
     generator = np.random.default_rng(2)
     frame = polars.DataFrame({"t": range(5000), "room": generator.integers(0, 60, 5000)})
     advice = bdp.advise(frame, state="room", order_by="t")
@@ -167,7 +167,7 @@ REAL = Path(__file__).parents[3] / "shared" / "data" / "activity.csv"
 
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="the original file is not there")
-def test_on_the_real_step_counter_no_chain_of_one_record_is_recommended() -> None:
+def test_the_step_counter_needs_a_longer_memory() -> None:
     advice = bdp.advise(REAL, state="steps > 0", order_by=["date", "interval"], missing="drop")
     named = assumptions(advice)
     assert advice.recommended is not None

@@ -7,7 +7,7 @@ from bayesdp.advice.alternatives import alternatives
 from bayesdp.models import ChainLayout, Model
 
 
-def test_instead_of_independence_there_are_pairs_and_groups_of_ten() -> None:
+def test_independence_has_pairs_and_groups_of_ten_beside_it() -> None:
     model, query = bdp.Independent(), bdp.Sum("x", bounds=(0, 1))
     assert [weaker for _, weaker in alternatives(model)] == [bdp.ArbitraryGroups(2), bdp.ArbitraryGroups(10)]
     assert [bdp.leakage(weaker, query, tau=0.25).epsilon for _, weaker in alternatives(model)] == [0.5, 2.5]

@@ -82,7 +82,7 @@ def test_few_records_are_told_from_no_violation(simulated: Simulated) -> None:
     assert "too few records" in assumptions["bounded odds"].shown
 
 
-def test_many_states_have_no_rungs_of_memory() -> None:
+def test_many_states_have_no_assumption_with_memory() -> None:
     generator = np.random.default_rng(2)
     frame = polars.DataFrame({"t": range(5000), "room": generator.integers(0, 60, 5000)})
     evidence = looked(frame, "room")
@@ -101,13 +101,13 @@ def test_whole_entities_are_a_model_and_one_chain_of_all_is_not(simulated: Simul
     assert "Name entities" in alone.reason
 
 
-def test_a_column_of_one_state_has_a_ladder_too_and_no_record_says_anything() -> None:
+def test_a_column_of_one_state_gets_its_assumptions_too() -> None:
     assumptions = priced_assumptions(looked(polars.DataFrame({"t": range(400), "on": [1] * 400})))
     assert assumptions["bounded odds"].model.odds == assumptions["bounded odds, memory of two"].model.odds == 1  # type: ignore[union-attr]
     assert not any(assumption.denied for assumption in assumptions.values())
 
 
-def test_what_is_wrong_with_the_records_is_not_taken_for_an_order_without_a_clock(simulated: Simulated) -> None:
+def test_wrong_records_are_not_taken_for_a_missing_clock(simulated: Simulated) -> None:
     tied = polars.concat([simulated("chain", 50), simulated("chain", 50)])
     with pytest.raises(RecordsError):
         looked(tied)

@@ -56,7 +56,7 @@ def test_the_way_on_names_every_option(model: Model, python: str, shell: str) ->
     assert way.python(None, ON, 1.0) == way.shell(None, ON, 1.0) == ""
 
 
-def test_what_others_named_stays_one_word_of_the_shell_and_one_literal_of_python() -> None:
+def test_foreign_names_are_quoted_for_the_shell_and_for_python() -> None:
     evil = 'a\'; rm -rf "x" $(y)'
     way = NextSteps(f"{evil}.csv", {"state": evil, "order_by": ["t"]}, 0.9)
     shell = shlex.split(way.shell(bdp.OddsChain(9), bdp.Count(evil, equals=evil), 1.0).splitlines()[0])
@@ -75,7 +75,7 @@ def test_a_series_names_its_order_and_only_what_its_fit_takes() -> None:
     assert way.options(bdp.Independent()) == {}
 
 
-def test_the_way_on_says_how_text_is_sorted_and_with_which_credibility() -> None:
+def test_next_steps_state_the_order_of_text_and_the_credibility() -> None:
     way = NextSteps("t.csv", {"state": "on", "order_by": ["t"], "order_by_text": True}, 0.9)
     python = way.python(bdp.MarkovChain.from_counts([[8, 2], [3, 1]]), ON, 1.0, credible=True)
     assert "order_by_text=True)" in python

@@ -38,7 +38,7 @@ def assumptions(advice: bdp.Advice) -> dict[str, PricedAssumption]:
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.4])
-def test_groups_that_are_correlated_deny_independence_and_nothing_else(correlation: float) -> None:
+def test_correlated_groups_deny_independence_only(correlation: float) -> None:
     advice = bdp.advise(families(correlation), HEIGHT, group="family")
     named = assumptions(advice)
     assert list(named) == ["independent", "normal groups", "arbitrary groups"]
@@ -52,7 +52,7 @@ def test_groups_that_are_correlated_deny_independence_and_nothing_else(correlati
     assert advice.shows == ""
 
 
-def test_groups_that_are_not_normal_are_told_and_anything_may_hold_in_them() -> None:
+def test_groups_that_are_not_normal_get_arbitrary_groups() -> None:
     frame = families(0.4).with_columns(height=(polars.col("height") / 10).exp())
     advice = bdp.advise(frame, bdp.Sum("height", bounds=(0, 1000)), group="family")
     assert assumptions(advice)["normal groups"].denied
@@ -89,7 +89,7 @@ def test_a_series_needs_the_order_it_has(coefficients: list[float], denied: set[
         )
 
 
-def test_entities_are_the_last_rung_of_series() -> None:
+def test_entities_come_last_for_series() -> None:
     parts = [series([0.5], 400, seed).with_columns(polars.lit(seed).alias("meter")) for seed in range(4)]
     advice = bdp.advise(polars.concat(parts), LOAD, order_by="t", entity="meter")
     assert advice.priced_assumptions[-1].model == bdp.ArbitraryGroups(400, group="meter")

@@ -14,7 +14,7 @@ from bayesdp.models.diagnosis import Verdict
 COUNT = bdp.Count(equals=1)
 
 
-def test_a_denial_that_changes_next_to_nothing_is_no_reason_to_pay_more() -> None:
+def test_a_negligible_denial_costs_nothing_more() -> None:
     """Large tables deny every model. What counts is what is lost if the table is right."""
 
     def assumption(name: str, odds: float, verdict: Any) -> PricedAssumption:
@@ -32,7 +32,7 @@ def test_a_denial_that_changes_next_to_nothing_is_no_reason_to_pay_more() -> Non
     assert recommended([]) is None
 
 
-def test_a_rung_without_a_model_or_without_enough_noise_has_no_price_and_the_reason_is_kept() -> None:
+def test_an_assumption_without_a_price_keeps_the_reason() -> None:
     nothing = PricedAssumption("a", "a is true", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
     assert with_price(nothing, COUNT, 1.0, 0.05, 0.95) is nothing
     beyond = PricedAssumption("b", "b is true", "", Verdict.FINE, "", bdp.MarkovChain([[0, 1], [1, 0]]))
@@ -42,7 +42,7 @@ def test_a_rung_without_a_model_or_without_enough_noise_has_no_price_and_the_rea
     assert recommended(with_sensitivities([nothing, costly])) is None
 
 
-def test_a_chain_that_was_estimated_costs_what_its_posterior_costs_and_a_large_one_its_estimate() -> None:
+def test_an_estimated_chain_is_priced_by_its_posterior_if_small() -> None:
     estimated = bdp.MarkovChain.from_counts([[60, 20], [15, 40]])
     exact = bdp.MarkovChain(estimated.transition)
     costs = [
@@ -56,7 +56,7 @@ def test_a_chain_that_was_estimated_costs_what_its_posterior_costs_and_a_large_o
     assert taken.calibration.tau == bdp.calibrate(large, COUNT, epsilon=1.0).tau
 
 
-def test_what_a_denial_costs_is_told_by_the_rungs_up_to_the_first_that_is_not_denied() -> None:
+def test_a_denial_is_priced_up_to_the_first_not_denied() -> None:
     def assumption(name: str, verdict: Any, model: bdp.Model) -> PricedAssumption:
         return with_price(PricedAssumption(name, f"{name} is true", "", verdict, "", model), COUNT, 1.0, 0.05, 0.95)
 

@@ -37,7 +37,7 @@ MODELS: list[tuple[Model, bdp.Query]] = [
 
 
 @pytest.mark.parametrize(("model", "query"), MODELS, ids=lambda part: getattr(part, "kind", ""))
-def test_every_model_says_what_else_might_hold_and_that_leaks_at_least_as_much(model: Model, query: bdp.Query) -> None:
+def test_weaker_assumptions_leak_at_least_as_much(model: Model, query: bdp.Query) -> None:
     spend = as_spend(query, 0.05)
     promised = bdp.leakage(model, query, tau=0.05).epsilon
     lines = sensitivity_to_assumption(spend, promised, weaker_than(model))
@@ -68,7 +68,7 @@ def test_the_lines_are_the_closed_forms_of_the_theory() -> None:
     assert lines == pytest.approx([leaks(1.5 * odds, tau), leaks(odds, 2 * tau), 12 * tau + 2 * side])
 
 
-def test_a_weaker_assumption_under_which_nothing_is_proven_says_so() -> None:
+def test_a_weaker_assumption_without_a_bound_is_reported() -> None:
     assert str(Sensitivity("anything holds", 1.0, None)) == "If anything holds, nothing is proven."
     assert Sensitivity("anything holds", 1.0, None).change is None
 

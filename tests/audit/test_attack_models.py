@@ -43,7 +43,7 @@ def test_a_value_that_cannot_be_is_not_told_apart_from_others() -> None:
     assert open_ended.betrayal(2.0).epsilon == pytest.approx(2.0)
 
 
-def test_only_extreme_outputs_are_looked_at_where_only_they_are_the_querys() -> None:
+def test_only_outputs_of_the_query_are_compared() -> None:
     laws = np.array([[0.1, 0.8, 0.1], [0.45, 0.1, 0.45]])
     every = AttackModel((0, 1), np.full(2, 0.5), np.array([0.0, 50.0, 100.0]), laws, 1.0)
     ends = AttackModel((0, 1), np.full(2, 0.5), every.answers, laws, 1.0, extremes=True)

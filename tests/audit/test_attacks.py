@@ -36,7 +36,7 @@ def test_he_is_as_good_as_anybody_can_be() -> None:
     assert report.prior == pytest.approx(0.8)
 
 
-def test_plain_dp_helps_him_and_the_calibrated_release_hardly_does() -> None:
+def test_plain_dp_helps_the_attacker_more_than_calibrated_noise() -> None:
     report = attack(ACTIVITY, COUNT, epsilon=1.0)
     assert report.plain.interval[0] > report.prior
     assert report.plain.interval[0] > report.calibrated.interval[1]

@@ -12,7 +12,7 @@ ACTIVITY = bdp.MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=1526
 COUNT = bdp.Count(equals=1)
 
 
-def test_plain_dp_says_more_than_it_promises_and_the_calibrated_release_does_not() -> None:
+def test_plain_dp_breaks_its_promise_and_calibration_keeps_it() -> None:
     reported = bdp.audit.belief(ACTIVITY, COUNT, epsilon=1.0)
     assert reported.plain.tau == reported.promise == 1.0
     assert reported.plain.posterior == pytest.approx(1 / (1 + math.exp(-bdp.leakage(ACTIVITY, COUNT, tau=1.0).epsilon)))

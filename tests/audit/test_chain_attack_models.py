@@ -64,7 +64,7 @@ def test_laws_of_a_chain_with_memory_are_those_of_enumeration() -> None:
         chain_attack_model(chain, adding(COUNT, chain), Stretch(Ending(2, None), Ending(1, 1)))
 
 
-def test_the_scenes_of_a_chain_occur_as_often_as_their_ends() -> None:
+def test_attack_models_of_a_chain_are_as_likely_as_their_ends() -> None:
     attack_models, weights = chain_attack_models(CHAIN, adding(COUNT, CHAIN), 2, 1)
     between = np.linalg.matrix_power(CHAIN.matrix, 5)
     assert weights == pytest.approx((CHAIN.stationary[:, None] * between).ravel())

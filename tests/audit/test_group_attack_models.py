@@ -27,7 +27,7 @@ def test_a_pair_of_normal_records_leaks_what_quadrature_says(correlation: float,
 
 
 @pytest.mark.parametrize("size", [3, 4, 6])
-def test_points_that_stand_for_unknown_records_have_their_moments(size: int) -> None:
+def test_points_for_unknown_records_have_their_moments(size: int) -> None:
     covariance = 0.6 * np.eye(size) + 0.4
     group = group_attack_model(covariance, 0, (), (-0.5, 0.5), (-50.0, 50.0), mean=np.zeros(size))
     for law, value in zip(group.attack_model.laws, (-0.5, 0.5), strict=True):
@@ -42,7 +42,7 @@ def test_points_that_stand_for_unknown_records_have_their_moments(size: int) -> 
         assert law @ (answers - mean) ** 2 == pytest.approx(spread, rel=2e-3)
 
 
-def test_known_records_shift_the_unknown_ones_and_add_nothing_themselves() -> None:
+def test_known_records_shift_the_unknown_ones_only() -> None:
     covariance = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.4], [0.2, 0.4, 1.0]])
     unknown, slopes, left = conditional(covariance, 0, [2])
     assert unknown == [1]

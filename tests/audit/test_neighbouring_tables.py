@@ -39,7 +39,7 @@ def test_records_that_are_all_alike_are_one_value_or_the_other() -> None:
     assert [table.tolist() for table in drawn(truths, 1)] == [[[False]], [[True]]]
 
 
-def test_neighbours_of_a_tree_have_the_odds_ratio_that_is_allowed_and_the_target_is_what_it_is() -> None:
+def test_neighbours_in_a_tree_have_the_odds_ratio_allowed() -> None:
     smallest = pairs_of_neighbouring_tables(bdp.OddsChain(9.0), None, 0.5)[0]
     first, second = drawn(smallest)
     assert first.shape[1] == 3
@@ -51,7 +51,7 @@ def test_neighbours_of_a_tree_have_the_odds_ratio_that_is_allowed_and_the_target
         assert odds == pytest.approx(9.0, rel=0.1)
 
 
-def test_normal_records_move_with_the_target_as_their_correlation_says() -> None:
+def test_normal_records_move_with_the_target_by_correlation() -> None:
     model = bdp.GaussianGroups(covariance=[[4, 2], [2, 4]])
     every = pairs_of_neighbouring_tables(model, bdp.Sum(bounds=(0, 10)), 1.0)
     tables = next(pair for pair in every if "0 of the others known" in pair.who)

@@ -125,7 +125,7 @@ def test_two_releases_together_are_one_release_of_the_total() -> None:
     assert bdpl(joint, twice).epsilon > bdpl(joint, laplace_sum([0, 1], 3, 0.6)).epsilon
 
 
-def test_sums_on_a_grid_add_rounded_values_and_noise_for_the_grids_span() -> None:
+def test_a_sum_on_a_grid_has_noise_for_the_span_of_the_grid() -> None:
     joint = chain_joint(ACTIVITY, 3)
     assert (laplace_sum([0.0, 0.4], 3, 1.0, bounds=(0, 1), step=1.0) == 1).all()
     rounded = laplace_sum([-5.0, 0.5], 3, 1.0, bounds=(0, 2), step=1.0)

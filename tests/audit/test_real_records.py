@@ -23,7 +23,7 @@ def chain(entity: tuple[str, ...] = (), **described: Any) -> bdp.MarkovChain:
     return bdp.MarkovChain(ROWS, states=["off", "on"], column="s", layout=ChainLayout(("t",), entity), **described)
 
 
-def test_it_is_counted_in_the_order_of_the_chain_not_of_the_table() -> None:
+def test_a_real_record_is_counted_in_the_order_of_the_chain() -> None:
     found = real_record(chain(), FRAME, 3, None)
     assert found.states == (1, 1, 0, 1, 0, 0)
     assert (found.place, found.state) == (3, 1)

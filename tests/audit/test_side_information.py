@@ -117,7 +117,7 @@ def test_values_that_never_occur_do_not_count() -> None:
     assert odds_ratios(joint)[0, 1] == pytest.approx(16)
 
 
-def test_three_bits_that_are_always_equal_have_no_odds_and_leak_three_times() -> None:
+def test_three_equal_bits_leak_three_times() -> None:
     """All ratios are 1 or 0/0; taken for 1, they would promise τ. The support must be a product."""
     joint = np.zeros((2, 2, 2))
     joint[0, 0, 0] = joint[1, 1, 1] = 0.5

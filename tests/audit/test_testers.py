@@ -51,7 +51,7 @@ def test_cells_put_every_output_somewhere() -> None:
         assert cells.count(fresh).sum() == len(fresh)
 
 
-def test_few_values_are_cells_of_their_own_and_an_event_counts_where_it_is_more_frequent() -> None:
+def test_few_values_are_cells_and_frequent_events_count() -> None:
     one, other = np.array([[0.0], [0.0], [1.0]]), np.array([[1.0], [1.0], [5.0]])
     cells = Cells.between(one, other)
     assert cells.number == 3
@@ -61,7 +61,7 @@ def test_few_values_are_cells_of_their_own_and_an_event_counts_where_it_is_more_
     assert Event(event.cells, first=False, promise=0.0).counted(cells.count(one), cells.count(other)) == (0, 2)
 
 
-def test_many_lists_are_sorted_by_a_score_that_tells_the_worlds_apart() -> None:
+def test_many_lists_are_sorted_by_a_score_with_power() -> None:
     generator = np.random.default_rng(3)
     one, other = generator.normal(0, 1, (3000, 5)), generator.normal([0, 0, 1.5, 0, 0], 1, (3000, 5))
     cells = Cells.between(one[:1500], other[:1500])

@@ -18,7 +18,7 @@ from bayesdp.audit.tree_attack_models import BoundedOdds, network_tree, odds_cha
         Network(records=4, edges=[(0, 1, 3), (1, 2, 3), (2, 3, 3), (3, 0, 3)]),
     ],
 )
-def test_side_information_about_a_tree_attains_what_any_mechanism_can(network: Network) -> None:
+def test_side_information_on_a_tree_attains_the_worst_mechanism(network: Network) -> None:
     """The likelihoods that are named, put before the linear program over all mechanisms, leak as much."""
     tau = 1.3
     tree = network_tree(network, tau)
@@ -61,9 +61,7 @@ def test_side_information_leaves_the_target_fifty_fifty() -> None:
         (Network(records=3, edges=[(0, 1, 4.0)]), 2, 1),
     ],
 )
-def test_the_worst_tree_has_the_records_that_can_tell_of_the_target(
-    model: BoundedOdds, records: int, root: int
-) -> None:
+def test_the_worst_tree_has_the_records_that_reveal_the_target(model: BoundedOdds, records: int, root: int) -> None:
     tree = worst_tree(model, 1.0)
     assert (tree.total, tree.records[0], tree.parents[0]) == (records, root, -1)
     assert all(0 <= parent < vertex for vertex, parent in enumerate(tree.parents) if vertex)
@@ -71,12 +69,12 @@ def test_the_worst_tree_has_the_records_that_can_tell_of_the_target(
     assert root - 1e-9 <= epsilon <= leakage(model, Count(equals=1), tau=1.0).epsilon * (1 + 1e-9)
 
 
-def test_a_tree_of_any_length_is_cut_where_the_rest_adds_next_to_nothing() -> None:
+def test_an_endless_tree_is_cut_where_the_rest_hardly_matters() -> None:
     epsilon = tree_attack_model(worst_tree(OddsChain(9.0), 1.0), 1.0)[0].betrayal(1.0).epsilon
     assert epsilon == pytest.approx(leakage(OddsChain(9.0), Count(equals=1), tau=1.0).epsilon, rel=1e-9)
 
 
-def test_a_network_is_attacked_at_the_record_through_which_most_is_learnt() -> None:
+def test_a_network_is_attacked_at_its_most_revealing_record() -> None:
     star = Network(records=5, edges=[(2, other, 4.0) for other in (0, 1, 3, 4)])
     assert worst_tree(star, 1.0).parents == (-1, 0, 0, 0, 0)
     hidden = Network(records=5, edges=[(2, other, 4.0) for other in (0, 1, 3, 4)], hidden=[2])

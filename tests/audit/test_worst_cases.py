@@ -51,7 +51,7 @@ NOT_ATTAINED = [
 
 @pytest.mark.parametrize("tau", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize(("model", "query"), ATTAINED + NOT_ATTAINED)
-def test_nobody_learns_more_than_is_proven(model: bdp.Model, query: bdp.Query, tau: float) -> None:
+def test_no_attacker_learns_more_than_is_proven(model: bdp.Model, query: bdp.Query, tau: float) -> None:
     worst = worst_case(model, query, tau=tau)
     assert tau * (1 - 1e-9) <= worst.realised <= bdp.leakage(model, query, tau=tau).epsilon * (1 + 1e-9)
     assert worst.odds[1] / worst.odds[0] == pytest.approx(math.exp(worst.realised))
@@ -111,7 +111,7 @@ def test_bounded_odds_name_the_side_information() -> None:
     assert "noisy observation" in str(worst)
 
 
-def test_a_normal_group_names_who_is_known_and_how_the_others_move() -> None:
+def test_the_worst_case_of_a_group_names_the_known_records() -> None:
     covariance = [[1, 0.9, 0.8], [0.9, 1, 0.5], [0.8, 0.5, 1]]
     worst = worst_case(bdp.GaussianGroups(covariance=covariance), bdp.Sum(bounds=(-1, 1)), tau=1.0)
     lemma = gaussian_lemma(covariance)
@@ -152,7 +152,7 @@ def test_refusals() -> None:
         worst_case("chain", COUNT, tau=1.0)  # type: ignore[arg-type]
 
 
-def test_nobody_is_worse_than_the_states_of_a_chain_allow() -> None:
+def test_no_attacker_exceeds_what_the_states_allow() -> None:
     """A record of a chain of 0 and 1 is never 100, whatever a sum is clipped to; to count all states tells nothing."""
     chain = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=100)
     worst = worst_case(chain, bdp.Sum(bounds=(0, 100)), tau=1.0)

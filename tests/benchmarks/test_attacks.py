@@ -82,7 +82,7 @@ def test_a_violation_is_printed_and_is_the_exit_status(capsys: pytest.CaptureFix
     assert "VIOLATION (harmful): the budget was passed" in capsys.readouterr().out
 
 
-def test_public_columns_are_named_where_a_session_can_be_told_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_public_columns_are_passed_to_sessions_that_take_them(monkeypatch: pytest.MonkeyPatch) -> None:
     class Told:
         def __init__(self, frame: object, model: object, public: object = None) -> None:
             self.public = public

@@ -82,7 +82,7 @@ CURVES = {
 
 @pytest.mark.parametrize("name", CURVES)
 @given(epsilon=st.floats(1e-6, 500))
-def test_the_search_finds_the_largest_tau_of_any_monotone_theorem(name: str, epsilon: float) -> None:
+def test_the_search_finds_the_largest_tau_of_monotone_theorems(name: str, epsilon: float) -> None:
     curve = Curve(CURVES[name])
     (tau,) = largest_taus(curve, Independent(), COUNT, [epsilon])
     if tau is None:
@@ -249,7 +249,7 @@ def test_mistakes_are_refused_with_a_message_that_helps(call: Any, error: type[E
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_several_theorems_the_one_that_allows_most_counts_in_any_order(epsilon: float, order: int) -> None:
+def test_the_theorem_that_allows_most_counts_in_any_order(epsilon: float, order: int) -> None:
     spent = (Release(COUNT, 0.001),)
     panel = ApplicableTheorems.about(CHAIN, (*spent, Release(COUNT, 1.0)), composing=True)
     (row,) = panel.rows

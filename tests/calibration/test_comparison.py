@@ -81,7 +81,7 @@ def test_bad_queries_are_refused() -> None:
         compare(CHAIN, "count", epsilons=[1.0])  # type: ignore[arg-type]
 
 
-def test_what_nobody_can_do_under_arbitrary_correlation_is_said() -> None:
+def test_the_impossibility_under_arbitrary_correlation_is_stated() -> None:
     shown = str(compare(ArbitraryGroups(500), COUNT, epsilons=[1.0]))
     assert "for ε below 2.944 no mechanism at all is 95 % sure to within 250, half of what 500 correlated" in shown
     total = str(compare(ArbitraryGroups(4), Sum(bounds=(0, 10)), epsilons=[2.0, 5.0], beta=0.1))
@@ -90,7 +90,7 @@ def test_what_nobody_can_do_under_arbitrary_correlation_is_said() -> None:
     assert "no mechanism at all" not in str(compare(CHAIN, COUNT, epsilons=[1.0]))
 
 
-def test_what_nobody_can_do_agrees_with_what_the_theorem_needs() -> None:
+def test_the_impossibility_agrees_with_the_noise_of_the_theorem() -> None:
     for epsilon in (0.1, 1.0, 2.9):
         (general,) = [
             row for row in compare(ArbitraryGroups(6), COUNT, epsilons=[epsilon]).rows if row.theorem == "general"

@@ -177,7 +177,7 @@ def test_exchangeable_members_are_drawn_around_their_correlation() -> None:
     assert np.mean(narrow) == pytest.approx(many.correlation, abs=0.02)
 
 
-def test_the_correlation_of_equal_groups_has_the_textbook_posterior() -> None:
+def test_equal_groups_have_the_textbook_posterior() -> None:
     """Box and Tiao's λ = SSB/χ², σ² = SSW/χ² has the prior 1/(λσ²); ours lacks its factor 1/(1 + (m − 1)ρ)."""
     points, shares = LITTERS.posterior()
     textbook = shares / (1 + 2 * points)
@@ -192,7 +192,7 @@ def test_the_correlation_of_equal_groups_has_the_textbook_posterior() -> None:
 
 
 @pytest.mark.parametrize("sizes", [{2: 8}, {1: 5, 2: 5, 6: 3}], ids=["pairs", "unlike sizes"])
-def test_the_95_percent_point_is_seldom_below_a_strong_correlation(sizes: dict[int, int]) -> None:
+def test_the_95_percent_point_rarely_misses_strong_correlation(sizes: dict[int, int]) -> None:
     """It is in about 5 % of data sets; with a flat prior it was in more than 10 % (benchmarks/coverage.py)."""
     generator, truth, sets = np.random.default_rng(9), 0.9, 500
     covered = 0
@@ -224,7 +224,7 @@ def test_the_95_percent_point_is_seldom_below_a_strong_correlation(sizes: dict[i
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_no_leakage_depends_on_the_variance_of_exchangeable_members(scale: float) -> None:
+def test_the_variance_of_exchangeable_members_changes_no_leakage(scale: float) -> None:
     for covariance in (LITTERS.covariance, [[3.0, -1, -1], [-1, 3.0, -1], [-1, -1, 3.0]]):
         plain = GaussianGroups(covariance=covariance)
         scaled = GaussianGroups(covariance=np.array(covariance) * scale)

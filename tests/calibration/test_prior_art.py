@@ -49,9 +49,7 @@ def test_flips_at_the_extremes() -> None:
         (MarkovChain([[1.0]], length=9), Count(equals=0), "two states"),
     ],
 )
-def test_chakrabarti_is_refused_outside_symmetric_lazy_binary_chains(
-    model: MarkovChain, query: Query, reason: str
-) -> None:
+def test_chakrabarti_needs_a_symmetric_lazy_binary_chain(model: MarkovChain, query: Query, reason: str) -> None:
     with pytest.raises(DoesNotApplyError, match=reason):
         Chakrabarti2022().results(model, query, [1.0], 0.05)
 
@@ -106,7 +104,7 @@ def test_a_picture_leaves_out_what_has_no_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("switch", "epsilon"), [(0.2, 13.0), (0.2, 1.0), (0.4, 5.0)])
-def test_the_proven_response_keeps_the_promise_where_the_published_one_does_not(switch: float, epsilon: float) -> None:
+def test_the_proven_response_keeps_what_the_published_one_breaks(switch: float, epsilon: float) -> None:
     chain = MarkovChain([[1 - switch, switch], [switch, 1 - switch]], length=5)
     (found,) = ProvenResponse().results(chain, COUNT, [epsilon], 0.05)
     assert found.proven

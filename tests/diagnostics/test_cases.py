@@ -23,7 +23,7 @@ def test_the_correction_is_that_of_statsmodels() -> None:
         assert holm(p_values.tolist()) == pytest.approx(multitest.multipletests(p_values, method="holm")[1])
 
 
-def test_corrected_values_keep_their_order_and_stay_probabilities() -> None:
+def test_corrected_p_values_keep_their_order_and_stay_below_one() -> None:
     p_values = [0.2, 0.001, 0.002, 0.9, 0.5]
     corrected = holm(p_values)
     assert corrected == pytest.approx([0.6, 0.005, 0.008, 1.0, 1.0])
@@ -31,7 +31,7 @@ def test_corrected_values_keep_their_order_and_stay_probabilities() -> None:
     assert holm([0.3]) == [0.3]
 
 
-def test_one_small_value_of_many_is_no_violation_until_it_is_corrected_for_their_number() -> None:
+def test_one_small_p_value_of_many_is_corrected_for_their_number() -> None:
     others = [case(f"other {number}", 0.5) for number in range(9)]
     assert judged([case("one", 0.0005)], "", "", "").verdict == "violated"
     found = judged([case("one", 0.0005), *others], "fine.", "flagged.", "advice.")
@@ -43,7 +43,7 @@ def test_one_small_value_of_many_is_no_violation_until_it_is_corrected_for_their
     assert found.advice == "advice."
 
 
-def test_a_deviation_that_does_not_matter_is_doubtful_however_certain() -> None:
+def test_a_certain_deviation_that_does_not_matter_is_doubtful() -> None:
     assert judged([case("one", 1e-12, large=False)], "", "", "").verdict == "doubtful"
 
 
@@ -55,7 +55,7 @@ def test_seeing_nothing_is_fine_only_with_power_everywhere() -> None:
     assert "about 200 groups would be needed" in weak.meaning
 
 
-def test_what_could_not_be_tested_keeps_the_rest_from_being_fine_but_hides_no_violation() -> None:
+def test_an_untested_case_is_not_fine_and_hides_no_violation() -> None:
     found = judged([case("a", 0.5)], "fine.", "", "", untested=["b", "c"])
     assert found.verdict == "not tested"
     assert found.meaning == "Too few values, or all equal: b, c."

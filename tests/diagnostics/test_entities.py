@@ -89,7 +89,7 @@ def test_weather_is_not_seen_in_a_few_days() -> None:
 
 
 @pytest.mark.slow
-def test_the_chance_to_see_that_entities_move_together_is_as_stated() -> None:
+def test_the_power_stated_for_dependent_entities_is_right() -> None:
     """Of 20 entities two are copies of others: the variance is 1.2 times that of independent ones."""
     seen, powers = [], []
     for seed in range(150):

@@ -46,9 +46,7 @@ def test_sleepstudy_is_a_violation() -> None:
 
 
 @pytest.mark.parametrize(("groups", "members", "slope"), [(18, 10, 1.0), (27, 4, 1.5)])
-def test_growth_is_a_violation_though_its_intraclass_correlation_is_small(
-    groups: int, members: int, slope: float
-) -> None:
+def test_growth_is_a_violation_at_small_intraclass_correlation(groups: int, members: int, slope: float) -> None:
     """As in sleepstudy (18 persons, 10 days) and growth curves (27 children, 4 ages)."""
     frame = measured(1, groups, members, slope=slope, common=1.2)
     model = GaussianGroups.fit(frame, value="y", group="id")
@@ -164,7 +162,7 @@ def test_a_file_has_an_order_of_rows(tmp_path: Any) -> None:
     assert named(diagnosed(shuffled), "position").values["means: spread"] < 0.5
 
 
-def test_unequal_groups_are_compared_where_at_least_half_have_a_position() -> None:
+def test_unequal_groups_are_compared_where_half_have_a_position() -> None:
     frame = pl.concat([measured(11, 2500, 3), measured(12, 600, 7).with_columns(pl.col("id") + 2500)])
     found = named(diagnosed(frame), "equal variances")
     assert found.verdict == "fine"
@@ -174,7 +172,7 @@ def test_unequal_groups_are_compared_where_at_least_half_have_a_position() -> No
     assert "at least half" in named(diagnosed(thin), "position").meaning
 
 
-def test_what_was_estimated_from_these_groups_agrees_by_construction() -> None:
+def test_an_estimate_from_these_groups_agrees_by_construction() -> None:
     frame = measured(15, 200, 3)
     assert named(diagnosed(frame), "covariance").shown == "by construction"
     other = named(GaussianGroups.fit(frame, value="y", group="id").diagnose(measured(16, 3000, 3)), "covariance")

@@ -84,7 +84,7 @@ def test_groups_larger_than_the_model_are_a_violation() -> None:
     assert (found.verdict, found.values["largest_group"]) == ("violated", 3)
 
 
-def test_variances_are_compared_where_the_model_takes_them_for_equal() -> None:
+def test_variances_are_compared_where_the_model_has_equal_ones() -> None:
     values = sample(draw(9))
     assert "equal variances" in verdicts(diagnose_groups(values, BOUND))
     assert "equal variances" not in verdicts(diagnose_groups(values, COVARIANCE))

@@ -96,7 +96,7 @@ def test_a_chain_of_the_model_is_fine(seed: int) -> None:
     assert not any(finding.advice for finding in diagnosis.findings)
 
 
-def test_independent_records_are_told_so_and_the_chain_stays_fine() -> None:
+def test_independent_records_are_reported_and_the_chain_is_fine() -> None:
     path = walk(np.random.default_rng(3), first_order(np.full((2, 2), 0.5)), 5000)
     found = named(diagnose_chain(counted([path]), MarkovChain([[0.5, 0.5], [0.5, 0.5]])), "dependence")
     assert (found.verdict, found.word) == ("fine", "not seen")
@@ -137,7 +137,7 @@ def test_an_order_2_chain_is_a_violation() -> None:
     assert "pairs" in found.advice
 
 
-def test_a_significant_but_tiny_deviation_of_millions_of_records_is_doubtful() -> None:
+def test_a_tiny_deviation_of_millions_of_records_is_doubtful() -> None:
     table = np.array([[8_010_000, 1_990_000], [7_990_000, 2_010_000]])
     triples = np.stack([table, np.full((2, 2), 1_000_000)], axis=1)
     found = named(diagnose_chain(statistics(triples.sum(axis=0), triples=triples), CHAIN), "order")
@@ -181,7 +181,7 @@ def test_another_chain_than_the_model_is_a_violation() -> None:
     assert found.values["degrees_of_freedom"] == 2
 
 
-def test_an_impossible_transition_is_a_violation_without_a_p_value() -> None:
+def test_an_impossible_transition_is_violated_without_a_p_value() -> None:
     chain = MarkovChain([[0.5, 0.5], [1, 0]])
     found = named(diagnose_chain(statistics([[10, 10], [10, 3]]), chain), "probabilities")
     assert found.verdict == "violated"

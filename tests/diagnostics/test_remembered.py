@@ -20,7 +20,7 @@ def test_it_is_the_test_of_statsmodels_for_two_states() -> None:
     assert ours.p_value == pytest.approx(theirs.pvalue, rel=1e-10)
 
 
-def test_of_one_table_it_is_pearsons_statistic_but_for_one_record() -> None:
+def test_one_table_gives_pearsons_statistic_but_for_one_record() -> None:
     from scipy.stats import chi2_contingency
 
     table = np.random.default_rng(1).integers(5, 60, (3, 3))
@@ -51,7 +51,7 @@ def runs_of(order: int, strata: int, records: int, depth: int) -> list[np.ndarra
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_it_finds_the_memory_that_was_simulated_and_no_longer_one(order: int) -> None:
+def test_it_finds_the_memory_simulated_and_no_longer_one(order: int) -> None:
     runs = runs_of(order, strata=6, records=3000, depth=4)
     verdicts = [one_record_more(runs, memory).verdict for memory in (1, 2, 3)]
     assert verdicts[order - 1 :] == ["fine"] * (4 - order)

@@ -71,13 +71,13 @@ def test_another_covariance_than_the_model_is_a_violation() -> None:
     assert "groups of 2" in same_covariance(own, GaussianGroups(covariance=np.eye(2))).meaning
 
 
-def test_false_alarms_about_the_covariance_are_as_rare_as_the_level_says() -> None:
+def test_false_alarms_about_the_covariance_are_as_rare_as_stated() -> None:
     model = GaussianGroups(covariance=CORRELATION)
     p_values = [same_covariance(drawn(seed, 60), model).values["p_value"] for seed in range(300)]
     assert np.mean(np.array(p_values) < 0.1) == pytest.approx(0.1, abs=0.06)
 
 
-def test_roles_with_gaps_are_dropped_until_enough_groups_are_whole() -> None:
+def test_roles_with_gaps_are_dropped_until_groups_are_whole() -> None:
     values = drawn(8, 100).values.copy()
     values[5:, 1] = np.nan
     values[::9, 0] = np.nan

@@ -39,7 +39,7 @@ def test_wrong_statistics_are_refused(change: dict[str, Any], message: str) -> N
         ChainStatistics(**(given | change))
 
 
-def test_statistics_are_whole_numbers_of_one_shape_whatever_held_them() -> None:
+def test_statistics_are_integers_of_one_shape() -> None:
     pairs = [[1.0, 2.0], [3.0, 4.0]]
     found = ChainStatistics(("a", "b"), pairs, None, [pairs, pairs], None, 1, 11, clocks={"hour": [pairs] * 3})
     assert found.counts.dtype == found.clocks["hour"].dtype == np.int64
@@ -50,7 +50,7 @@ def test_statistics_are_whole_numbers_of_one_shape_whatever_held_them() -> None:
         replace(found, longest=-1)
 
 
-def test_values_are_scaled_and_centred_by_role_and_constants_are_nothing_exactly() -> None:
+def test_values_are_standardized_by_role_and_constants_are_zero() -> None:
     values = [[1e300, 0.1, 4.0], [3e300, 0.1, np.nan], [5e300, 0.1, 8.0]]
     found = GroupSample(["a", "b", "c"], values, 3, False)
     assert found.scale == 5e300
@@ -70,7 +70,7 @@ def test_a_sample_knows_at_least_its_own_largest_group() -> None:
     assert GroupSample(["a"], np.empty((0, 1)), 0, True).scale == 1.0
 
 
-def test_positions_stand_for_roles_where_at_least_half_of_the_groups_have_them() -> None:
+def test_positions_become_roles_if_half_of_the_groups_have_them() -> None:
     rows = np.array([[1.0, 2.0, 3.0, np.nan], [1.0, 2.0, np.nan, np.nan], [1.0, np.nan, 3.0, np.nan]])
     roles = ["a", "b", "c", "d"]
     found = GroupSample(roles, rows, 3, True, positions=rows).by_position(9)

@@ -180,7 +180,7 @@ def _told(case: Case, ledger: Path, credibility: float | None = None) -> dict[st
 
 
 @pytest.mark.slow
-def test_after_a_private_fit_the_release_has_the_noise_of_its_calibration(
+def test_a_release_after_a_private_fit_has_its_calibrated_noise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -34,17 +34,25 @@ def twin_of() -> Callable[[str], Study]:
     return cache(study)
 
 
+_PICTURES: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+
+
+def _drawn(chart: Chart, *formats: str) -> tuple[bytes, ...]:
+    if formats not in _PICTURES:
+        _PICTURES[formats] = draw(chart, *formats)
+    return _PICTURES[formats]
+
+
+@pytest.fixture
+def one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one picture stand for all: drawing them is half of the work."""
+    monkeypatch.setattr("bayesdp.experiments.reproduction.draw", _drawn)
+
+
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """Everything, on twins, with 50 runs. One picture stands for all: drawing them is half of the work."""
-    one: dict[tuple[str, ...], tuple[bytes, ...]] = {}
-
-    def drawn(chart: Chart, *formats: str) -> tuple[bytes, ...]:
-        if formats not in one:
-            one[formats] = draw(chart, *formats)
-        return one[formats]
-
+    """Everything, on twins, with 50 runs and one picture for all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(FOLDER_VARIABLE, raising=False)
-        patch.setattr("bayesdp.experiments.reproduction.draw", drawn)
+        patch.setattr("bayesdp.experiments.reproduction.draw", _drawn)
         return reproduce(out=tmp_path_factory.mktemp("full"), runs=50, progress=False)

@@ -50,7 +50,7 @@ def test_beliefs_are_those_of_enumeration() -> None:
     assert beliefs(tau, [value], unseen, before=0.2) == [pytest.approx(odds * 0.25 / (1 + odds * 0.25))]
 
 
-def test_the_picture_shows_a_promise_that_is_broken_and_one_that_is_kept(tmp_path: Path) -> None:
+def test_the_picture_shows_a_broken_and_a_kept_promise(tmp_path: Path) -> None:
     lines = {line.name: [y for _, y in line.points] for line in attacker_chart().panels[0].lines if line.label}
     assert max(lines["plain-dp"]) > 97 > max(lines["promise"]) >= max(lines["bayesdp"])
     assert belief_picture(tmp_path / "attacker.svg").stat().st_size > 1000

@@ -33,7 +33,7 @@ def test_laplace_beats_randomized_response_at_whole_errors(full: Report) -> None
             assert math.log(at["markov-count"]) == pytest.approx(math.log(at["markov-mixing"]), rel=1e-5)
 
 
-def test_randomized_response_has_a_proven_line_wherever_the_published_one_is(full: Report) -> None:
+def test_randomized_response_has_a_proven_line_beside_each_other(full: Report) -> None:
     shown = [chart for chart in full.charts if any("chakrabarti" in each.name for each in chart.panels[0].lines)]
     assert [chart.name for chart in shown] == ["response-beta", "response-alpha"]
     for chart in shown:

@@ -180,7 +180,7 @@ def test_electricity_is_what_the_authors_script_makes_of_it(tmp_path: Path) -> N
     assert [str(day) for day in ours["day"]] == [str(day.date()) for day in daily.index]
 
 
-def test_a_file_as_long_as_the_original_has_as_many_days_as_the_paper(tmp_path: Path) -> None:
+def test_a_file_of_the_original_length_has_the_papers_days(tmp_path: Path) -> None:
     electricity(tmp_path, [(1,)] * (730 * 24))
     assert load("electricity-80", tmp_path).frame.height == 731
 

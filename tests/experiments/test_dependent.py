@@ -42,7 +42,7 @@ def test_the_coefficient_is_that_of_the_best_set_of_values() -> None:
     assert dependence_coefficient(THREE, tau) == pytest.approx(best / tau)
 
 
-def test_a_copy_counts_as_much_as_the_record_itself_and_an_independent_one_not_at_all() -> None:
+def test_a_copy_counts_in_full_and_an_independent_record_not() -> None:
     copied = MarkovChain([[1 - 1e-12, 1e-12], [1e-12, 1 - 1e-12]], length=2)
     assert dependence_coefficient(copied, 1.0) == pytest.approx(1, abs=1e-6)
     assert dependence_coefficient(MarkovChain([[0.3, 0.7], [0.3, 0.7]]), 1.0) == pytest.approx(0, abs=1e-12)

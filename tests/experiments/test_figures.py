@@ -20,7 +20,7 @@ def test_plain_dp_is_dashed_and_called_unprotected(full: Report) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_sentence_about_percentages_does_not_hang_on_the_seed(full: Report, name: str) -> None:
+def test_the_sentence_about_percentages_holds_for_any_seed(full: Report, name: str) -> None:
     (chart,) = [chart for chart in full.charts if chart.name == f"{name}-mape"]
     ours, general, plain = (float(text.replace(",", "")) for text in re.findall(r"([\d.,]+) %", chart.says))
     assert plain < ours < general
@@ -35,7 +35,7 @@ def test_the_sentence_about_percentages_does_not_hang_on_the_seed(full: Report, 
         assert sum(shares) / len(shares) == pytest.approx(1, abs=0.15)
 
 
-def test_what_the_paper_takes_for_granted_is_not_called_published(full: Report) -> None:
+def test_assumptions_of_the_paper_are_not_called_published(full: Report) -> None:
     for name in ("galton", "familyiq"):
         (chart,) = [chart for chart in full.charts if chart.name == f"{name}-error"]
         dotted = [line for line in chart.panels[0].lines if line.style == ":"]
@@ -91,7 +91,7 @@ def test_lines_are_theory_and_markers_the_simulated_releases(days: tuple[Study, 
         assert found.label in chart.source
 
 
-def test_a_theorem_that_does_not_reach_an_epsilon_has_no_point_there(days: tuple[Study, Result]) -> None:
+def test_a_theorem_has_no_point_where_it_reaches_no_epsilon(days: tuple[Study, Result]) -> None:
     chart = error_chart(*days)
     (paper,) = [each for each in chart.panels[0].lines if each.name == "markov-paper" and each.style != "o"]
     assert [epsilon for epsilon, _ in paper.points] == [10.0]  # it begins at 6.02

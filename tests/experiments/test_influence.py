@@ -35,7 +35,7 @@ def test_gk16_sums_the_inverse() -> None:
     assert influence_scales(weak, [0.5]) == [pytest.approx(4 * inverse.sum(axis=1).max())]
 
 
-def test_a_norm_that_reaches_one_is_refused_and_an_impossible_transition_is_infinite() -> None:
+def test_a_norm_of_one_is_refused_and_zeros_are_infinite() -> None:
     strong = MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100)
     assert spectral_norm(strong) > 1
     with pytest.raises(DoesNotApplyError, match="spectral norm of the influence matrix is"):
@@ -49,5 +49,5 @@ def test_chains_that_are_not_covered_are_refused(change: dict[str, Any]) -> None
         influences(replace(THREE, **change))
 
 
-def test_one_record_is_influenced_by_nobody() -> None:
+def test_one_record_alone_has_no_influence() -> None:
     assert influence_scales(replace(THREE, length=1), [0.5]) == [4.0]

@@ -15,7 +15,7 @@ def test_figures_have_the_papers_names(full: Report) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, printed in DATA.items() if printed.matrix is not None])
-def test_printed_rows_are_probabilities_and_gamma_is_their_largest_quotient_but_for_one(name: str) -> None:
+def test_printed_rows_are_probabilities_with_the_printed_gamma(name: str) -> None:
     printed = DATA[name]
     entries = [float(entry) for entry in printed.matrix or ()]
     assert entries[0] + entries[1] == pytest.approx(1, abs=1.5e-3)
@@ -34,7 +34,7 @@ def test_printed_sensitivities_are_the_width_of_the_bounds(name: str) -> None:
     assert 1 < float(printed.factor or 0) < float(printed.size)
 
 
-def test_every_data_set_that_is_printed_is_a_study_and_every_panel_has_a_letter_of_its_own() -> None:
+def test_every_printed_data_set_is_a_study_with_its_panels() -> None:
     assert set(DATA) == set(STUDIES)
     numbered = [title.partition(":")[0] for title in FIGURES.values() if title.startswith("Figure")]
     assert len(set(numbered)) == len(numbered)

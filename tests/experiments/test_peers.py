@@ -76,7 +76,7 @@ def test_each_refuses_what_it_does_not_cover() -> None:
 
 
 @pytest.mark.parametrize("chain", [SLOW, THREE, RING, replace(activity_chain(), gaps=False)])
-def test_against_the_uninformed_nobody_needs_less_than_we_do(chain: MarkovChain) -> None:
+def test_no_peer_needs_less_noise_against_the_uninformed(chain: MarkovChain) -> None:
     rows = compared(chain, EPSILONS, [peer for peer in PEERS if peer.name != "markov-count"])
     assert not exceeded(rows, "uninformed-mixing")
     weaker = exceeded(rows, "markov-mixing")

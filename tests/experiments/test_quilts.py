@@ -65,7 +65,7 @@ def test_the_approximation_needs_no_less_than_the_exact_quilt() -> None:
         assert exact <= approximate <= 100 / epsilon
 
 
-def test_what_an_end_says_falls_with_its_distance_until_it_says_next_to_nothing() -> None:
+def test_the_cost_of_an_end_falls_with_its_distance() -> None:
     before, after = end_influences(replace(SLOW, length=None), 1e-3)
     for side in (before, after):
         largest = side.max(axis=1)
@@ -74,7 +74,7 @@ def test_what_an_end_says_falls_with_its_distance_until_it_says_next_to_nothing(
     assert end_influences(replace(SLOW, length=6), 1e-9)[0].shape == (5, 4)
 
 
-def test_records_without_an_order_that_settles_are_paid_for_one_by_one() -> None:
+def test_a_chain_that_never_settles_is_paid_record_by_record() -> None:
     flipping = MarkovChain([[0, 1], [1, 0]], length=10)
     assert exact_quilt_scales(flipping, [1.0]) == [10.0]
     with pytest.raises(DoesNotApplyError, match="aperiodic"):

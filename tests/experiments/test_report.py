@@ -52,7 +52,7 @@ def test_the_page_needs_nothing_else(full: Report, page: _Page) -> None:
     assert not re.search(r"url\(|@import", full.html.read_text(encoding="utf-8"))
 
 
-def test_contents_name_every_figure_and_table_and_pictures_come_first(full: Report, page: _Page) -> None:
+def test_contents_list_all_figures_and_tables_pictures_first(full: Report, page: _Page) -> None:
     assert page.links == [f"#{place}" for place in page.places]
     assert page.places[:24] == [name for name in FIGURES if name in page.places]
     assert page.places[24:] == [f"table-{table.name}" for table in full.tables]

@@ -63,6 +63,7 @@ def digests(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "numbers").iterdir()}
 
 
+@pytest.mark.usefixtures("one_picture")
 def test_names_select_and_the_seed_decides(full: Report, tmp_path: Path) -> None:
     names = ["electricity-80", "impossibility", "syntheticiq"]
     chosen = reproduce(names, out=tmp_path / "a", runs=50, progress=False)

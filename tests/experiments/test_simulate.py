@@ -148,7 +148,7 @@ def test_a_histogram_is_read_as_a_whole() -> None:
         run(replace(spec, frame=None, truth=[30, 60]))
 
 
-def test_several_answers_are_averaged_and_zeros_have_no_percentage() -> None:
+def test_answers_are_averaged_and_zeros_have_no_percentage() -> None:
     one, several = run(households(truth=90, runs=4000)), run(households(truth=[90, 90, 0], runs=4000))
     for first, second in zip(one.rows, several.rows, strict=True):
         assert first.mape == pytest.approx(second.mape, rel=0.1)
@@ -225,7 +225,7 @@ def test_the_reference_multiples_of_plain_dp(
         assert row.factor == (None if factor is None else pytest.approx(factor, abs=0.51 * 10**-digits))
 
 
-def test_the_exact_count_equals_mixing_on_activity_were_there_no_gaps() -> None:
+def test_without_gaps_the_exact_count_equals_mixing_on_activity() -> None:
     chain = replace(activity_chain(), gaps=False)
     spec = Experiment(
         name="activity",

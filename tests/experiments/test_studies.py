@@ -52,7 +52,7 @@ def test_it_is_run_as_often_as_is_asked() -> None:
     assert (found.runs, found.seed, tuple(found.epsilons)) == (7, 3, (1.0,))
 
 
-def test_a_day_is_a_chain_of_its_own_with_the_probabilities_of_all(twin_of: Callable[[str], Study]) -> None:
+def test_a_day_is_its_own_chain_with_shared_probabilities(twin_of: Callable[[str], Study]) -> None:
     whole, day = twin_of("activity"), twin_of("activity-day")
     assert isinstance(whole.experiment.model, MarkovChain)
     assert isinstance(day.experiment.model, MarkovChain)

@@ -12,7 +12,7 @@ from bayesdp.theorems.gaussian.tight import tight_factor
 
 
 @pytest.mark.parametrize("size", [2, 3, 6, 7, 24])
-def test_where_the_gaussian_bound_wins_at_the_order_the_paper_names(size: int) -> None:
+def test_the_gaussian_bound_wins_at_the_order_of_the_paper(size: int) -> None:
     wins = paper_factor(size, Fraction(1, size)) <= size
     assert wins == (size < 7)
     assert tight_factor(size, Fraction(1, size)) < size
@@ -59,7 +59,7 @@ def test_verdicts_on_the_papers_numbers(full: Report) -> None:
     assert all(row[-1] not in ("", "differs") for row in full.table("paper-vs-ours").rows)
 
 
-def test_a_smallest_epsilon_that_nothing_gives_is_explained_as_far_as_it_can_be(full: Report) -> None:
+def test_an_unreachable_smallest_epsilon_is_explained(full: Report) -> None:
     equation, text = verdict(full, "Electricity, days above 80", "smallest")
     assert "printed γ = 4.49 gives 6.0074" in equation
     assert "between 5.9980 and 6.0249" in equation
@@ -83,7 +83,7 @@ def test_every_verdict_is_a_match_or_gives_a_reason(full: Report) -> None:
         assert word.split(",")[0] in ("match", "holds", "holds for every ε tried") or len(reason) > 20, row
 
 
-def test_claims_that_nobody_checked(full: Report) -> None:
+def test_claims_beyond_the_papers_own_checks(full: Report) -> None:
     general = verdict(full, "", "MAPE of general")
     ends = [re.findall(r"holds for ε up to (\d+) only: the mean error is n/ε records", text) for text in general]
     assert ends == [["3"], ["3"], ["1"], ["3"], ["5"]]

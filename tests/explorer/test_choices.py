@@ -1,10 +1,11 @@
-"""Choices: kept as typed, read from an address, turned into a target."""
+"""Choices of the form: kept as typed, read from an address, turned into a target or a model."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import BayesDPError, InvalidInputError
+from bayesdp.explorer.assumed import ASSUMPTIONS
 from bayesdp.explorer.choices import BETAS, EPSILONS, Choices, between, whole
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
@@ -63,3 +64,25 @@ def test_figures_name_their_field(text: str, problem: str) -> None:
 def test_whole_numbers_are_above_zero(text: str) -> None:
     with pytest.raises(InvalidInputError, match="the length"):
         whole("the length", text)
+
+
+@pytest.mark.parametrize("name", ASSUMPTIONS)
+def test_the_form_begins_with_a_model(name: str) -> None:
+    assumption = ASSUMPTIONS[name]
+    assert isinstance(assumption.built(Choices()), assumption.model)
+    assert set(assumption.fields) <= set(Choices.names())
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "text"),
+    [
+        ("chain", "stay_first", "1.2"),
+        ("chain", "length", "0"),
+        ("odds", "odds", "0.5"),
+        ("normal", "correlation", "1.5"),
+        ("groups", "group_size", "many"),
+    ],
+)
+def test_nonsense_is_refused(name: str, field: str, text: str) -> None:
+    with pytest.raises(BayesDPError):
+        ASSUMPTIONS[name].built(Choices.read({field: text}))

@@ -79,7 +79,7 @@ class Visit:
         assert {url.split("/")[2].split(":")[0] for url in self.asked if not url.startswith("data:")} <= {"127.0.0.1"}
 
 
-def test_a_slider_answers_to_keys_and_choices_are_kept_when_going_back(browser: Any, served: Served) -> None:
+def test_sliders_take_keys_and_going_back_keeps_choices(browser: Any, served: Served) -> None:
     visit = Visit(browser, served())
     said, plain, ours = first = visit.words()
     assert said == ours == "50 : 50 becomes at most 73.2 : 26.8"
@@ -165,9 +165,7 @@ def test_it_is_legible(browser: Any, served: Served, tmp_path: Path, width: int,
     visit.close()
 
 
-def test_a_table_of_fifty_columns_is_looked_at_by_keyboard_and_no_value_is_shown(
-    browser: Any, served: Served, tmp_path: Path
-) -> None:
+def test_fifty_columns_work_by_keyboard_and_show_no_value(browser: Any, served: Served, tmp_path: Path) -> None:
     rooms = [("SENTINELattic", "hall")[hour * hour // 7 % 2] for hour in range(400)]
     others = {f"a_rather_long_name_of_column_{number:02}": [9876543] * 400 for number in range(48)}
     polars.DataFrame({"hour": range(400), "room": rooms, **others}).write_csv(tmp_path / "house.csv")

@@ -95,7 +95,7 @@ def test_a_fitted_model_shows_no_state_that_was_not_typed() -> None:
     assert secrets_in(typed) == []
 
 
-def test_what_this_noise_would_leak_if_the_assumption_were_not_quite_right_is_said() -> None:
+def test_the_leakage_under_a_wrong_assumption_is_shown() -> None:
     odds = Choices(assumed="odds")
     (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("What if")]
     assert "half as large again" in said

@@ -23,7 +23,7 @@ def families(tmp_path: Path) -> Subject:
     return Subject.of(path)
 
 
-def test_a_ladder_of_numbers_shows_no_value(families: Subject) -> None:
+def test_assumptions_about_numbers_show_no_value(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     priced_assumptions = look(families, chosen)
     assert secrets_in(priced_assumptions.steps) == []
@@ -35,7 +35,7 @@ def test_a_ladder_of_numbers_shows_no_value(families: Subject) -> None:
 
 
 @pytest.mark.slow
-def test_a_ladder_of_states_shows_no_value(tmp_path: Path) -> None:
+def test_assumptions_about_states_show_no_value(tmp_path: Path) -> None:
     path = tmp_path / "rooms.csv"
     rooms = [("SENTINELattic", "hall")[t * t // 7 % 2] for t in range(400)]
     people = ["SENTINELbob"] * 200 + ["eve"] * 200
@@ -48,7 +48,7 @@ def test_a_ladder_of_states_shows_no_value(tmp_path: Path) -> None:
         assert secrets_in(page_text(subject, replace(chosen, assumption=step.name), priced_assumptions)) == []
 
 
-def test_a_table_is_looked_at_when_asked_and_again_when_the_question_changes(families: Subject) -> None:
+def test_a_table_is_read_on_request_and_again_for_a_new_question(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     assert "Then look at the table" in page_text(families, chosen).problem
     priced_assumptions = look(families, chosen)
@@ -59,7 +59,7 @@ def test_a_table_is_looked_at_when_asked_and_again_when_the_question_changes(fam
     )  # another ε is another screen only
 
 
-def test_one_rung_is_recommended_and_another_can_be_chosen(families: Subject) -> None:
+def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Subject) -> None:
     chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
     priced_assumptions = look(families, chosen)
     assert sum(step.recommended for step in priced_assumptions.steps) == 1

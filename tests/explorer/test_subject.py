@@ -32,7 +32,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         Subject.of(tmp_path / "missing.json")
 
 
-def test_fitted_states_are_hidden_unless_typed_and_nothing_proven_changes() -> None:
+def test_fitted_states_are_hidden_unless_typed() -> None:
     shown = discreet(FITTED, ("hall",))
     assert shown.states == ("value 1", "hall", "value 3")
     target = Target(1.0, None, 0.05)

@@ -10,6 +10,7 @@ from bayesdp import Count, Histogram, Mean, Sum
 from bayesdp.errors import BayesDPError, FrameError, QueryError, RecordsError
 from bayesdp.frames.aggregates import check_question, column_totals, present_records, row_count, subject_of, tally
 from bayesdp.frames.source import scan
+from bayesdp.frames.wide_format import VALUE, unpivoted
 
 
 def test_questions_without_a_column() -> None:
@@ -81,7 +82,7 @@ def test_a_record_counts_for_what_it_has() -> None:
     ]
 
 
-def test_with_a_private_filter_the_public_number_is_of_all_that_might_pass() -> None:
+def test_a_private_filter_has_the_public_number_of_all_records() -> None:
     kept, asserted = Count("t", equals="x", where="a > 1"), Sum("a", bounds=(0, 9), where="a > 1", public_filter=True)
     private, public = tally(HOLES, [kept, asserted], missing="drop")
     assert (private.records, private.public_records) == (2, 3)
@@ -118,7 +119,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_a_complete_table_is_read_without_masks_and_answered_alike(engine: str) -> None:
+def test_a_complete_table_is_answered_alike_without_masks(engine: str) -> None:
     columns = {"x": [0.5, 2.0, 1e308, 9.0], "y": [1.0, 2.0, 3.0, -4.0]}
     frame: Any = pl.DataFrame(columns)
     if engine == "duckdb":
@@ -130,7 +131,7 @@ def test_a_complete_table_is_read_without_masks_and_answered_alike(engine: str) 
 
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 @pytest.mark.parametrize("odd", [None, float("nan"), float("inf")])
-def test_one_odd_value_is_found_by_the_scan_that_took_the_table_for_complete(engine: str, odd: float | None) -> None:
+def test_the_scan_of_a_complete_table_finds_one_odd_value(engine: str, odd: float | None) -> None:
     frame: Any = pl.DataFrame({"x": [0.5, 2.0, odd, 9.0], "y": [1.0, 2.0, 3.0, -4.0]})
     if engine == "duckdb":
         frame = pytest.importorskip("duckdb").connect().from_arrow(frame.to_arrow())
@@ -168,3 +169,26 @@ def test_filtered_sums_are_exact_beyond_what_a_float_holds(engine: str, missing:
     exact = sum(value for value, asked in zip(values, kept, strict=True) if asked)
     assert answer.counts == (exact,)
     assert exact > 2**53
+
+
+WIDE = pl.DataFrame({"child": [60, None, 80], "mother": [61.5, 70.0, float("nan")], "name": ["a", "b", "c"]})
+
+
+def test_every_value_is_a_record() -> None:
+    long = unpivoted(scan(WIDE), ["child", "mother"])
+    assert list(long.schema) == [VALUE]
+    (found,) = tally(long, [Sum(VALUE, bounds=(0, 100), step=0.5)], missing="drop")
+    assert (found.counts, found.records, found.rows) == ((2 * 271 + 1,), 4, 6)
+    assert long.name == scan(WIDE).name
+
+
+def test_a_column_that_is_not_there_is_refused() -> None:
+    with pytest.raises(FrameError, match="has no column 'father'"):
+        unpivoted(scan(WIDE), ["child", "father"])
+
+
+def test_a_connection_of_ones_own_is_read_in() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.connect().sql("select 1 as a, 2.5::double as b")
+    (found,) = tally(unpivoted(scan(relation), ["a", "b"]), [Sum(VALUE, bounds=(0, 9), step=0.5)])
+    assert found.counts == (7,)

@@ -18,7 +18,7 @@ from bayesdp.frames.groups import group_moments
 from bayesdp.models.layout import GroupLayout
 
 
-def test_states_before_gaps_are_counted_where_values_or_rows_are_missing() -> None:
+def test_states_before_missing_values_or_rows_are_counted() -> None:
     """The finding "missing at random", against a contingency table counted in plain Python."""
     stats = pytest.importorskip("scipy.stats")
     draw = random.Random(5)
@@ -67,7 +67,7 @@ def test_a_diagnosis_names_the_table_but_not_where_it_lies(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["MOST_TRIPLES", "MOST_AT_ONCE"])
-def test_many_states_are_counted_otherwise_and_the_rest_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_states_are_counted_differently_with_equal_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond so many states triples are not counted, and clocks one by one; pairs and clocks are what they were."""
     draw = random.Random(3)
     moments = [dt.datetime(2024, 1, 1) + dt.timedelta(hours=k) for k in range(600)]

@@ -121,7 +121,7 @@ def test_a_fit_reads_iso_dates_and_refuses_others(make: Callable[[pl.DataFrame],
     bdp.check_table(german, sorted_as_text)
 
 
-def test_a_stored_model_of_text_is_refused_by_a_session_in_the_same_words_for_all(tmp_path: Any) -> None:
+def test_a_session_refuses_a_stored_model_of_text_in_fixed_words(tmp_path: Any) -> None:
     stored = bdp.OddsChain(9, column="s", layout=ChainLayout("day"))
     for days in (GERMAN, [*DAYS[:-1], "soon"]):
         with pytest.raises(RefusedError):
@@ -165,19 +165,19 @@ def test_the_layout_says_that_text_is_sorted_as_text() -> None:
         ChainLayout("day", order_by_text="yes")  # type: ignore[arg-type]
 
 
-def test_what_is_refused_because_of_how_text_was_read_is_not_said_by_a_session(tmp_path: Any) -> None:
+def test_a_session_does_not_reveal_how_text_was_read(tmp_path: Any) -> None:
     place: dict[str, Any] = {"epsilon": 9.0, "dataset": "visits", "ledger": tmp_path / "ledger.db"}
     numbered = bdp.OddsChain(9, column="s", layout=ChainLayout("day", step=1))
     with pytest.raises(RefusedError):
         bdp.Session(_visits(DAYS), numbered, **place)
     with pytest.raises(RecordsError, match="step must be a period"):
         bdp.check_table(_visits(DAYS), numbered)
-    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS])
+    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS[:8]])
     chain = bdp.OddsChain(9, column="s", states=(0, 1), layout=ChainLayout("day"))
     with bdp.Session(zoned, chain, **place) as session, pytest.raises(RefusedError):
         session.fit(tau=0.1, within={"weekday": range(1, 8)})
 
 
 def test_advice_on_times_with_offsets_does_without_clocks() -> None:
-    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS])
+    zoned = _visits([f"{day}T00:00:00Z" for day in DAYS[:8]])
     assert bdp.advise(zoned, state="s", order_by="day").priced_assumptions

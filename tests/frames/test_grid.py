@@ -193,7 +193,7 @@ def test_more_records_than_fit() -> None:
 
 @given(bounds(), st.integers(1, 10**13), st.booleans(), st.sampled_from([Sum, Mean, Variance]))
 @example((0.0, 10.0), 5_000_000, False, Sum)
-def test_the_grid_that_is_chosen_for_a_number_of_records_is_taken_for_it(
+def test_the_grid_chosen_for_a_number_of_records_is_used(
     ends: tuple[float, float], records: int, whole: bool, kind: type[Clipped]
 ) -> None:
     """A session chooses the grid, and asks the table again with its step."""

@@ -67,7 +67,7 @@ def test_an_extent_that_was_damaged_is_refused(damaged: object) -> None:
         Extent.from_dict(damaged)
 
 
-def test_rows_are_added_after_all_the_others_and_stay_in_their_part() -> None:
+def test_new_rows_come_after_the_others_and_keep_their_part() -> None:
     before = pl.DataFrame({"day": [1, 2, 2], "who": ["a", "a", "b"]})
     whole = extent_of(scan(before), "day")
     parts = extents_of_parts(scan(before), whole, "who", ["a", "b"])

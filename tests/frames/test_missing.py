@@ -60,7 +60,7 @@ def test_missing_values_are_refused_with_their_number_and_place(engine: str, fra
 
 
 @every_engine
-def test_missing_values_are_left_out_of_the_question_that_needs_them(engine: str, frame_of: FrameOf) -> None:
+def test_missing_values_are_left_out_of_questions_about_them(engine: str, frame_of: FrameOf) -> None:
     asked = [
         Sum("i", bounds=(0, 8)),
         Count("f > 0", equals=True),

@@ -1,15 +1,21 @@
+"""Which mechanisms a release may use, and which noise a loss takes."""
+
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from bayesdp.errors import InvalidInputError
+from bayesdp.losses import PureLoss
 from bayesdp.mechanisms import (
     DiscreteLaplaceMechanism,
     Mechanism,
     RandomizedResponseMechanism,
     SimulatedLaplace,
+    noise_for,
     require_private,
 )
 
@@ -50,3 +56,24 @@ def test_importing_the_package_loads_neither_opendp_nor_numpy() -> None:
     script = "import sys, bayesdp.mechanisms; print({'numpy', 'opendp', 'narwhals'} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"
+
+
+@dataclass(frozen=True)
+class OtherLoss(PureLoss):
+    """Another kind of loss, though it inherits from a pure one."""
+
+    kind: ClassVar[str] = "other privacy"
+
+
+def test_a_pure_loss_takes_discrete_laplace_noise() -> None:
+    assert noise_for(PureLoss) is DiscreteLaplaceMechanism
+    with pytest.raises(InvalidInputError, match="no noise mechanism for other privacy"):
+        noise_for(OtherLoss)
+
+
+def test_noise_is_made_for_the_loss_it_costs_only() -> None:
+    kind = noise_for(PureLoss)
+    assert kind.for_loss(PureLoss(0.5), sensitivity=2, dimension=3) == DiscreteLaplaceMechanism(2, 0.5, 3)
+    for call in (lambda: kind.for_loss(OtherLoss(0.5), 1, 1), lambda: kind.fits(OtherLoss(0.5), 1)):
+        with pytest.raises(InvalidInputError, match="not other privacy"):
+            call()

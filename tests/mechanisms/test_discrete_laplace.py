@@ -126,13 +126,13 @@ def test_a_dimension_that_is_none_is_refused(dimension: Any) -> None:
         (424242, "list of whole numbers"),
     ],
 )
-def test_values_that_are_not_whole_numbers_in_range_are_refused_without_showing_them(values: Any, message: str) -> None:
+def test_values_out_of_range_are_refused_without_being_shown(values: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message) as refusal:
         DiscreteLaplaceMechanism(1, 1.0).release(values)
     assert "424242" not in str(refusal.value)
 
 
-def test_integers_of_numpy_are_taken_and_python_integers_come_back() -> None:
+def test_numpy_integers_come_back_as_python_integers() -> None:
     released = DiscreteLaplaceMechanism(2, 1e300, dimension=3).release(np.array([1, 2**62, -5]))  # type: ignore[arg-type]
     assert released == (1, 2**62, -5)
     assert all(type(value) is int for value in released)

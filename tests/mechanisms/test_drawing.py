@@ -12,6 +12,7 @@ import pytest
 from opendp.mod import OpenDPException, UnknownTypeException
 
 from bayesdp import Count, Independent, OddsChain, Session
+from bayesdp.cli import run
 from bayesdp.errors import NoiseError
 from bayesdp.ledger import Ledger
 from bayesdp.mechanisms import DiscreteLaplaceMechanism, NoisyMaxMechanism, RandomizedResponseMechanism, require_private
@@ -105,37 +106,49 @@ def test_it_is_refused_before_anything_is_charged(tmp_path: Path, monkeypatch: p
         assert "charge" not in [entry.kind for entry in entries.entries()]
 
 
-def release(tmp_path: Path, **environment: str) -> tuple[int, str, list[str]]:
-    """Release a count on the command line; return the status, stderr and the kinds of entries of the ledger."""
-    table, ledger = tmp_path / "ill.csv", tmp_path / "budget.db"
+def command(tmp_path: Path) -> list[str]:
+    """Return a command that releases a count."""
+    table = tmp_path / "ill.csv"
     table.write_text("ill\n1\n0\n1\n", encoding="utf-8")
     model = tmp_path / "model.json"
     Independent().save(model)
     question = ["--query", "count", "--column", "ill", "--states", "1", "--dataset", "ill", "--model", str(model)]
-    options = [*question, "--epsilon", "0.5", "--budget", "1"]
+    options = [*question, "--epsilon", "0.5", "--budget", "1", "--ledger", str(tmp_path / "budget.db")]
+    return ["bayesdp", "release", str(table), *options]
+
+
+def charged(tmp_path: Path) -> list[str]:
+    """Return the kinds of entries of the ledger."""
+    if not (tmp_path / "budget.db").exists():
+        return []
+    with Ledger(tmp_path / "budget.db", create=False) as entries:
+        return [entry.kind for entry in entries.entries()]
+
+
+def release(tmp_path: Path, **environment: str) -> tuple[int, str, list[str]]:
+    """Release a count in a process of its own; return the status, stderr and the kinds of entries of the ledger."""
     done = subprocess.run(
-        [sys.executable, "-m", "bayesdp", "release", str(table), *options, "--ledger", str(ledger)],
+        [sys.executable, "-m", *command(tmp_path)],
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    if not ledger.exists():
-        return done.returncode, done.stderr, []
-    with Ledger(ledger, create=False) as entries:
-        return done.returncode, done.stderr, [entry.kind for entry in entries.entries()]
+    return done.returncode, done.stderr, charged(tmp_path)
 
 
-def test_the_command_line_refuses_in_a_line(tmp_path: Path) -> None:
-    settings = tmp_path / "openssl.cnf"
-    settings.write_text(BROKEN, encoding="utf-8")
-    status, said, kinds = release(tmp_path, OPENSSL_CONF=str(settings))
-    assert (status, said.count("\n")) == (2, 1)
+def test_the_command_line_refuses_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENSSL_CONF", "/etc/other.cnf")
+    assert run(command(tmp_path)[1:]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
     assert "cannot draw noise while OPENSSL_CONF is set" in said
-    assert "charge" not in kinds
+    assert "charge" not in charged(tmp_path)
 
 
-def test_a_generator_that_fails_gives_no_answer_and_the_charge_stays(tmp_path: Path) -> None:
+def test_a_failing_generator_gives_no_answer_but_stays_charged(tmp_path: Path) -> None:
     settings = tmp_path / "openssl.cnf"
     settings.write_text(BROKEN, encoding="utf-8")
     allowed = {"OPENSSL_CONF": str(settings), "BAYESDP_ALLOWED_OPENSSL_CONF": str(settings)}
@@ -148,7 +161,7 @@ def test_a_generator_that_fails_gives_no_answer_and_the_charge_stays(tmp_path: P
 
 
 @pytest.mark.slow
-def test_an_allowed_configuration_that_leaves_the_generator_alone_answers(tmp_path: Path) -> None:
+def test_a_configuration_that_keeps_the_generator_answers(tmp_path: Path) -> None:
     settings = tmp_path / "openssl.cnf"
     settings.write_text("", encoding="utf-8")
     allowed = {"OPENSSL_CONF": str(settings), "BAYESDP_ALLOWED_OPENSSL_CONF": str(settings)}

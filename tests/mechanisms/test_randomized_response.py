@@ -112,7 +112,7 @@ def test_no_seed_can_be_set() -> None:
     assert (mechanism.release(bits) != mechanism.release(bits)).any()
 
 
-def test_the_count_estimated_from_a_release_is_as_accurate_as_its_law() -> None:
+def test_the_estimated_count_is_as_accurate_as_its_law() -> None:
     mechanism = RandomizedResponseMechanism(1.0)
     flip = float(mechanism.flip_probability)
     reported = int(mechanism.release(np.arange(1000) < 400).sum())

@@ -1,11 +1,11 @@
-"""Groups in which anything may hold: only their size is checked, where columns tell them apart."""
+"""Models without parameters to fit: independent records and arbitrary groups."""
 
 from typing import Any
 
 import polars
 import pytest
 
-from bayesdp import ArbitraryGroups, Model
+from bayesdp import ArbitraryGroups, Independent, Model
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
@@ -39,7 +39,7 @@ def test_a_larger_group_than_the_model_s_is_refused() -> None:
         ArbitraryGroups(2, group="g").check_table(table)
 
 
-def test_sizes_that_nobody_can_check_are_said_to_be_unchecked() -> None:
+def test_sizes_that_cannot_be_checked_are_stated_as_unchecked() -> None:
     table = View(scan(polars.DataFrame({"g": ["a", "a", "a", "b"]})), "error")
     blind = ArbitraryGroups(2)
     assert blind.check_table(table) is blind
@@ -51,3 +51,19 @@ def test_it_reads_back_as_it_was_written() -> None:
     groups = ArbitraryGroups(5, group="g", unit="group", record="visit")
     assert Model.from_json(groups.to_json()) == groups
     assert groups.parameters is None
+
+
+def test_any_table_is_within_it_and_may_grow() -> None:
+    model = Independent(column="x", record="visit")
+    assert model.check_table(View(scan(polars.DataFrame({"x": [1, 1, 1]})), "error")) is model
+    assert model.at_any_length() is model
+    assert model.unchecked is None
+    assert model.parameters is None
+    assert model.entity_columns == ()
+
+
+def test_there_is_nothing_to_fit_and_no_size_to_give() -> None:
+    with pytest.raises(ModelError, match="cannot be fitted; it is written by hand"):
+        Independent.fit(polars.DataFrame({"x": [1]}))
+    with pytest.raises(ModelError, match='has no "size"'):
+        Model.from_dict({"type": "independent", "size": 2})

@@ -230,7 +230,7 @@ def test_models_without_a_diagnosis_say_so(model: Model, message: str) -> None:
         model.diagnose("no.csv", missing=None, state="s")
 
 
-def test_that_groups_and_entities_are_independent_of_one_another_is_said() -> None:
+def test_the_independence_of_groups_and_entities_is_stated() -> None:
     chains = MarkovChain([[0.9, 0.1], [0.4, 0.6]], layout=ChainLayout("time", ["house", "meter"]))
     assert chains.assumption.endswith(
         "one chain for each house, meter, and these chains are independent of one another"

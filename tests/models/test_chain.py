@@ -7,7 +7,6 @@ import pytest
 
 from bayesdp import Count, MarkovChain, Model
 from bayesdp.errors import ModelError, QueryError
-from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY
 from bayesdp.models.layout import ChainLayout
 
 HALF = [[0.5, 0.5], [0.5, 0.5]]
@@ -58,7 +57,7 @@ def test_the_unit_is_said_in_records_and_in_time() -> None:
     assert replace(BARE, unit=12).protects == "any 12 consecutive records together, not the person behind more"
 
 
-def test_the_stretch_is_longer_than_the_unit_and_no_longer_than_the_chain() -> None:
+def test_the_window_lies_between_the_unit_and_the_whole_chain() -> None:
     assert BARE.window == (12, "12 consecutive records")
     assert replace(BARE, unit=12).window == (24, "24 consecutive records")
     assert replace(BARE, length=12).window == (12, "the whole chain")
@@ -75,9 +74,3 @@ def test_its_entries_go_to_json_and_back() -> None:
     for chain in (PLACED, BARE, replace(BARE, gaps=True, unit=3, state="x > 0")):
         assert Model.from_json(chain.to_json()) == chain
         assert ("layout" in chain.to_dict(), "gaps" in chain.to_dict()) == (chain.layout is not None, chain.gaps)
-
-
-def test_what_every_fit_of_a_chain_takes() -> None:
-    assert [option.name for option in CHAIN_OPTIONS if option.required] == ["state", "order_by"]
-    assert [option.name for option in CHAIN_OPTIONS if option.locates] == ["state", "order_by", "entity", "step"]
-    assert MEMORY not in CHAIN_OPTIONS

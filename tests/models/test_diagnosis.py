@@ -47,7 +47,7 @@ def test_a_diagnosis_reads_back_as_it_was_written(diagnosis: Diagnosis) -> None:
 
 
 @pytest.mark.parametrize("text", ["fine", "not tested", "doubtful", "violated"])
-def test_a_verdict_is_its_text_in_comparisons_in_print_and_in_json(text: str) -> None:
+def test_a_verdict_compares_prints_and_stores_as_its_text(text: str) -> None:
     verdict = Verdict(text)
     assert verdict == text
     assert (str(verdict), f"{verdict}", repr(verdict)) == (text, text, repr(text))

@@ -1,9 +1,10 @@
-"""Models estimated from tables, of every kind: diagnosed on another, to JSON and back, edited or not."""
+"""Models estimated from tables, of every kind: diagnosed on another, to JSON and back; and the options of `fit`."""
 
 import json
 import math
 from collections.abc import Iterator
 from copy import deepcopy
+from inspect import signature
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from bayesdp import AnyOf, ArbitraryGroups, Count, GaussianGroups, MarkovChain, Model, Sum, leakage
 from bayesdp.errors import BayesDPError, FrameError, ModelError
 from bayesdp.experiments.data import load
+from bayesdp.models.fit_option import FitOption
 
 # --- diagnoses of another table ---------------------------------------------------------------------------------------
 
@@ -249,3 +251,29 @@ def test_an_edited_model_is_a_model_or_refused(document: Any) -> None:
             assert leakage(model, query, tau=0.1).epsilon >= 0.1 * (1 - 1e-9)
         except BayesDPError:
             pass
+
+
+DECLARED = [model for model in Model.types().values() if model.fit_options and model.__module__.startswith("bayesdp.")]
+DECLARED_AND_DIAGNOSED = [model for model in DECLARED if model.diagnose is not Model.diagnose]
+
+
+def test_the_flag_is_the_keyword_with_hyphens() -> None:
+    assert FitOption("order_by", "the order.").flag == "--order-by"
+    assert FitOption("value", "the value.").flag == "--value"
+
+
+@pytest.mark.parametrize("model", DECLARED, ids=lambda model: model.kind)
+def test_names_stand_once_and_what_is_required_has_an_example(model: type[Model]) -> None:
+    names = [option.name for option in model.fit_options]
+    assert sorted(set(names)) == sorted(names)
+    for option in model.fit_options:
+        assert option.name in signature(model.fit).parameters
+        assert option.help.endswith(".")
+        assert not (option.required and option.default is not None)
+        assert option.example is not None or not option.required
+
+
+@pytest.mark.parametrize("model", DECLARED_AND_DIAGNOSED, ids=lambda model: model.kind)
+def test_what_locates_records_is_a_keyword_of_diagnose(model: type[Model]) -> None:
+    keywords = signature(model.diagnose).parameters
+    assert {option.name for option in model.fit_options if option.locates} <= set(keywords)

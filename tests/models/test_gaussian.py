@@ -156,7 +156,7 @@ def test_impossible_groups_are_refused_naming_the_entry(build: Any, message: str
         build()
 
 
-def test_the_parameters_of_groups_leave_out_means_and_numbers_of_groups() -> None:
+def test_parameters_leave_out_means_and_numbers_of_groups() -> None:
     assert GaussianGroups(correlation=0.275, size=3).parameters == (
         "All variances are equal, and every correlation is at most 0.275 in absolute value."
     )

@@ -41,7 +41,7 @@ def counts_of(values: tuple[int, ...], memory: int, **columns: Any) -> dict[tupl
     "columns", [{}, {"w": [0, 1, 0, 0, 1, 1, 0]}, {"e": [0, 0, 0, 0, 1, 1, 1]}], ids=["", "w", "e"]
 )
 @pytest.mark.parametrize("memory", [1, 2, 3])
-def test_a_replaced_record_moves_the_counts_by_no_more_than_the_sensitivity(memory: int, columns: Any) -> None:
+def test_a_replaced_record_moves_the_counts_by_the_sensitivity(memory: int, columns: Any) -> None:
     every = {
         values: counts_of(values, memory, **columns) for values in product((0, 1), repeat=7) if len(set(values)) > 1
     }
@@ -57,7 +57,7 @@ def test_a_replaced_record_moves_the_counts_by_no_more_than_the_sensitivity(memo
         assert moved == sensitivity(memory)
 
 
-def test_without_much_noise_it_is_the_posterior_of_the_counts_themselves() -> None:
+def test_with_little_noise_it_is_the_posterior_of_the_counts() -> None:
     exact, _ = credible_log_odds(TABLE, 0.95)
     assert math.log(learnt(tau=1e4).odds) == pytest.approx(exact, abs=0.01)
 
@@ -73,7 +73,7 @@ def test_true_counts_are_drawn_from_their_posterior() -> None:
         assert np.abs(np.cumsum(shares) - np.cumsum(weights / weights.sum())).max() < 0.012
 
 
-def test_more_noise_and_more_credibility_give_larger_odds_never_above_the_ceiling() -> None:
+def test_more_noise_or_credibility_raises_odds_up_to_the_ceiling() -> None:
     by_tau = [learnt(tau=tau).odds for tau in (1.0, 0.1, 0.03, 0.01)]
     by_share = [learnt(tau=0.1, credibility=share).odds for share in (0.5, 0.9, 0.99)]
     assert by_tau == sorted(set(by_tau))
@@ -85,7 +85,7 @@ def test_negative_counts_say_that_a_cell_may_be_empty() -> None:
     assert learnt(counts=(((8830, -3), (880, 2950)),), ceiling=1e9).odds > 1000
 
 
-def test_a_stratum_that_nobody_saw_leaves_everything_possible() -> None:
+def test_an_empty_stratum_leaves_everything_possible() -> None:
     two = Learnt(1e9, 1.0, 0.95, (*TABLE, ((0, 0), (0, 0))), ("hour",), ((1,), (2,)))
     assert two.odds > 1e4 > learnt().odds
 
@@ -134,7 +134,7 @@ def test_the_same_table_teaches_the_same_and_travels() -> None:
         {"unknown": 1},
     ],
 )
-def test_what_is_no_lesson_is_refused(change: dict[str, Any]) -> None:
+def test_documents_that_hold_no_private_fit_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ModelError):
         Learnt.from_dict({**learnt().to_dict(), **change})
     with pytest.raises(ModelError):
@@ -152,7 +152,7 @@ def test_models_refuse_what_does_not_go_with_what_was_learnt() -> None:
 
 @pytest.mark.parametrize("tau", [0.05, 0.2, 1.0])
 @pytest.mark.parametrize("matrix", [((0.9, 0.1), (0.35, 0.65)), ((0.97, 0.03), (0.2, 0.8))])
-def test_the_credible_odds_lie_above_the_true_ones_as_often_as_they_say(matrix: Any, tau: float) -> None:
+def test_credible_odds_cover_the_true_ones_as_often_as_stated(matrix: Any, tau: float) -> None:
     """A small version of benchmarks/coverage.py: 100 chains of 3,000 records, within three standard errors."""
     generator, chains, rows = np.random.default_rng(1), 100, np.array(matrix)
     counts, state = np.zeros((chains, 2, 2), dtype=np.int64), np.zeros(chains, dtype=np.int64)

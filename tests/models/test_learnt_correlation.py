@@ -32,7 +32,7 @@ def sums_of(values: tuple[float, ...], groups: tuple[int, ...]) -> tuple[int, ..
     return pair_sums(frame, LAYOUT, (-1.0, 1.0), 3)[1]
 
 
-def test_a_replaced_record_moves_the_sums_by_no_more_than_the_sensitivity() -> None:
+def test_a_replaced_record_moves_the_sums_by_the_sensitivity() -> None:
     """All values on a grid, in groups of three, two and one: attained in the largest."""
     groups, grid = (1, 1, 1, 2, 2, 3), (-5.0, -1.0, -0.4, 0.0, 1.0)
     largest = [0, 0, 0]
@@ -69,7 +69,7 @@ def clipped_law(low: Any, high: Any) -> tuple[Any, Any, Any]:
     return mean, np.sqrt(variance), inside**2 / variance
 
 
-def test_bounds_that_look_clear_are_two_deviations_away_and_then_clipping_takes_little() -> None:
+def test_clear_bounds_are_two_deviations_away_and_clip_little() -> None:
     high, more = np.meshgrid(np.linspace(-2.0, 6.0, 161), np.linspace(0.05, 9.0, 120))
     low = -(np.abs(high) + more)
     mean, deviation, left = clipped_law(low, high)
@@ -79,7 +79,7 @@ def test_bounds_that_look_clear_are_two_deviations_away_and_then_clipping_takes_
     assert left[clear].min() * (1 - 1 / 12 / 16**2) >= _SHRUNK
 
 
-def test_what_is_left_of_a_correlation_by_clipping_is_least_for_a_small_one() -> None:
+def test_clipping_shrinks_small_correlations_most() -> None:
     generator = np.random.default_rng(1)
     common, own = generator.standard_normal((2, 400_000)), generator.standard_normal((2, 400_000))
     for correlation in (0.2, 0.6, 0.9):
@@ -88,7 +88,7 @@ def test_what_is_left_of_a_correlation_by_clipping_is_least_for_a_small_one() ->
         assert seen >= _SHRUNK - 0.002
 
 
-def test_without_noise_or_sample_it_is_the_correlation_of_the_pairs() -> None:
+def test_without_noise_it_is_the_correlation_of_the_pairs() -> None:
     one, zero = np.ones(1), np.zeros(1)
     for groups in (((2, 10**9),), ((3, 10**9),), ((1, 5), (2, 10**9), (7, 10**8))):
         for correlation in (-0.1, 0.0, 0.37, 0.95):
@@ -97,7 +97,7 @@ def test_without_noise_or_sample_it_is_the_correlation_of_the_pairs() -> None:
             assert above[0] - below[0] < 1e-3
 
 
-def test_more_noise_and_more_credibility_give_a_larger_one_never_above_the_ceiling() -> None:
+def test_more_noise_or_credibility_raises_it_up_to_the_ceiling() -> None:
     by_tau = [learnt(tau=tau).correlation for tau in (1e4, 1.0, 0.2, 0.1)]
     by_share = [learnt(credibility=share).correlation for share in (0.5, 0.9, 0.99, 0.999)]
     assert by_tau == sorted(set(by_tau))
@@ -189,12 +189,12 @@ def test_the_same_sums_teach_the_same_and_travel() -> None:
         {"unknown": 1},
     ],
 )
-def test_what_is_no_lesson_is_refused(change: dict[str, Any]) -> None:
+def test_documents_that_hold_no_private_fit_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ModelError):
         LearntCorrelation.from_dict({**learnt().to_dict(), **change})
 
 
-def test_a_model_that_does_not_go_with_what_was_learnt_is_refused() -> None:
+def test_a_model_that_contradicts_its_private_fit_is_refused() -> None:
     reported = learnt(ceiling=0.9)
     for wrong in ({"correlation": 0.95}, {"size": 3}, {"learnt": "all"}):
         with pytest.raises(ModelError):

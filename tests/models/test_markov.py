@@ -69,7 +69,7 @@ def test_estimated_models_keep_their_counts() -> None:
     assert not chain.reversal().estimated
 
 
-def test_the_parameters_of_a_chain_are_its_probabilities_and_odds_without_its_counts() -> None:
+def test_parameters_are_probabilities_and_odds_without_counts() -> None:
     chain = MarkovChain.from_counts([[7001, 2999], [401, 99]], states=["idle", "active"], column="s")
     assert chain.parameters.splitlines() == [
         "s, then:    idle  active",
@@ -238,7 +238,7 @@ def test_a_probability_that_was_moved_contradicts_the_counts(
         Model.from_dict(document)
 
 
-def test_probabilities_must_be_those_of_the_counts_but_for_rounding() -> None:
+def test_probabilities_must_be_those_of_the_counts() -> None:
     counts = [[9713, 1295], [1295, 2955]]
     assert MarkovChain([[0.88, 0.12], [0.3, 0.7]], counts=counts).estimated
     with pytest.raises(ModelError, match=r"row 1, column 0 has the probability 0\.29, but 1295 of 4250 counts"):

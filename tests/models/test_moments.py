@@ -83,7 +83,7 @@ SIZES = [(3, 50, 170.0, 1470.0)]
         ({"sizes": [(3, 50, 170.0, -1.0)]}, "ends with a sum of squares, at least 0"),
     ],
 )
-def test_an_analysis_of_variance_that_contradicts_itself_is_refused(change: dict[str, Any], message: str) -> None:
+def test_a_contradictory_analysis_of_variance_is_refused(change: dict[str, Any], message: str) -> None:
     moments: dict[str, Any] = {
         "groups": 50,
         "records": 150,
@@ -110,7 +110,7 @@ def test_roles_name_the_rows() -> None:
 
 
 @pytest.mark.parametrize("smallest", [1e-14, 1e-11, 1e-6])
-def test_a_covariance_is_taken_if_rounding_does_not_decide_its_sign(smallest: float) -> None:
+def test_a_covariance_is_taken_if_rounding_leaves_its_sign(smallest: float) -> None:
     matrix = [[1, 1 - smallest], [1 - smallest, 1]]
     if smallest > 1e-12:
         assert checked_covariance("it", matrix) == tuple(map(tuple, matrix))

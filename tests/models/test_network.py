@@ -134,7 +134,7 @@ def test_a_table_without_groups_is_one_network() -> None:
     assert check_table(seats([0, 0, 0, 0]), connected) == connected, "at most 2 of them are connected"
 
 
-def test_it_says_what_nobody_checked() -> None:
+def test_it_states_what_was_not_checked() -> None:
     assert "Which record has which position" in (Network(edges=EDGES, records=3).unchecked or "")
     assert "more than 4 others was not checked" in (Network(odds=2, degree=4).unchecked or "")
 

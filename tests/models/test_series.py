@@ -159,7 +159,7 @@ def test_gaps_and_missing_values_break_runs() -> None:
     assert dropped.moments.autocovariances[:2] == absent.moments.autocovariances[:2]
 
 
-def test_an_order_that_is_not_covered_is_refused_and_a_lower_one_offered() -> None:
+def test_an_order_not_covered_is_refused_and_a_lower_one_offered() -> None:
     frame = meters([0.5, -0.3])
     options: dict[str, Any] = {"value": "x", "order_by": "t", "entity": "home", "within": "clock"}
     with pytest.raises(ModelError, match=r"series of order 2 that was fitted.*walk-summable.*; order=1 \(--order 1\)"):

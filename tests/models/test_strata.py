@@ -13,12 +13,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from bayesdp import Count, MarkovChain, Model, OddsChain, calibrate, leakage
 from bayesdp.errors import FrameError, InvalidInputError, ModelError, RecordsError
 from bayesdp.experiments.data import load
 from bayesdp.models.memory import block_log_odds, tuples
 from bayesdp.models.odds import log_odds_ratio
+from bayesdp.models.posterior import MONTE_CARLO_RISK, chosen_rank, draws_needed
 from bayesdp.models.strata import SPARSE, Stratum, credible_log_odds, largest_log_odds, merged
 
 FILES = Path(__file__).parents[3] / "shared" / "data"
@@ -45,7 +47,7 @@ def jeffreys(strata: Any, draws: int, seed: int) -> Any:
 
 
 @pytest.mark.parametrize("credibility", [0.5, 0.8, 0.95, 0.99])
-def test_the_odds_are_a_quantile_of_the_largest_not_the_largest_of_quantiles(credibility: float) -> None:
+def test_the_odds_are_a_quantile_of_the_maximum(credibility: float) -> None:
     model = OddsChain.from_strata(HOURS, within="hour", credibility=credibility)
     drawn = jeffreys(HOURS, 400_000, 1)
     share = float((drawn.max(axis=0) <= model.odds).mean())
@@ -124,15 +126,18 @@ def test_the_true_odds_stay_below_as_often_as_asked() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 45), min_size=4, max_size=4), min_size=1, max_size=8), st.integers(0, 40))
-def test_merging_keeps_every_transition_and_leaves_nothing_sparse(cells: list[list[int]], threshold: int) -> None:
+def test_merging_keeps_all_transitions_and_leaves_nothing_sparse(cells: list[list[int]], threshold: int) -> None:
     strata = [Stratum(((hour,),), ((a, b), (c, d))) for hour, (a, b, c, d) in enumerate(cells)]
     together = merged(strata, threshold)
     assert sorted(value for stratum in together for value in stratum.values) == [(hour,) for hour in range(len(cells))]
     total = np.sum([stratum.counts for stratum in strata], axis=0)
     assert (np.sum([stratum.counts for stratum in together], axis=0) == total).all()
     assert len(together) == 1 or all(stratum.least >= threshold for stratum in together)
-    for stratum in strata:
-        assert stratum in together or stratum.least < threshold or len(together[-1].values) > 1
+    dense = [stratum for stratum in strata if stratum.least >= threshold]
+    counts = [np.array(stratum.counts) for stratum in strata if stratum.least < threshold]
+    sparse = np.sum(counts or [np.full((2, 2), threshold)], axis=0)
+    if sparse.min() >= threshold:  # those merged need no other
+        assert [stratum for stratum in together if stratum in dense] == dense
     for stratum in together:
         mine = [one.counts for one in strata if one.values[0] in stratum.values]
         assert (np.array(stratum.counts) == np.sum(mine, axis=0)).all()
@@ -207,7 +212,7 @@ def test_what_contradicts_itself_is_refused(change: dict[str, Any], message: str
         Model.from_dict(document)
 
 
-def test_an_odds_ratio_beyond_floats_and_tables_beyond_time_are_refused() -> None:
+def test_odds_beyond_floats_and_too_large_tables_are_refused() -> None:
     with pytest.raises(ModelError, match="more than can be drawn from"):
         OddsChain.from_strata([Stratum(((),), tuples(np.ones((300, 300), int).tolist()))])
     for merge in (-1, 1.5, True):
@@ -380,3 +385,25 @@ def test_the_twin_of_activity_has_one_odds_ratio() -> None:
     model = OddsChain.fit(frame, within="hour", merge=SPARSE, **ACTIVITY)
     assert np.sum([stratum.counts for stratum in model.strata or ()], axis=0).tolist() == [[9713, 1295], [1295, 2955]]
     assert model.odds > 17.1148
+
+
+@pytest.mark.parametrize("credibility", [0.5, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("draws", [200, 1000, 4000])
+def test_the_rank_misleads_in_at_most_one_case_of_a_hundred(credibility: float, draws: int) -> None:
+    rank = chosen_rank(credibility, draws)
+    misled = binom.cdf([rank - 1, rank], draws, 1 - credibility)
+    assert misled[0] <= MONTE_CARLO_RISK * (1 + 1e-9) < misled[1] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("credibility", [0.1, 0.95, 0.999, 0.99999])
+def test_there_are_enough_draws_for_a_first_rank(credibility: float) -> None:
+    assert chosen_rank(credibility, draws_needed(credibility, None)) >= 1
+
+
+def test_too_few_and_too_many_draws_are_refused() -> None:
+    for draws in (10, 10**7, 0, 1.5):
+        with pytest.raises(InvalidInputError):
+            draws_needed(0.95, draws)  # type: ignore[arg-type]
+    for credibility in (0, 1, 1 - 1e-9, float("nan")):
+        with pytest.raises(InvalidInputError):
+            draws_needed(credibility, None)

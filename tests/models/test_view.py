@@ -8,7 +8,6 @@ import pytest
 from bayesdp import ArbitraryGroups, GaussianGroups, MarkovChain, Model, Network
 from bayesdp._support.validation import Values
 from bayesdp.errors import RecordsError
-from bayesdp.frames.view import View
 from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import Chains, TableView
 
@@ -38,7 +37,7 @@ class MadeUp:
 CHAIN = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["a", "b"], column="s", length=4, layout=ChainLayout("t", step=1))
 
 
-def test_a_chain_asks_for_its_states_in_its_order_and_believes_that_none_is_missing() -> None:
+def test_a_chain_asks_the_table_for_its_states_in_its_order() -> None:
     table = MadeUp()
     assert CHAIN.check_table(table) == CHAIN
     assert table.asked == [("s", ("a", "b"), ChainLayout("t", step=1))]
@@ -60,9 +59,3 @@ def test_what_is_larger_than_the_model_says_is_refused_and_named(model: Model) -
     assert model.check_table(table) == model
     with pytest.raises(RecordsError, match=r"a table .*5"):
         model.check_table(MadeUp(5))
-
-
-def test_the_tables_of_frames_answer_every_question() -> None:
-    questions = {name for name in vars(TableView) if not name.startswith("_")}
-    assert questions == {"name", "chains", "largest_group", "roles"}
-    assert all(name in vars(View) or name in View.__annotations__ for name in questions)

@@ -17,7 +17,7 @@ CHAIN = bdp.MarkovChain([[0.9, 0.1], [0.3, 0.7]], length=60)
 COUNT = bdp.Count(equals=1)
 
 
-def test_a_curve_is_the_posterior_that_the_leakage_allows_and_begins_and_ends_certain() -> None:
+def test_a_curve_is_the_posterior_that_the_leakage_allows() -> None:
     reported = bdp.audit.belief(CHAIN, COUNT, epsilon=1.0, prior=0.2)
     (panel,) = beliefs_chart(reported, source="a chain").panels
     curves = {line.name: line.points for line in panel.lines}

@@ -52,7 +52,7 @@ def heights(chart: Chart, name: str, panel: int = 0) -> dict[float, float]:
     return dict(point for line in chart.panels[panel].lines if line.name == name for point in line.points)
 
 
-def test_what_leaked_rises_below_the_budget_and_what_is_charged_together_is_one_step(place: Path) -> None:
+def test_the_line_rises_once_for_charges_made_together(place: Path) -> None:
     shown = overview(place, "meters")
     chart, (account,) = drawn(shown), shown.datasets
     totals = list(dict.fromkeys(release["epsilon_total"] for release in account["releases"]))
@@ -64,7 +64,7 @@ def test_what_leaked_rises_below_the_budget_and_what_is_charged_together_is_one_
     assert "budget: 1.5" in labels
 
 
-def test_parts_that_were_charged_alike_share_a_line_and_leak_what_their_releases_leak(place: Path) -> None:
+def test_parts_with_equal_charges_share_a_line(place: Path) -> None:
     shown = overview(place, "meters")
     chart = drawn(shown)
     east, others = heights(chart, "district E"), heights(chart, "district N, S, W")
@@ -86,7 +86,7 @@ def _met(shown: Overview, part: str) -> Iterator[tuple[bdp.Query, float]]:
             yield everywhere(query.standing()), release["tau"]
 
 
-def test_several_data_sets_have_a_panel_each_those_with_least_left_first(tmp_path: Path) -> None:
+def test_data_sets_have_a_panel_each_sorted_by_budget_left(tmp_path: Path) -> None:
     where = tmp_path / "budget.db"
     for number, budget in enumerate((5.0, 1.0, 3.0)):
         frame = table().with_columns(polars.lit(number).alias(f"of_{number}"))
@@ -125,7 +125,7 @@ def test_a_session_draws_its_own_data_set(place: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_after_a_fit_the_line_falls_to_what_leaked_with_what_was_learnt(tmp_path: Path) -> None:
+def test_after_a_private_fit_the_line_falls_to_the_new_leakage(tmp_path: Path) -> None:
     chain = bdp.OddsChain(50, states=(0, 1), column="on", layout=ChainLayout("hour", "meter", 1))
     with Session(table(), chain, dataset="meters", epsilon=40.0, ledger=tmp_path / "budget.db") as opened:
         opened.release(ON, epsilon=2.0)

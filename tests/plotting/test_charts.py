@@ -1,5 +1,17 @@
+"""Charts: their lines, colours and captions."""
+
+import re
+from itertools import combinations
+
+import pytest
+
+import bayesdp as bdp
+from bayesdp.models import Model
+from bayesdp.models.diagnosis import Diagnosis, Verdict
+from bayesdp.plotting.captions import caption, titled
 from bayesdp.plotting.charts import Chart, Line, Panel, coinciding, line, steps, told_apart
-from bayesdp.plotting.palette import COLOURS
+from bayesdp.plotting.palette import COLOURS, PALETTE, PLAIN, colour_of, verdict_colour
+from bayesdp.theorems.registry import theorems
 
 
 def test_a_line_has_its_mechanisms_colour_and_style() -> None:
@@ -51,3 +63,55 @@ def test_a_line_that_lies_on_another_all_the_way_says_which() -> None:
 def test_stairs_hold_each_height_until_the_next() -> None:
     assert steps(((0, 1.0), (2, 3.0), (5, 2.0))) == ((0, 1.0), (2, 1.0), (2, 3.0), (5, 3.0), (5, 2.0))
     assert steps(()) == ()
+
+
+def test_every_theorem_of_ours_has_a_colour_of_its_own_choice() -> None:
+    assert {theorem.name for theorem in theorems()} <= set(COLOURS)
+    assert all(re.fullmatch("#[0-9A-F]{6}", colour) for colour in (*COLOURS.values(), *PALETTE))
+
+
+@pytest.mark.parametrize("family", ["markov", "gaussian", "odds"])
+def test_theorems_about_one_model_have_different_colours(family: str) -> None:
+    names = [name for name in COLOURS if name.startswith(family)] + [PLAIN, "general"]
+    assert len(names) > 3
+    for one, other in combinations(names, 2):
+        assert colour_of(one) != colour_of(other), (one, other)
+
+
+def test_what_is_said_of_a_line_does_not_change_its_colour() -> None:
+    assert colour_of("general, unprotected") == colour_of("general") == COLOURS["general"]
+    assert colour_of("mine, proven") == colour_of("mine") in PALETTE
+
+
+def test_every_verdict_has_its_colour_and_no_other_word_has() -> None:
+    assert len({verdict_colour(verdict) for verdict in Verdict}) == len(Verdict) > 3
+    with pytest.raises(KeyError):
+        verdict_colour("perhaps")
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (bdp.Independent(), "model independent"),
+        (bdp.OddsChain(9), "model odds-chain, any number of records"),
+        (bdp.ArbitraryGroups(1200), "model arbitrary, up to n = 1,200 records together"),
+    ],
+)
+def test_a_model_says_how_many_records_belong_together(model: Model, said: str) -> None:
+    assert caption(model) == said
+
+
+def test_a_model_that_was_diagnosed_names_its_table() -> None:
+    seen = bdp.OddsChain(9).with_diagnosis(
+        Diagnosis("records follow a chain", (), 7, "all records", table_name="meters.csv")
+    )
+    assert caption(seen) == "meters.csv, n = 7, model odds-chain"
+
+
+def test_a_title_is_one_line_whatever_a_table_is_called() -> None:
+    title = titled("a\n\tb\x1b[2J", None, "model markov")
+    assert "\n" not in title
+    assert "\x1b" not in title
+    assert title.startswith("a b")
+    assert title.endswith(", model markov")
+    assert titled("a", 0) == "a, n = 0"

@@ -36,7 +36,7 @@ COSTLY = assumption("costly", 9, Verdict.FINE)
 NONE = PricedAssumption("groups", "anything holds", "", NoVerdict.NOT_POSSIBLE, "", reason="no model")
 
 
-def test_every_rung_with_a_price_is_a_line_from_the_promise_to_what_leaks_if_the_table_is_right() -> None:
+def test_priced_assumptions_are_lines_from_promise_to_leakage() -> None:
     (panel,) = advice_chart(advice(CHEAP, COSTLY, NONE, chosen=COSTLY)).panels
     spans = {line.name: line for line in panel.lines if line.style == "-"}
     assert set(spans) == {"cheap", "costly"}
@@ -51,7 +51,7 @@ def test_every_rung_with_a_price_is_a_line_from_the_promise_to_what_leaks_if_the
     assert {height for _, height in promise.points} == {1.0}
 
 
-def test_it_says_that_it_is_not_private_what_was_asked_and_how_many_records_there_are() -> None:
+def test_it_states_the_question_the_size_and_not_private() -> None:
     chart = advice_chart(advice(CHEAP))
     assert chart.says.startswith("meters.csv: ")
     assert "not to be published" in chart.source
@@ -64,7 +64,7 @@ def test_it_says_that_it_is_not_private_what_was_asked_and_how_many_records_ther
     assert advice_chart(advice(replace(CHEAP, model=seen))).says.startswith("meters.csv, n = 1,234: ")
 
 
-def test_a_ladder_without_a_price_has_no_line() -> None:
+def test_assumptions_without_a_price_have_no_line() -> None:
     assert advice_chart(advice(NONE)).panels[0].lines == ()
 
 

@@ -82,7 +82,7 @@ def test_leakage_over_tau_for_several_models_beside_plain_dp(log: str) -> None:
         leakage_chart(models, COUNT, [-1.0], says="x")
 
 
-def test_a_leakage_is_drawn_over_tau_for_every_theorem_that_applies() -> None:
+def test_a_leakage_is_drawn_over_tau_for_each_theorem() -> None:
     leaked = bdp.leakage(FAMILY, HEIGHT, tau=0.5)
     chart = theorems_chart(leaked)
     assert chart.says.endswith(": model gaussian, up to n = 3 records together")
@@ -130,7 +130,7 @@ def test_after_other_releases_a_calibration_is_drawn_with_them() -> None:
     assert any(point == pytest.approx((2.0, after.accuracy()), rel=1e-9) for point in general.points)
 
 
-def test_what_nobody_knows_beforehand_is_not_drawn() -> None:
+def test_results_not_known_beforehand_are_not_drawn() -> None:
     unknown = bdp.calibrate(LAZY, bdp.AnyMechanism(), epsilon=1.0)
     with pytest.raises(QueryError, match="nothing to draw"):
         calibration_chart(unknown)

@@ -17,7 +17,7 @@ def test_a_mean_is_assembled_over_the_number_of_records() -> None:
     assert Mean("x", bounds=(1, 9)).worth(Fraction(1, 2), 4) == Fraction(1, 8)
 
 
-def test_the_size_of_a_mean_is_taken_from_the_table_and_must_agree() -> None:
+def test_the_size_of_a_mean_comes_from_the_table_and_must_agree() -> None:
     assert Mean("x", bounds=(0, 1)).of_size(5) == Mean("x", bounds=(0, 1), size=5)
     assert Mean("x", bounds=(0, 1), size=5).identity() == Mean("x", bounds=(0, 1)).identity()
     assert Sum("x", bounds=(0, 1)).of_size(0) == Sum("x", bounds=(0, 1))
@@ -45,3 +45,16 @@ def test_the_noise_of_one_record_is_rounded_up() -> None:
     for size in (3, 7, 10**9 + 7):
         query = Proportion("s", equals=1, size=size)
         assert Fraction(query.sensitivity) >= Fraction(1, size) > Fraction(query.sensitivity) * (1 - Fraction(1, 2**51))
+
+
+def test_a_mean_is_a_sum_over_its_public_size() -> None:
+    assert Mean("x", bounds=(0, 100), size=50).sensitivity == 2
+    assert Mean("x", bounds=(0, 100), size=50).width == 100
+    with pytest.raises(QueryError, match="size=n"):
+        _ = Mean("x", bounds=(0, 100)).sensitivity
+
+
+def test_a_mean_stays_in_bounds_and_a_filtered_sum_may_be_zero() -> None:
+    assert Mean("x", bounds=(1, 9), where="t > 1", public_filter=True).possible(5) == (Fraction(1), Fraction(9))
+    assert Sum("x", bounds=(1, 9), where="t > 1", public_filter=True).possible(5) == (Fraction(0), Fraction(45))
+    assert Sum("x", bounds=(1, 9)).possible(5) == (Fraction(5), Fraction(45))

@@ -14,9 +14,7 @@ NUMBERS = st.integers(-(2**20), 2**20).map(lambda number: number / 2**10)
 
 
 @given(NUMBERS, st.integers(1, 2**10), STEPS, st.lists(NUMBERS, min_size=1, max_size=6))
-def test_a_value_goes_to_the_next_point_and_a_sum_is_off_by_half_a_step_a_value(
-    low: float, width: int, step: float, values: list[float]
-) -> None:
+def test_values_go_to_the_nearest_point_of_the_grid(low: float, width: int, step: float, values: list[float]) -> None:
     grid = Placement(low, low + width * step, low, step)
     clipped = [min(max(value, grid.low), grid.high) for value in values]
     placed = [grid.place(value) for value in values]

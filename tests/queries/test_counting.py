@@ -1,4 +1,4 @@
-"""Queries that count records by their values, in cells that do not overlap."""
+"""Queries that count records by their values, in cells that do not overlap: counts and histograms."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -68,3 +68,14 @@ def test_values_are_named_and_named_once(values: object) -> None:
     assert named_once("cells", ["1", 1, 2]) == ("1", 1, 2)
     with pytest.raises(QueryError, match="cells"):
         named_once("cells", values)
+
+
+def test_a_histogram_has_sensitivity_two_or_one_for_one_cell() -> None:
+    assert Histogram("s", cells=["a", "b"]).sensitivity == 2
+    assert Histogram("s", cells=["a"]).sensitivity == 1
+    assert Histogram("s", cells=["a", "b", "c"]).dimension == 3
+
+
+def test_a_histogram_is_a_list_even_of_one_cell() -> None:
+    query = Histogram("s", cells=["a"])
+    assert query.assembled([-3], None, 10) == (-3,)

@@ -37,7 +37,7 @@ def test_it_leaks_what_the_count_leaks_under_every_theorem() -> None:
     assert 200 * share_of.scale == pytest.approx(count_of.scale)
 
 
-def test_it_is_the_same_question_in_whatever_words_but_not_the_count() -> None:
+def test_equal_questions_have_one_key_unlike_the_count() -> None:
     same = [Proportion("s", equals=1), Proportion("s", isin=[1.0], size=7), Proportion("s", equals=True)]
     assert len({str(query.identity()) for query in same}) == 1
     assert Proportion("s", equals=1).identity() != Count("s", equals=1).identity()

@@ -26,7 +26,7 @@ HUGE = 1e6
 
 
 @given(st.lists(st.integers(-3, 13), min_size=1, max_size=25), st.sampled_from([0.1, 0.25, 0.5, 0.9]), st.data())
-def test_distances_are_zero_where_the_quantile_is_and_move_by_one(
+def test_distances_are_zero_at_the_quantile_and_move_by_one(
     values: list[int], share: float, data: st.DataObject
 ) -> None:
     query = Quantile("x", at=share, candidates=[0, 2, 3, 7, 10])

@@ -154,7 +154,7 @@ def test_a_query_without_a_kind_of_its_own_is_refused(refused: Callable[[Query, 
 
 
 @pytest.mark.parametrize("factor", [Fraction(1, 2), Fraction(0), Fraction(-1), Fraction(10) ** 300])
-def test_what_cannot_be_assembled_is_refused_before_it_is_charged(
+def test_a_query_that_cannot_be_assembled_is_refused_uncharged(
     registry: None, refused: Callable[[Query, str], None], factor: Fraction
 ) -> None:
     @dataclass(frozen=True)

@@ -230,7 +230,7 @@ def test_the_queries_are_calibrated_in_their_own_units() -> None:
         bdp.calibrate(model, SHARE, epsilon=1.0)
 
 
-def test_theorems_about_chains_and_normal_values_see_what_is_added_up() -> None:
+def test_theorems_see_what_a_foreign_query_adds_up() -> None:
     chain = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=50)
     share, count = (bdp.leakage(chain, q, tau=1.0) for q in (Share(equals=1, size=50), bdp.Count(equals=1)))
     assert share.assessments == count.assessments
@@ -327,7 +327,7 @@ def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: p
     assert "--rate must be a number above 0, not 'much'" in capsys.readouterr().err
 
 
-def test_the_option_of_a_query_does_not_take_the_place_of_a_commands(
+def test_an_option_of_a_query_does_not_replace_one_of_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "twins.json"

@@ -25,7 +25,7 @@ def test_only_neighbours_depend_on_one_another(law: Law) -> None:
 
 
 @given(hidden_chain_laws(lambda transition, emission, records: Independent()))
-def test_records_of_a_hidden_chain_depend_through_its_states_only(law: Law) -> None:
+def test_records_of_a_hidden_chain_depend_through_states_only(law: Law) -> None:
     moments = len(law.hidden)
     odds = odds_ratios(law.joint)
     for first in range(2 * moments):
@@ -74,7 +74,7 @@ def test_a_network_is_a_law_of_every_record(law: Law) -> None:
 
 
 @given(side_information((2, 3, 2)))
-def test_side_information_is_a_likelihood_that_leaves_something_possible(evidence: list[NDArray[np.float64]]) -> None:
+def test_side_information_leaves_something_possible(evidence: list[NDArray[np.float64]]) -> None:
     assert [len(likelihood) for likelihood in evidence] == [2, 3, 2]
     for likelihood in evidence:
         assert ((likelihood >= 0) & (likelihood <= 1)).all()
@@ -82,5 +82,5 @@ def test_side_information_is_a_likelihood_that_leaves_something_possible(evidenc
 
 
 @given(release_cases(tree_laws(nothing, hidden=True)))
-def test_what_is_released_of_a_law_leaks_at_most_what_group_privacy_allows(case: Case) -> None:
+def test_releases_of_a_law_leak_at_most_group_privacy(case: Case) -> None:
     assert 0 <= case.measure([0.3]) <= 6 * 0.3 + 1e-9

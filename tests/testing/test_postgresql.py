@@ -28,7 +28,7 @@ def test_the_programs_are_found_beside_initdb(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
-def test_it_keeps_its_data_through_a_stop_and_a_crash_and_listens_on_its_socket_only() -> None:
+def test_data_survives_stop_and_crash_and_only_a_socket_listens() -> None:
     psycopg = pytest.importorskip("psycopg")
     try:
         server = PostgreSQL()

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import engine
 
 from bayesdp import Independent, Model, Query, Theorem
 from bayesdp.audit.oracle import worst_mechanism
@@ -135,7 +136,8 @@ class KnowledgeContract(SideInformationContract):
     ],
     ids=lambda test: f"{type(test.__self__).__name__}.{test.__name__}",
 )
-def test_a_false_theorem_fails(test: object) -> None:
+def test_a_false_theorem_fails(test: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "MAX_SHRINKS", 0)  # any counterexample will do
     assert callable(test)
     with pytest.raises(AssertionError, match="proves"):
         test()

@@ -1,4 +1,4 @@
-"""One adversary's leakage: never below what the oracle measures for that adversary, never above that of the worst."""
+"""One adversary: never below the oracle, never above the worst one, who is described."""
 
 import json
 from typing import Any
@@ -25,12 +25,13 @@ from bayesdp.errors import DoesNotApplyError, InvalidInputError, NoTheoremApplie
 from bayesdp.testing import transition_matrices
 from bayesdp.testing.cases import Case, gaussian_cases
 from bayesdp.theorems import theorem_named
-from bayesdp.theorems.adversary import Adversary
+from bayesdp.theorems.adversary import Adversary, WorstInChain, WorstInGroup
 from bayesdp.theorems.ask import ApplicableTheorems
 from bayesdp.theorems.gaussian.covariance import GaussianCovariance, covariance_factor, factor_for
 from bayesdp.theorems.leakage import report
 from bayesdp.theorems.markov.count import MarkovCount
 from bayesdp.theorems.markov.mixing import MarkovMixing
+from bayesdp.theorems.markov.sides import Ending
 from bayesdp.theorems.spend import as_spend
 
 COUNT, SUM = Count(equals=1), Sum(bounds=(0, 1))
@@ -68,9 +69,7 @@ def test_no_adversary_of_a_chain_learns_more(data: st.DataObject, states: int, t
 
 
 @given(st.data(), st.floats(0.05, 4))
-def test_whoever_knows_all_records_beyond_the_nearest_learns_just_what_the_count_says(
-    data: st.DataObject, tau: float
-) -> None:
+def test_knowing_all_but_the_nearest_leaves_what_the_count_leaks(data: st.DataObject, tau: float) -> None:
     """Exact: what is summed beyond a known record would only blur the answer."""
     length = data.draw(st.integers(1, 5))
     matrix = data.draw(transition_matrices(2))
@@ -100,9 +99,7 @@ def test_no_mechanism_tells_one_adversary_more(data: st.DataObject, matrix: obje
 
 @pytest.mark.parametrize("rows", [ROWS, [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]], ids=["two", "three"])
 @pytest.mark.parametrize("target", [0, 3, 100, 2500, 4999])
-def test_far_from_everything_known_one_is_as_good_as_the_worst_who_knows_nothing_there(
-    rows: list[list[float]], target: int
-) -> None:
+def test_distant_knowledge_is_as_good_as_none(rows: list[list[float]], target: int) -> None:
     """Long chains: sides longer than those followed are bounded by what lies nearer, and stay below the worst."""
     chain = MarkovChain(rows, length=5000)
     for theorem in (MarkovMixing(), MarkovCount()):
@@ -141,7 +138,7 @@ def test_one_adversary_of_a_large_group_is_among_all_of_them(data: st.DataObject
     assert factor_for(rows, 1.0, Adversary(worst.target, worst.known)) == pytest.approx(worst.factor, rel=1e-14)
 
 
-def test_a_group_too_large_to_enumerate_still_tells_one_adversary() -> None:
+def test_a_group_too_large_to_enumerate_has_one_adversary() -> None:
     size = 40
     factors = np.random.default_rng(0).normal(size=(size, 2 * size))
     model = GaussianGroups(covariance=(factors @ factors.T / size).tolist())
@@ -241,7 +238,7 @@ def test_nothing_that_releases_takes_one_adversary() -> None:
     assert calibrate(CHAIN, COUNT, epsilon=1.0).leakage.adversary is None
 
 
-def test_a_target_that_the_known_records_determine_leaks_nothing_through_a_count() -> None:
+def test_a_target_determined_by_known_records_leaks_nothing() -> None:
     flips = MarkovChain([[0, 1], [1, 0]], length=5)
     assert leakage(flips, COUNT, tau=1.0, target=2, known=[0]).epsilon == 0
     assert leakage(flips, COUNT, tau=1.0, target=2).epsilon == pytest.approx(1.0)
@@ -261,3 +258,30 @@ def test_a_position_that_the_model_does_not_have_is_refused(model: Model, positi
     Adversary(10**6).check(ArbitraryGroups(2))
     with pytest.raises(InvalidInputError, match=message):
         Adversary(position).check(model)
+
+
+def test_he_is_described_by_the_states_of_his_chain() -> None:
+    chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], states=["idle", "active"])
+    worst = WorstInChain((1, 0), Ending(2, None), Ending(0, 1))
+    assert worst.described(chain) == (
+        "a target that is 'active' or 'idle', with 2 unknown records and then nothing before it and a known 'active' "
+        "after it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "words"), [((), "knows no other record of it"), ((0, 3), "knows records 0, 3 of it")]
+)
+def test_he_is_described_by_what_he_knows_of_his_group(known: tuple[int, ...], words: str) -> None:
+    assert WorstInGroup(0, 1, known).described() == f"an adversary who targets record 1 of a group and {words}"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_one_who_is_named_learns_all_that_is_bounded(sign: int) -> None:
+    theorem, spend = theorem_named("gaussian-covariance"), as_spend(Sum(bounds=(0, 1)), 1.0)
+    model = GaussianGroups(covariance=[[1, 0.5, 0.4 * sign], [0.5, 1, 0.45], [0.4 * sign, 0.45, 1]])
+    worst = theorem.worst_adversary(model, spend)
+    assert isinstance(worst, WorstInGroup)
+    assert worst.described() == theorem.worst_case(model, spend)
+    one = theorem.epsilon_for(model, spend, Adversary(worst.target, worst.known))
+    assert one == pytest.approx(theorem.epsilon(model, spend), rel=1e-9)

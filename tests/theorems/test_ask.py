@@ -35,14 +35,14 @@ def test_a_ledger_asks_only_what_composes() -> None:
 
 
 @pytest.mark.parametrize("model", [CHAIN, AnyOf(Independent(), ArbitraryGroups(3))])
-def test_hypotheses_that_were_looked_at_before_give_the_same_replies(model: Model) -> None:
+def test_hypotheses_checked_before_give_the_same_replies(model: Model) -> None:
     panel = ApplicableTheorems.about(model, SPEND)
     assert panel.ask(epsilon) == ask(model, epsilon)
     best = max(min(reply.value for reply in row if reply.value is not None) for row in panel.ask(epsilon))
     assert Composition(model).proven(SPEND) >= best
 
 
-def test_a_composition_asks_once_whether_theorems_apply_and_answers_as_a_report_does() -> None:
+def test_a_composition_checks_once_and_agrees_with_the_report() -> None:
     composition = Composition(CHAIN)
     assert composition.panel(SPEND) is composition.panel(SPEND)
     assert composition.proven(SPEND) == composition.report(SPEND).epsilon

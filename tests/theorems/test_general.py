@@ -43,7 +43,7 @@ def tightness_example(r: float) -> np.ndarray[tuple[int, int], np.dtype[np.float
 
 
 @pytest.mark.parametrize("tau", [0.5, 1.0, 3.0])
-def test_the_papers_tightness_example_approaches_twice_tau_with_vanishing_correlation(tau: float) -> None:
+def test_the_papers_tightness_example_approaches_twice_tau(tau: float) -> None:
     kernel = randomized_response(1 / (1 + math.exp(tau)), records=2)
     leaks, correlations = [], []
     for r in (10.0, 1e2, 1e3, 1e4):
@@ -69,7 +69,7 @@ GROUPS = (
 
 
 @pytest.mark.parametrize("model", GROUPS, ids=lambda model: model.kind)
-def test_a_whole_group_is_protected_at_its_size_by_this_theorem_alone(model: Model) -> None:
+def test_only_this_theorem_protects_a_whole_group(model: Model) -> None:
     found = leakage(model, Sum(bounds=(0, 1)), tau=0.5)
     assert (found.theorem, found.epsilon) == ("general", 1.5)
     assert [each.theorem for each in found.assessments if each.applies] == ["general"]

@@ -50,7 +50,7 @@ def test_a_result_outlives_its_theorem() -> None:
     assert "a paper of mine" in str(found)
 
 
-def test_a_theorem_without_a_proof_or_with_a_name_of_ours_is_not_taken() -> None:
+def test_a_theorem_needs_a_proof_and_a_name_of_its_own() -> None:
     class Unproven(Pairs):
         proof = None  # type: ignore[assignment]
 

@@ -102,7 +102,7 @@ def test_a_theorem_that_breaks_its_interface_is_not_believed() -> None:
         register(Nameless())
 
 
-def test_a_theorem_asked_where_it_does_not_apply_never_returns_a_number() -> None:
+def test_a_theorem_returns_no_number_where_it_does_not_apply() -> None:
     class Pairs(Careless):
         name: ClassVar[str] = "pairs"
 

@@ -12,7 +12,7 @@ from bayesdp.theorems.theorem import ANYBODY, EXACT_KNOWLEDGE, SIDE_INFORMATION
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "side-information.md"
 
 
-def test_the_page_about_side_information_names_the_theorems_that_hold_against_it() -> None:
+def test_the_page_on_side_information_names_its_theorems() -> None:
     ours = {theorem.name for theorem in theorems() if theorem.against == SIDE_INFORMATION}
     (line,) = (line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("The theorems "))
     assert set(re.findall(r"\[`([\w-]+)`\]", line)) == ours

@@ -151,7 +151,7 @@ def test_an_autoregressive_group_approaches_its_limit() -> None:
         assert covariance_factor(autoregressive(200, coefficient)).factor == pytest.approx(limit, rel=1e-6)
 
 
-def test_large_groups_without_shared_signs_are_refused_with_what_still_applies() -> None:
+def test_large_groups_of_mixed_signs_name_theorems_that_apply() -> None:
     generator = np.random.default_rng(1)
     factors = generator.normal(size=(30, 60))
     model = GaussianGroups(covariance=factors @ factors.T / 60)
@@ -242,7 +242,7 @@ def test_norms_bound_the_eigenvalues_of_large_groups(size: int, seed: int, commo
     assert eigenvalues[-1] * (1 - 1e-9) <= largest <= eigenvalues[-1] * size**0.5 * (1 + 1e-9)
 
 
-def test_nothing_is_certified_of_a_matrix_that_is_all_but_singular() -> None:
+def test_a_nearly_singular_matrix_is_not_certified() -> None:
     steps = np.arange(30)
     hilbert = 1 / (1 + steps[:, None] + steps)
     assert _smallest_eigenvalue(hilbert) <= 1e-15

@@ -64,7 +64,7 @@ def test_a_step_for_every_record_but_never_more_than_all_of_them() -> None:
     assert on_grid(Fraction(2), 3, SUM) == 2
 
 
-def test_the_distance_is_the_model_s_or_the_widest_clipping_width() -> None:
+def test_the_distance_is_the_models_or_the_widest_clipping_width() -> None:
     narrow, filtered = Sum(bounds=(0, 40)), Sum(bounds=(0, 900), where="x > 1")
     assert covered_distance(FAMILY, (narrow, SUM, filtered)) == 100
     assert reach_of(narrow, FAMILY, (narrow, SUM)) == Fraction(5, 2)

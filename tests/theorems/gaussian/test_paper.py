@@ -52,7 +52,7 @@ def test_reasons_name_the_hypothesis() -> None:
         leakage(FAMILY, [(Sum("height", bounds=(0, 1)), 1.0), (Sum("weight", bounds=(0, 1)), 1.0)])
 
 
-def test_a_covariance_of_equal_variances_is_a_bound_on_its_correlations() -> None:
+def test_equal_variances_give_a_bound_on_the_correlations() -> None:
     covariance = GaussianGroups(covariance=[[4, 1.1, 0], [1.1, 4, -0.4], [0, -0.4, 4]])
     assert epsilon(covariance) == pytest.approx(epsilon(FAMILY), rel=1e-12)
 

@@ -106,7 +106,7 @@ def test_equicorrelation_attains_it(size: int, share: float) -> None:
     assert gaussian_lemma(matrix).factor == pytest.approx(float(tight_factor(size, Fraction(correlation))), rel=1e-9)
 
 
-def test_where_correlations_are_too_large_for_the_first_branch_the_cap_helps() -> None:
+def test_the_cap_helps_where_correlations_are_large() -> None:
     assert tight_factor(3, Fraction(9, 10)) == Fraction(28, 10)
     assert tight_factor(3, Fraction(6, 10)) == Fraction(22, 10)
 
@@ -117,7 +117,7 @@ def test_a_release_that_jumps_adds_the_whole_group() -> None:
     assert leakage(FAMILY, spend).theorem == "gaussian-tight"
 
 
-def test_distances_beyond_the_width_cost_more_and_never_more_than_the_group() -> None:
+def test_longer_distances_cost_more_up_to_the_whole_group() -> None:
     factors = [
         tight_factor(3, Fraction(1, 4), reach) for reach in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(100))
     ]

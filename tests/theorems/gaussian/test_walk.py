@@ -54,7 +54,7 @@ def autoregressive(coefficients: tuple[float, ...], size: int) -> sp.csr_array:
 
 
 @given(walk_cases())
-def test_with_partial_correlations_of_one_sign_it_is_the_covariance_theorem(case: Case) -> None:
+def test_one_sign_of_partial_correlations_gives_covariance_bound(case: Case) -> None:
     """Off-diagonal entries that are all negative: no adversary learns more than one who knows nothing."""
     assume(isinstance(case.model, GaussianGroups))
     assert isinstance(case.model, GaussianGroups)

@@ -21,9 +21,7 @@ def test_what_falls_below_the_smallest_number_is_not_forgotten() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 10**6), st.integers(1, 4), st.sampled_from([0.0, 0.5, 100.0]))
-def test_what_is_read_off_after_joining_is_never_below_what_was_put_in(
-    endings: int, seed: int, most: int, tolerance: float
-) -> None:
+def test_a_joined_bound_is_never_below_the_values_put_in(endings: int, seed: int, most: int, tolerance: float) -> None:
     generator = np.random.default_rng(seed)
     columns = np.exp(generator.normal(size=(1, endings, 3)))
     columns[:, generator.integers(endings), generator.integers(3)] = 0.0

@@ -58,7 +58,7 @@ def test_a_short_chain_is_divided_between_the_sides_at_its_worst() -> None:
     assert three.epsilons((Stretch(0, known=True), Stretch(0, known=True))) == [pytest.approx(1.6)]
 
 
-def test_the_worst_adversary_is_the_one_with_whom_the_bound_is_reached() -> None:
+def test_the_worst_adversary_attains_the_bound() -> None:
     both = BothSides(np.array([1.0]), side(0.1, 0.6, beyond=0.0), side(0.5, 0.5, beyond=0.0), 3, 0.0)
     worst = both.worst_adversary(CHAIN)
     assert (worst.values, worst.before, worst.after) == ((0, 1), Ending(1, 1), Ending(0, 1))

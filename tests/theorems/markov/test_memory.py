@@ -18,7 +18,6 @@ from bayesdp.testing import SideInformationContract, TheoremContract, memory_cas
 from bayesdp.testing.cases import Case
 from bayesdp.testing.contract import ROUNDING
 from bayesdp.theorems import theorems
-from bayesdp.theorems.general import GeneralBound
 from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
@@ -115,12 +114,11 @@ def test_memory_of_three_is_not_that_of_two() -> None:
 
 @settings(max_examples=max(5, settings().max_examples // 8), deadline=None)
 @given(memory_cases(unlimited=False), st.floats(0.01, 6))
-def test_at_most_general_and_more_for_longer_chains(case: Case, tau: float) -> None:
+def test_one_record_leaks_tau_and_longer_chains_leak_more(case: Case, tau: float) -> None:
     chain = case.model
     assert isinstance(chain, MarkovChain)
     assert chain.length is not None
-    spend = as_spend(case.query, tau)
-    assert MarkovMemory().epsilon(chain, spend) <= GeneralBound().epsilon(chain, spend)
+    assert epsilon(_of_length(chain, 1), tau) == pytest.approx(tau, rel=1e-12)
     lengths = [1, 2, 3, chain.length, chain.length + 1, 24, 25, 40, None]
     found = [epsilon(_of_length(chain, length), tau) for length in sorted(lengths, key=lambda each: each or 10**9)]
     assert all(less <= more * (1 + 1e-9) for less, more in itertools.pairwise(found))

@@ -70,17 +70,21 @@ def test_a_ring_does_not_grow_with_its_length() -> None:
     found = [mixing_epsilons(MarkovChain(RING, length=n), [3.0])[0] for n in (5, 9, 13)]
     assert found[1] == pytest.approx(8.02, abs=5e-3)
     assert found[0] < found[1] == pytest.approx(found[2], abs=1e-6)
-    for n in (5, 9, 13, None):
-        chain = MarkovChain(RING, length=n)
-        spend = as_spend(COUNT, 3.0)
-        assert MarkovMixing().epsilon(chain, spend) <= MarkovQuilt().epsilon(chain, spend)
 
 
 @given(chain_cases(), st.floats(0.01, 6))
-def test_at_most_the_quilt(case: Case, tau: float) -> None:
-    spend = as_spend(case.query, tau)
+def test_following_both_sides_proves_no_more_than_the_quilt(case: Case, tau: float) -> None:
+    """What is followed, before the theorem takes the quilt where that is smaller."""
+    assert isinstance(case.model, MarkovChain)
     if MarkovQuilt().refusal(case.model, (case.query,)) is None:
-        assert MarkovMixing().epsilon(case.model, spend) <= MarkovQuilt().epsilon(case.model, spend)
+        (followed,) = mixing_epsilons(case.model, [tau])
+        assert followed <= MarkovQuilt().epsilon(case.model, as_spend(case.query, tau)) * (1 + 1e-9)
+
+
+def test_the_quilt_is_taken_beyond_the_largest_tau_followed() -> None:
+    slow, spend = MarkovChain([[0.999, 0.001], [0.001, 0.999]]), as_spend(COUNT, 301.0)
+    assert mixing_epsilons(slow, [301.0]) == [math.inf]
+    assert MarkovMixing().epsilon(slow, spend) == MarkovQuilt().epsilon(slow, spend) < 330
 
 
 def random_chain(generator: np.random.Generator, states: int, records: int) -> MarkovChain:
@@ -103,8 +107,8 @@ def share_attained(states: int, records: int, models: int, seed: int) -> float:
 
 
 def test_no_mechanism_leaks_more_and_some_leaks_as_much() -> None:
-    assert share_attained(states=2, records=3, models=8, seed=1) == 1
-    assert share_attained(states=3, records=2, models=4, seed=2) == 1
+    assert share_attained(states=2, records=3, models=3, seed=1) == 1
+    assert share_attained(states=3, records=2, models=2, seed=2) == 1
 
 
 @pytest.mark.slow
@@ -151,8 +155,8 @@ def test_an_unknown_start_costs_little() -> None:
 def test_many_states_are_at_most_the_quilt(size: int) -> None:
     generator = np.random.default_rng(size)
     chain = MarkovChain(generator.dirichlet(np.ones(size), size))
-    epsilon = MarkovMixing().epsilon(chain, as_spend(COUNT, 0.3))
-    assert 0.3 <= epsilon <= MarkovQuilt().epsilon(chain, as_spend(COUNT, 0.3))
+    (followed,) = mixing_epsilons(chain, [0.3])
+    assert 0.3 <= followed <= MarkovQuilt().epsilon(chain, as_spend(COUNT, 0.3))
 
 
 def test_the_worst_case_is_described() -> None:
@@ -193,15 +197,13 @@ def test_chains_that_forget_late() -> None:
     matrix[np.arange(size - 1), np.arange(1, size)] = 1
     matrix[-1, :2] = 0.5
     chain = MarkovChain(matrix)
-    spend = as_spend(COUNT, 1.0)
-    assert MarkovMixing().epsilon(chain, spend) <= MarkovQuilt().epsilon(chain, spend)
-    assert mixing_epsilons(chain, [1.0])[0] < math.inf
+    assert mixing_epsilons(chain, [1.0])[0] <= MarkovQuilt().epsilon(chain, as_spend(COUNT, 1.0))
 
 
 def test_tiny_probabilities_and_large_tau() -> None:
     """One record on one side costs τ, two on the other cost less by switching once: 2τ + 199 ln 10."""
     chain = MarkovChain([[1, 1e-199], [1e-199, 1]], length=4)
-    assert MarkovMixing().epsilon(chain, as_spend(COUNT, 300.0)) == pytest.approx(600 + 199 * math.log(10))
+    assert mixing_epsilons(chain, [300.0]) == [pytest.approx(600 + 199 * math.log(10))]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The two sides of a target: boundary columns, their ratios, and chains that are too improbable."""
+"""The sides of a target: what they cost by distance, and a bound for every length."""
 
 from dataclasses import replace
 from decimal import Decimal, localcontext
@@ -18,9 +18,11 @@ from bayesdp.theorems.markov.sides import (
     steps_to_forget,
     unreliable,
 )
+from bayesdp.theorems.odds.contraction import contraction
+from bayesdp.theorems.odds.sides import contracted, contracted_forever
 
 
-def test_log_ratios_are_never_below_the_truth_for_rare_transitions() -> None:
+def test_rare_transitions_never_round_log_ratios_down() -> None:
     rows = [
         [0.41641994855534936, 0.5835800514446506, 1.681438452652673e-200],
         [0.5, 0.5, 1.4399364794360058e-200],
@@ -44,7 +46,7 @@ def test_boundary_columns_are_powers_scaled_to_one(steps: int) -> None:
         assert side.boundary(steps) == pytest.approx(columns / columns.max(axis=0), rel=1e-12)
 
 
-def test_log_ratios_and_odds_are_the_largest_of_their_definitions() -> None:
+def test_log_ratios_and_odds_are_as_defined() -> None:
     positive = np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]])
     side = sides(MarkovChain(positive))[1]
     squared = positive @ positive
@@ -55,7 +57,7 @@ def test_log_ratios_and_odds_are_the_largest_of_their_definitions() -> None:
     assert np.isinf(sides(CHAIN)[1].log_odds()[0, 0, 1]), "only b leads to c"
 
 
-def test_a_chain_without_a_law_of_its_start_has_no_column_for_nothing_known() -> None:
+def test_an_unknown_start_has_no_column_for_nothing_known() -> None:
     before, after = sides(replace(CHAIN, start="any"))
     assert before.end is None
     assert before.boundary(1).shape == (3, 3)
@@ -95,7 +97,7 @@ def test_what_underflows_is_not_relied_on() -> None:
     assert "too improbable" in str(unreliable(rare))
 
 
-def test_columns_that_settled_to_the_last_digit_are_the_same_farther_out() -> None:
+def test_settled_columns_stay_the_same_farther_out() -> None:
     chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], start="any")
     for side in sides(chain):
         expected = [side.boundary(0)]
@@ -104,3 +106,23 @@ def test_columns_that_settled_to_the_last_digit_are_the_same_farther_out() -> No
             expected.append(columns / columns.max(axis=0))
         assert np.array_equal(side.boundaries(400)[:401], expected)
         assert np.array_equal(side.boundary(400), side.boundary(399))
+
+
+TAUS = np.array([1e-9, 1e-3, 0.1, 1.0, 5.0, 50.0, 500.0])
+
+
+@pytest.mark.parametrize("log_odds", [0.0, 1e-12, 1e-3, 0.5, 2.0, 9.0, 40.0, 700.0, np.inf])
+def test_a_side_of_any_length_stays_below_the_bound_for_all(log_odds: float) -> None:
+    odds = np.array([log_odds])
+    forever = contracted_forever(TAUS, odds)
+    longest = contracted(TAUS, odds, 3000)[-1]
+    assert np.all(longest <= forever * (1 + 1e-9)), "what is rounded up 3000 times may be a little larger"
+    assert np.all(forever <= np.where(np.isinf(log_odds), np.inf, log_odds))
+
+
+@pytest.mark.parametrize("log_odds", [1e-3, 0.5, 2.0, 9.0])
+def test_the_bound_for_all_is_where_the_steps_from_the_odds_lead(log_odds: float) -> None:
+    oscillation = np.full_like(TAUS, log_odds)
+    for _ in range(3000):
+        oscillation = contraction(TAUS + oscillation, log_odds)
+    assert contracted_forever(TAUS, np.full_like(TAUS, log_odds)) == pytest.approx(oscillation, rel=1e-9)

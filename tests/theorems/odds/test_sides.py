@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -48,7 +46,7 @@ def test_the_inverse_goes_back(tau: float, d: float) -> None:
 
 def test_extremes() -> None:
     assert leakage_of_any_length(one(1e-320), 2.0)[0] > 1e-320
-    assert leakage_of_any_length(one(1e308), 2.0)[0] == math.inf or leakage_of_any_length(one(1e308), 2.0)[0] >= 1e308
+    assert leakage_of_any_length(one(1e308), 2.0)[0] >= 1e308
     assert side(one(2000.0), 3.0, 5)[0] == pytest.approx(3.0)
     assert side(one(1.0), 0.0, 5)[0] < 1e-12
     assert side(one(1.0), 1400.0, 3)[0] == pytest.approx(3.0)

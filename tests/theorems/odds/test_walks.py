@@ -54,7 +54,7 @@ def test_large_networks_count_the_shortest_ways_back(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 7])
-def test_no_network_of_a_degree_has_more_walks_than_the_regular_tree(degree: int) -> None:
+def test_the_regular_tree_has_most_walks_of_its_degree(degree: int) -> None:
     odds = 1 + 0.8 / degree
     bounded = walks(Network(odds=odds, degree=degree))
     layers, edges, size = [[0]], [], 1
