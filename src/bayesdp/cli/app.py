@@ -31,7 +31,6 @@ from bayesdp.cli.parameters import (
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
-from bayesdp.cli.spelling import spelled
 
 if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration
@@ -134,7 +133,7 @@ def compare(
     comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         comparison.plot(plot)
-    print(text_of(comparison, True) if as_json else escaped(spelled(str(comparison))))
+    print(text_of(comparison, as_json))
 
 
 @app.command(short_help="Who learns most from a release, how often is he right, and what leaks at least?")
@@ -250,7 +249,7 @@ def fit(
         text = f"{learnt}\n"
     else:
         unasked = "There is no diagnosis for such a model, which is no sign that it holds."
-        reported = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        reported = unasked if fitted.diagnosis is None else str(fitted.diagnosis)
         text = f"{fitted.summary()}\n\n{reported}\n"
     printed = fitted.to_json(indent=2) if as_json else text
     if output is not None:
@@ -293,11 +292,7 @@ def diagnose(
     write(place, assumed.with_diagnosis(diagnosis))
     if plot is not None:
         diagnosis.plot(plot)
-    print(
-        text_of(diagnosis, True)
-        if as_json
-        else escaped(f"{spelled(str(diagnosis))}\n\nThe diagnosis was stored in {place}.")
-    )
+    print(text_of(diagnosis, True) if as_json else escaped(f"{diagnosis}\n\nThe diagnosis was stored in {place}."))
 
 
 @app.command(short_help="Which models does a table not deny, and what does each cost?")
@@ -500,4 +495,4 @@ def reproduce(
 
 
 def _print(result: Leakage | Calibration, as_json: bool) -> None:
-    print(escaped(result.to_json(indent=2) if as_json else f"{result}\n\n{spelled(result.table())}"))
+    print(escaped(result.to_json(indent=2) if as_json else f"{result}\n\n{result.table()}"))
