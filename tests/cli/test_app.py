@@ -215,7 +215,7 @@ def test_states_are_found_whatever_their_type(
         ("calibrate {gaussian} --query sum --bounds --epsilon 1", "--bounds needs two numbers, LOW HIGH"),
         ("calibrate {gaussian} --query sum --epsilon 1 --bounds 0", "'--bounds' requires 2 arguments"),
         ("calibrate {gaussian} --query mean --bounds 0 1 --size 1.5 --epsilon 1", "--size must be a whole number"),
-        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "give its size (--size n)"),
+        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "records: give it as --size N"),
         ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
         ("compare {markov} --query count --states active --epsilon 1 --plot x.doc", ".png, .svg or .pdf"),
         ("compare {markov} --query count --states active --epsilon ,", "comma-separated"),

@@ -10,9 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+import bayesdp
 from bayesdp._support.messages import Message, in_python, name_of, param, params
 from bayesdp.cli import run
 from bayesdp.cli.wording import worded
+from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, ModelError
 
 CHAIN: dict[str, Any] = {
     "type": "markov",
@@ -79,7 +81,7 @@ WRONG = {
     "give --where",
     "calibrate gaussian.json --query mean --bounds 0 1 --epsilon 1": "records: give it as --size N",
     f"calibrate gaussian.json {SUM} --epsilon 1 --draws 5": "--draws goes with --credibility",
-    f"calibrate gaussian.json {SUM} --epsilon 1 --credibility 0.9": "leave --credibility out, or cover .* by an any-of model",
+    f"calibrate gaussian.json {SUM} --epsilon 1 --credibility 0.9": "leave --credibility out, or cover .* any-of",
     f"calibrate gaussian.json {SUM} --epsilon 1 --beta 2": "--beta must lie strictly",
     f"compare gaussian.json {SUM} --epsilon 1,0": "--epsilon must be greater than 0",
     f"fit gaps.csv {FIT} s --order-by t": "say --missing drop: each",
@@ -202,3 +204,27 @@ OPTIONS = {
 )
 def test_only_parameters_are_worded(message: Message, expected: str) -> None:
     assert worded(message, OPTIONS) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        (InvalidInputError("leave " + param("tau") + " out"), "leave --tau out"),
+        (DoesNotApplyError("mine", "leave tau= out"), "mine does not apply: leave tau= out"),
+        (ModelError(f"{param('tau')} is lost in an f-string"), "tau= is lost in an f-string"),
+    ],
+)
+def test_every_error_of_a_command_is_worded_by_its_parts_and_a_plain_text_stays(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BayesDPError,
+    printed: str,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(bayesdp, "leakage", refuse)
+    assert run(f"leakage chain.json {COUNT} --tau 1".split()) == 2
+    assert capsys.readouterr().err == f"bayesdp: {printed}\n"

@@ -148,7 +148,7 @@ def _states(
     done: Callable[[int], None],
 ) -> _Seen:
     if not place.order:
-        raise InvalidInputError("records must have an order: name its columns by " + param("order_by"))
+        raise InvalidInputError("the records need an order: name its columns by " + param("order_by"))
     evidence = ChainEvidence.of(
         place.table,
         subject,

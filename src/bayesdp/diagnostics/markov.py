@@ -128,8 +128,8 @@ def _dependence(statistics: ChainStatistics) -> Outcome:
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="present")
     if ratio.power.enough:
         meaning = (
-            "It was not seen, with a test that would have seen it: independent records may describe these data as "
-            "well. The chain is safe."
+            "It was not seen, with a test that would have seen it: a model of independent records may describe these "
+            "data as well. The chain is safe."
         )
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="not seen")
     advice = "Join states that are rare or alike. Do not take the records for independent."

@@ -62,7 +62,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     numbers = [validation.number(f"edges[{place}]", edge, FrameError) for place, edge in enumerate(given)]
     shown = [f"{number:.15g}" for number in numbers]
     if not numbers or any(low >= high for low, high in pairwise(numbers)) or len(set(shown)) < len(shown):
-        raise FrameError(name_of("edges") + " must be one or more public numbers in ascending order, such as [0, 1, 5]")
+        raise FrameError(name_of("edges") + " must be public numbers in ascending order, at least one: [0, 1, 5], say")
     between = (f"{low} to {high}" for low, high in pairwise(shown))
     return f"below {shown[0]}", *between, f"{shown[-1]} and above"
 

@@ -199,7 +199,7 @@ class CheckedTable:
             if query.made_elsewhere:
                 raise QueryError(
                     "a release by any mechanism is made elsewhere; to charge it here, use "
-                    + in_python("session.record(...)", elsewhere="bayesdp budget record")
+                    + in_python("session.record(tau=, what=)", elsewhere="bayesdp budget record")
                 )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))

@@ -245,9 +245,7 @@ def _states(checked_table: CheckedTable, model: OddsChain) -> tuple[Scalar, ...]
         return tuple(model.states)
     if model.subject in checked_table.table:
         raise ModelError(
-            f"which values {model.subject!r} has must be public: list them as the "
-            + param("states")
-            + " of the chain (--states)"
+            f"which values {model.subject!r} has must be public: list them as the " + param("states") + " of the chain"
         )
     return (False, True)
 
