@@ -303,7 +303,7 @@ def test_an_output_that_cannot_be_written_is_said(models: Path) -> None:
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert answered(capsys, "--version").strip() == __version__
     assert answered(capsys) == answered(capsys, "--help")
-    assert "What does a τ-DP release leak?" in answered(capsys, "--help")
+    assert "Compute what a τ-DP release leaks." in answered(capsys, "--help")
     for command in ("leakage", "calibrate", "compare"):
         assert "--query" in answered(capsys, command, "--help")
 

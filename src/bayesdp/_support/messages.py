@@ -8,8 +8,6 @@ from typing import Any
 
 __all__ = ["Message", "Parameter", "Wordings", "in_python", "name_of", "param", "params"]
 
-Value = str | bool | int | float
-
 
 @dataclass(frozen=True)
 class Parameter:
@@ -22,7 +20,7 @@ class Parameter:
     """
 
     name: str
-    value: Value | None = None
+    value: str | bool | None = None
     like: str = ""
     subject: bool = False
 
@@ -71,7 +69,7 @@ class Message(str):
         return Message, self.parts
 
 
-def param(name: str, value: Value | None = None, *, like: str = "") -> Message:
+def param(name: str, value: str | bool | None = None, *, like: str = "") -> Message:
     """Return a parameter to be given or left out, perhaps with its value.
 
     >>> print(param("step"), param("gaps", True), param("bounds", like="(low, high)"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bayesdp._support import hooks, validation
-from bayesdp._support.messages import Message, in_python, name_of, param
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
@@ -224,12 +224,12 @@ def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> N
     if reason is None:
         return
     lower = next((p for p in range(len(coefficients) - 1, 0, -1) if refusal(moments.coefficients(p)) is None), None)
-    offered = Message("no lower order is covered either; arbitrary groups cover series of limited length")
+    offered = "no lower order is covered either; arbitrary groups cover series of limited length"
     if lower is not None:
-        offered = param("order", lower) + f", with {brief(list(moments.coefficients(lower)))}, is covered"
+        offered = f"order {lower}, with {brief(list(moments.coefficients(lower)))}, is covered"
     raise ModelError(
         f"nothing is proven of the series of order {len(coefficients)} that was fitted, with "
-        f"{brief(list(coefficients))}: {reason}; " + offered
+        f"{brief(list(coefficients))}: {reason}; {offered}"
     )
 
 
