@@ -316,7 +316,7 @@ class MarkovChain(Chain):
         """
         if self.memory > 1:
             raise ModelError(
-                f"a chain that remembers {self.memory} records has no transition matrix; what needs one does not apply"
+                f"a chain with a memory of {self.memory} records has no transition matrix; what needs one does not apply"
             )
         return self.table
 
@@ -349,7 +349,7 @@ class MarkovChain(Chain):
         Raises ModelError for a chain with memory.
         """
         if self.memory > 1:
-            raise ModelError(f"γ is about chains that remember one record, not {self.memory}")
+            raise ModelError(f"γ is about chains with a memory of one record, not {self.memory}")
         entries = [entry for row in self.transition for entry in row]
         return max(entries) / min(entries) if min(entries) > 0 else math.inf
 
