@@ -315,9 +315,7 @@ class MarkovChain(Chain):
         Raises ModelError for a chain with memory, which has none: use `table`.
         """
         if self.memory > 1:
-            raise ModelError(
-                f"a chain with a memory of {self.memory} records has no transition matrix; what needs one does not apply"
-            )
+            raise ModelError(f"a chain with a memory of {self.memory} records has no transition matrix")
         return self.table
 
     @cached_property
