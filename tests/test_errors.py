@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pickle
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from bayesdp import errors
+from bayesdp._support.messages import Message, param
 from bayesdp.errors import (
     BayesDPError,
     BudgetError,
@@ -89,6 +94,7 @@ def test_a_budget_says_what_is_missing() -> None:
     "error",
     [
         InvalidInputError("no"),
+        InvalidInputError("leave " + param("step") + " out"),
         NoColumnError("there are a and b", "no such column"),
         RefusedError(),
         DoesNotApplyError("general", "no limit"),
@@ -103,3 +109,64 @@ def test_they_pass_from_one_process_to_another(error: BayesDPError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
+    assert again.message.parts == error.message.parts
+
+
+def test_an_error_keeps_the_parameters_it_names_and_reads_as_ever() -> None:
+    error = InvalidInputError("leave " + param("step") + " out")
+    assert str(error) == "leave step= out"
+    assert type(str(error)) is str
+    assert error.message.parts == ("leave ", *param("step").parts, " out")
+
+
+@pytest.mark.parametrize(
+    "error", [InvalidInputError("say a=1"), BudgetError(1.0, 0.25), BayesDPError(), RefusedError()]
+)
+def test_the_message_of_an_error_without_parts_is_its_text(error: BayesDPError) -> None:
+    assert error.message == str(error)
+    assert "".join(map(str, error.message.parts)) == str(error)
+
+
+def test_an_error_that_words_itself_otherwise_has_that_text_as_its_message() -> None:
+    class StrangeError(BayesDPError):
+        def __str__(self) -> str:
+            return "in my own words"
+
+    assert StrangeError(Message("leave ", param("step"))).message.parts == ("in my own words",)
+
+
+SOURCES = [path for path in Path(errors.__file__).parent.rglob("*.py") if "cli" not in path.parts]
+WORDED = {"in_python", "name_of", "param", "params"}
+
+
+def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the texts in code with their lines, but for docstrings and what is given to the makers of messages."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+        documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if not documents and not (isinstance(node, ast.Call) and getattr(node.func, "id", None) in WORDED):
+            yield from texts(node)
+
+
+def test_no_message_outside_the_command_line_names_an_option_beside_a_parameter() -> None:
+    found = [(path.name, *text) for path in SOURCES for text in texts(ast.parse(path.read_text("utf-8")))]
+    assert len(found) > 1000
+    assert [place for place in found if "(--" in place[2]] == []
+
+
+def test_no_error_names_a_parameter_in_plain_text() -> None:
+    """The command line can word only the parameters that are data; a plain `step=` would stay Python there."""
+    plain = re.compile(
+        r"""(?<![\w.])[a-z]+(_[a-z]+)*=(?:"[a-z]+"|True|False|\w\b)?(?=[\s,;:.)]|$)|^[a-z]+(_[a-z]+)* must """
+    )
+    named = [
+        (path.name, *text)
+        for path in SOURCES
+        if not {"experiments", "explorer", "testing"} & set(path.parts)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Raise)
+        for text in texts(node)
+        if plain.search(text[1])
+    ]
+    assert named == []

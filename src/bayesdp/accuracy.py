@@ -16,6 +16,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.queries import Query
 from bayesdp.rounding import down, float_above, up
@@ -162,14 +163,16 @@ class RandomizedResponse(NoiseLaw):
     def __post_init__(self) -> None:
         flip = validation.number("flip", self.flip)
         if not 0 <= flip < 0.5:
-            raise InvalidInputError(f"flip must lie in [0, 0.5), not {flip:g}; at 0.5 the answers say nothing")
+            raise InvalidInputError(
+                name_of("flip") + f" must lie in [0, 0.5), not {flip:g}; at 0.5 the answers say nothing"
+            )
         object.__setattr__(self, "flip", flip)
         object.__setattr__(self, "records", validation.natural("records", self.records))
         object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
         if self.records > _MOST_RECORDS:
             raise InvalidInputError(f"the exact law is computed for at most a million records, not {self.records}")
         if self.ones > self.records:
-            raise InvalidInputError(f"ones must be at most records, but {self.ones} > {self.records}")
+            raise InvalidInputError(name_of("ones") + f" must be at most records, but {self.ones} > {self.records}")
 
     def tail(self, alpha: float) -> float:
         keep, middle = 1 - 2 * Fraction(self.flip), self._middle
@@ -262,7 +265,7 @@ def impossible(epsilon: float, *, alpha: float, beta: float, spread: float) -> b
     alpha, spread = validation.positive("alpha", alpha), validation.positive("spread", spread)
     beta = validation.number("beta", beta)
     if not 0 <= beta <= 1:
-        raise InvalidInputError(f"beta must lie in [0, 1], not {beta:g}")
+        raise InvalidInputError(name_of("beta") + f" must lie in [0, 1], not {beta:g}")
     return alpha <= spread / 2 and beta < down(least_failure(epsilon), _ULPS)
 
 

@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from bayesdp._support.messages import Message
+
 __all__ = [
     "AnsweredError",
     "BayesDPError",
@@ -42,6 +44,17 @@ class BayesDPError(Exception):
     >>> issubclass(ModelError, BayesDPError)
     True
     """
+
+    @property
+    def message(self) -> Message:
+        """What `str` returns, with the parameters that it names as data.
+
+        >>> from bayesdp._support.messages import name_of
+        >>> InvalidInputError(name_of("tau") + " must be greater than 0").message.parts[0].name
+        'tau'
+        """
+        text, given = str(self), self.args[0] if self.args else None
+        return given if isinstance(given, Message) and given == text else Message(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.args, vars(self))

@@ -108,7 +108,7 @@ def test_whole_entities_come_last_if_they_are_named(
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"state": "on"}, InvalidInputError, "must have an order"),
+        ({"state": "on"}, InvalidInputError, "the records need an order"),
         ({}, InvalidInputError, "say what to look at"),
         ({"state": "on", "order_by": "t", "group": "g"}, InvalidInputError, "are for a column of numbers"),
         ({"state": "nothing", "order_by": "t"}, FrameError, "nothing"),

@@ -215,7 +215,7 @@ def test_states_are_found_whatever_their_type(
         ("calibrate {gaussian} --query sum --bounds --epsilon 1", "--bounds needs two numbers, LOW HIGH"),
         ("calibrate {gaussian} --query sum --epsilon 1 --bounds 0", "'--bounds' requires 2 arguments"),
         ("calibrate {gaussian} --query mean --bounds 0 1 --size 1.5 --epsilon 1", "--size must be a whole number"),
-        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "give its size (--size n)"),
+        ("calibrate {gaussian} --query mean --bounds 0 1 --epsilon 1", "records: give it as --size N"),
         ("compare {markov} --query count --states active --epsilon 1,two", "--epsilon must be a number, not 'two'"),
         ("compare {markov} --query count --states active --epsilon 1 --plot x.doc", ".png, .svg or .pdf"),
         ("compare {markov} --query count --states active --epsilon ,", "comma-separated"),
@@ -303,7 +303,7 @@ def test_an_output_that_cannot_be_written_is_said(models: Path) -> None:
 def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert answered(capsys, "--version").strip() == __version__
     assert answered(capsys) == answered(capsys, "--help")
-    assert "What does a τ-DP release leak?" in answered(capsys, "--help")
+    assert "Compute what a τ-DP release leaks." in answered(capsys, "--help")
     for command in ("leakage", "calibrate", "compare"):
         assert "--query" in answered(capsys, command, "--help")
 

@@ -223,7 +223,7 @@ MEMORY = (
 @pytest.mark.parametrize(
     ("text", "within", "outside"),
     [
-        ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', 'fit a "markov"', "a chain of 3 records"),
+        ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', "fit a Markov chain", "a chain of 3 records"),
         (
             '{"type": "network", "edges": [[0, 1, 2]], "records": 2, "column": "s"}',
             "who depends",

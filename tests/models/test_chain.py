@@ -20,7 +20,7 @@ FORGED: Any = "forged"
     [
         ({"gaps": 1}, "gaps must be true or false"),
         ({"unit": 0}, "unit must be at least 1"),
-        ({"layout": FORGED}, "layout must be ChainLayout"),
+        ({"layout": FORGED}, "layout must be a ChainLayout"),
         ({"state": ""}, "state must be a non-empty text"),
         ({"column": "s", "state": "s > 0"}, "not both"),
         ({"states": ["a", "a"]}, "distinct"),
@@ -38,7 +38,7 @@ def test_located_replaces_what_is_given_and_no_other() -> None:
     assert BARE.located(state="x > 0", order_by="t").subject == "x > 0"
     with pytest.raises(ModelError, match="describes 's', not 'x'"):
         PLACED.located(state="x")
-    with pytest.raises(ModelError, match=r"does not say which columns it is about; .*--order-by"):
+    with pytest.raises(ModelError, match=r"does not say which columns it is about; .* by state= and order_by="):
         BARE.located(state="x")
 
 

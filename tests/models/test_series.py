@@ -162,7 +162,7 @@ def test_gaps_and_missing_values_break_runs() -> None:
 def test_an_order_not_covered_is_refused_and_a_lower_one_offered() -> None:
     frame = meters([0.5, -0.3])
     options: dict[str, Any] = {"value": "x", "order_by": "t", "entity": "home", "within": "clock"}
-    with pytest.raises(ModelError, match=r"series of order 2 that was fitted.*walk-summable.*; order=1 \(--order 1\)"):
+    with pytest.raises(ModelError, match=r"series of order 2 that was fitted.*walk-summable.*; order 1, with"):
         bdp.GaussianSeries.fit(frame, order=2, **options)
     assert len(bdp.GaussianSeries.fit(frame, order=1, **options).coefficients) == 1
 

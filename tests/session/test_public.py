@@ -46,7 +46,7 @@ def test_an_analyst_cannot_call_a_column_public(tmp_path: Path, query: bdp.Query
     """A preview gave the exact number of people with hiv = 1, and one person's status."""
     with opened(tmp_path, public=["district"]) as session:
         for ask in (session.preview, session.release_by if query.by else session.release):
-            with pytest.raises(QueryError, match=r"does not name as public.*--public.*bayesdp budget public"):
+            with pytest.raises(QueryError, match=r"does not name as public.*public=.*bayesdp budget public"):
                 ask(query, epsilon=1.0)
         assert session.leaked == 0
 

@@ -114,7 +114,7 @@ def test_what_was_stored_is_read_back_or_refused(session: Session) -> None:
 
 
 def test_a_session_does_not_make_it(session: Session) -> None:
-    with pytest.raises(QueryError, match=r"session\.record\(tau=, what=\) charges it"):
+    with pytest.raises(QueryError, match=r"made elsewhere; to charge it here, use session\.record\(tau=, what=\)"):
         session.release(bdp.AnyMechanism(), epsilon=0.5)
     with pytest.raises(QueryError, match="session"):
         session.preview(bdp.AnyMechanism(), epsilon=0.5)

@@ -324,7 +324,7 @@ def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: p
     assert "--rate goes with exchanged, not with sum" in capsys.readouterr().err
     wrong[3] = "exchanged"
     assert run([*wrong[:-1], "much"]) == 2
-    assert "--rate must be a number above 0, not 'much'" in capsys.readouterr().err
+    assert "bayesdp: rate must be a number above 0, not 'much'" in capsys.readouterr().err
 
 
 def test_an_option_of_a_query_does_not_replace_one_of_a_command(

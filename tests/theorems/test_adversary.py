@@ -184,7 +184,7 @@ def test_theorems_about_all_adversaries_at_once_say_so() -> None:
     assert (
         reasons["markov-quilt"] == reasons["markov-paper"] == reasons["general"] == "it bounds all adversaries at once"
     )
-    assert reasons["gaussian-tight"] == "it is about normal groups (GaussianGroups)"
+    assert reasons["gaussian-tight"] == "it is about normal groups"
     with pytest.raises(NoTheoremAppliesError, match="general: it bounds all adversaries at once"):
         leakage(ArbitraryGroups(3), COUNT, tau=1.0, target=0)
     with pytest.raises(DoesNotApplyError, match="at once"):

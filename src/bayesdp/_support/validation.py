@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, TypeGuard
 
+from bayesdp._support.messages import name_of
 from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, InvalidInputError
 
@@ -76,13 +77,13 @@ def number(name: str, value: object, refuse: Refuse = InvalidInputError) -> floa
     bayesdp.errors.InvalidInputError: tau must be a finite number, not nan
     """
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise refuse(f"{name} must be a number, not {brief(value)}")
+        raise refuse(name_of(name) + f" must be a number, not {brief(value)}")
     try:
         as_float = float(value)
     except OverflowError:
-        raise refuse(f"{name} is too large for a floating-point number") from None
+        raise refuse(name_of(name) + " is too large for a floating-point number") from None
     if not math.isfinite(as_float):
-        raise refuse(f"{name} must be a finite number, not {as_float}")
+        raise refuse(name_of(name) + f" must be a finite number, not {as_float}")
     return as_float
 
 
@@ -90,7 +91,7 @@ def positive(name: str, value: object, refuse: Refuse = InvalidInputError) -> fl
     """Return `value` as a float above zero."""
     as_float = number(name, value, refuse)
     if as_float <= 0:
-        raise refuse(f"{name} must be greater than 0, not {as_float:g}")
+        raise refuse(name_of(name) + f" must be greater than 0, not {as_float:g}")
     return as_float
 
 
@@ -98,7 +99,7 @@ def not_negative(name: str, value: object, refuse: Refuse = InvalidInputError) -
     """Return `value` as a float of at least zero."""
     as_float = number(name, value, refuse)
     if as_float < 0:
-        raise refuse(f"{name} must be at least 0, not {as_float:g}")
+        raise refuse(name_of(name) + f" must be at least 0, not {as_float:g}")
     return as_float
 
 
@@ -106,7 +107,7 @@ def positives(name: str, values: object, refuse: Refuse = InvalidInputError) -> 
     """Return a non-empty list of floats above zero."""
     numbers = [positive(name, value, refuse) for value in items(name, values, refuse)]
     if not numbers:
-        raise refuse(f"{name} is empty; give at least one value")
+        raise refuse(name_of(name) + " is empty; give at least one value")
     return numbers
 
 
@@ -114,26 +115,26 @@ def probability(name: str, value: object, refuse: Refuse = InvalidInputError) ->
     """Return `value` as a float strictly between 0 and 1."""
     as_float = number(name, value, refuse)
     if not 0 < as_float < 1:
-        raise refuse(f"{name} must lie strictly between 0 and 1, not {as_float:g}")
+        raise refuse(name_of(name) + f" must lie strictly between 0 and 1, not {as_float:g}")
     return as_float
 
 
 def natural(name: str, value: object, refuse: Refuse = InvalidInputError, least: int = 1) -> int:
     """Return `value` as a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise refuse(f"{name} must be a whole number, not {brief(value)}")
+        raise refuse(name_of(name) + f" must be a whole number, not {brief(value)}")
     whole = int(value)
     if whole < least:
-        raise refuse(f"{name} must be at least {least}, not {brief(whole)}")
+        raise refuse(name_of(name) + f" must be at least {least}, not {brief(whole)}")
     if whole > _LARGEST_NATURAL:
-        raise refuse(f"{name} must be at most 10^18, not {brief(whole)}")
+        raise refuse(name_of(name) + f" must be at most 10^18, not {brief(whole)}")
     return whole
 
 
 def text(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     """Return `value` if it is a non-empty string."""
     if not isinstance(value, str) or not value.strip():
-        raise refuse(f"{name} must be a non-empty text, not {brief(value)}")
+        raise refuse(name_of(name) + f" must be a non-empty text, not {brief(value)}")
     return value
 
 
@@ -160,7 +161,7 @@ def line(name: str, value: object, refuse: Refuse = InvalidInputError) -> str:
     """
     printable = text(name, value, refuse)
     if _CONTROL.search(printable):
-        raise refuse(f"{name} must not hold line breaks or control characters: {brief(printable)}")
+        raise refuse(name_of(name) + f" must not hold line breaks or control characters: {brief(printable)}")
     return printable
 
 
@@ -193,11 +194,11 @@ def scalar(name: str, value: object, refuse: Refuse = InvalidInputError) -> Scal
     if not is_scalar(value) and not isinstance(value, type) and getattr(value, "ndim", None) == 0:
         plain = value.item()  # type: ignore[attr-defined]
     if not is_scalar(plain):
-        raise refuse(f"{name} must be a text, a number or a truth value, not {brief(value)}")
+        raise refuse(name_of(name) + f" must be a text, a number or a truth value, not {brief(value)}")
     if isinstance(plain, float):
         return number(name, plain, refuse)
     if isinstance(plain, int) and abs(plain) > _LONGEST_INTEGER:
-        raise refuse(f"{name} is an integer of more than 300 digits")
+        raise refuse(name_of(name) + " is an integer of more than 300 digits")
     return plain
 
 
@@ -208,13 +209,14 @@ def square(name: str, value: object, refuse: Refuse = InvalidInputError) -> tupl
         return fast
     rows = items(name, value, refuse)
     if not rows:
-        raise refuse(f"{name} is empty; it needs at least one row")
+        raise refuse(name_of(name) + " is empty; it needs at least one row")
     table = []
     for i, row in enumerate(rows):
         cells = items(f"{name}, row {i}", row, refuse)
         if len(cells) != len(rows):
             entries = counted(len(cells), "entry", "entries")
-            raise refuse(f"{name} must be square: it has {counted(len(rows), 'row')}, but row {i} has {entries}")
+            shape = f"it has {counted(len(rows), 'row')}, but row {i} has {entries}"
+            raise refuse(name_of(name) + f" must be square: {shape}")
         table.append(tuple(number(f"{name}, row {i}, column {j}", cell, refuse) for j, cell in enumerate(cells)))
     return tuple(table)
 
@@ -225,7 +227,7 @@ def rows_of_probabilities(
     """Return `value` as equally long rows of probabilities that sum to 1; an error names the wrong entry."""
     rows = items(name, value, refuse)
     if not rows:
-        raise refuse(f"{name} is empty; it needs at least one row")
+        raise refuse(name_of(name) + " is empty; it needs at least one row")
     table = [items(f"{name}, row {i}", row, refuse) for i, row in enumerate(rows)]
     for i, row in enumerate(table):
         if not row or len(row) != len(table[0]):
@@ -254,7 +256,7 @@ def items(name: str, value: object, refuse: Refuse = InvalidInputError) -> Seque
     tolist = getattr(value, "tolist", None)
     plain = tolist() if callable(tolist) and not isinstance(value, type) else value
     if isinstance(plain, str | bytes | bytearray) or not isinstance(plain, Sequence):
-        raise refuse(f"{name} must be a list, not {brief(value)}")
+        raise refuse(name_of(name) + f" must be a list, not {brief(value)}")
     return plain
 
 
@@ -275,7 +277,7 @@ def checked_missing(missing: object) -> Missing:
         return "error"
     if missing == "drop":
         return "drop"
-    raise FrameError(f'missing must be "error" or "drop", not {brief(missing)}')
+    raise FrameError(name_of("missing") + f' must be "error" or "drop", not {brief(missing)}')
 
 
 def brief(value: object) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bayesdp._support import validation
+from bayesdp._support.messages import in_python, param, params
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
@@ -80,7 +81,7 @@ def advise(
     with progress_bar(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
-                raise InvalidInputError("group= and role= are for a column of numbers; states have entities")
+                raise InvalidInputError(params("{group} and {role} are for a column of numbers; states have entities"))
             seen = _states(place, question, column_name("state", subject), strata or None, credibility, done)
         else:
             seen = _numbers(place, question, groups, role)
@@ -147,7 +148,7 @@ def _states(
     done: Callable[[int], None],
 ) -> _Seen:
     if not place.order:
-        raise InvalidInputError("records must have an order: name its columns by order_by= (--order-by)")
+        raise InvalidInputError("the records need an order: name its columns by " + param("order_by"))
     evidence = ChainEvidence.of(
         place.table,
         subject,
@@ -166,8 +167,10 @@ def _states(
 def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
     if question is None or question.column is None:
         raise InvalidInputError(
-            "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "
-            'such as Sum("height", bounds=(0, 100))'
+            params("say what to look at: {state} and {order_by}, or a question about a column of numbers ")
+            + in_python(
+                'such as Sum("height", bounds=(0, 100))', elsewhere="such as --query sum --column height --bounds 0 100"
+            )
         )
     layout = place.layout if place.order else None
     evidence = NumberEvidence.of(place.table, question.column, group, role, layout, place.missing, place.record)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatch
 from typing import Any
 
+from bayesdp._support.messages import params
 from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumption, diagnosed
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
@@ -66,7 +67,7 @@ class NumberEvidence:
         """Return what is to be looked at; InvalidInputError if the table says nothing of what belongs together."""
         if not group and layout is None:
             raise InvalidInputError(
-                "say which records may belong together: group= (--group), or order_by= (--order-by) for a series"
+                params("say which records may belong together: {group}, or {order_by} for a series")
             )
         shown = None if layout is None else spaced(table, column, layout, numeric=True)
         return cls(table, column, group, role, shown, missing, record)

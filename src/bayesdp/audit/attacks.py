@@ -16,6 +16,7 @@ import numpy as np
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, Words, lines
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.attack_models import AttackModel
 from bayesdp.audit.beliefs import promise_of
@@ -184,7 +185,9 @@ def attack(
     if query.by_cell or query.thresholds or query.made_elsewhere:
         raise InvalidInputError(f"an attack is run on one noisy number, not on {query.description}")
     if frame is None and record is not None:
-        raise InvalidInputError("record= names a record of frame=, the table to attack; without one, leave it out")
+        raise InvalidInputError(
+            params("{record} names a record of {frame}, the table to attack; without one, leave it out")
+        )
     faced = (
         _drawn(model, query, promise, unknown)
         if frame is None
@@ -212,7 +215,7 @@ def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> fl
             f"attacks know the noise of a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound runs anything"
         )
     if tau is not None or epsilon is not None:
-        raise InvalidInputError("a mechanism says what it promises: leave tau= and epsilon= out")
+        raise InvalidInputError(params("a mechanism says what it promises: leave {tau} and {epsilon} out"))
     return mechanism.tau
 
 
@@ -302,7 +305,9 @@ def _drawn(model: Model, query: Query, tau: float, unknown: tuple[int, int] | st
     """Return what is faced in data drawn from the model."""
     if unknown != "worst":
         if not isinstance(model, MarkovChain):
-            raise InvalidInputError("unknown= says how many records around the target of a Markov chain are unknown")
+            raise InvalidInputError(
+                param("unknown") + " says how many records around the target of a Markov chain are unknown"
+            )
         return _in_chain(model, query, _stretch(model, unknown), free=True)
     member, setting = _worst(model, query, tau)
     return _faced(member, query, setting)
@@ -333,11 +338,15 @@ def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
     """Return the unknown records that are asked for; what is known at their ends is not said yet."""
     if unknown == "all":
         if chain.length is None or chain.length > _LONGEST:
-            raise InvalidInputError(f'unknown="all" needs a chain with a length of at most {_LONGEST} records')
+            raise InvalidInputError(
+                param("unknown", "all") + f" needs a chain with a length of at most {_LONGEST} records"
+            )
         others = chain.length - chain.unit
         return Stretch(Ending(others // 2, None), Ending(others - others // 2, None))
     if isinstance(unknown, str) or len(unknown) != 2:
-        raise InvalidInputError(f'unknown must be "worst", "all" or a pair (before, after), not {brief(unknown)}')
+        raise InvalidInputError(
+            name_of("unknown") + f' must be "worst", "all" or a pair (before, after), not {brief(unknown)}'
+        )
     before, after = (validation.natural("unknown", number, least=0) for number in unknown)
     if before + after > _LONGEST:
         raise InvalidInputError(f"at most {_LONGEST} unknown records are followed, not {before + after}")

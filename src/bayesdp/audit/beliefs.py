@@ -10,6 +10,7 @@ from typing import Any
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import params
 from bayesdp.audit.worst_cases import SCHEMA, worst_case
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.errors import InvalidInputError
@@ -139,7 +140,7 @@ def promise_of(tau: float | None, epsilon: float | None) -> float:
     1.0
     """
     if (tau is None) == (epsilon is None):
-        raise InvalidInputError("give either tau= (a plain DP release) or epsilon= (the promise)")
+        raise InvalidInputError(params("give either {tau} (a plain DP release) or {epsilon} (the promise)"))
     return validation.positive("tau", tau) if epsilon is None else validation.positive("epsilon", epsilon)
 
 

@@ -228,9 +228,7 @@ def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float)
         yield from _of_copies(model, query, tau)
         return
     if query.clipped is None or query.clipped.bounds is None or query.width is None:
-        raise InvalidInputError(
-            "worlds of normal records need the bounds of what is asked: query=Sum(..., bounds=(low, high)), unfiltered"
-        )
+        raise InvalidInputError("worlds of normal records need the bounds of what is asked, and no filter")
     low, high = query.clipped.bounds
     centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
     values = (centre - reach, centre + reach)

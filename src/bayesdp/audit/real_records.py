@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support import validation
+from bayesdp._support.messages import param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.errors import InvalidInputError, RecordsError
@@ -70,16 +71,16 @@ def real_record(
         raise InvalidInputError("real records are attacked in a Markov chain that remembers one record (MarkovChain)")
     if model.layout is None or model.subject is None:
         raise InvalidInputError(
-            "the model does not name the columns of its chain; fit it to the table, or give layout="
+            "the model does not name the columns of its chain; fit it to the table, or give " + param("layout")
         )
     if record is None:
-        raise InvalidInputError("record= must name the record to attack: its position in the chain, from 0")
+        raise InvalidInputError(param("record") + " must name the record to attack: its position in the chain, from 0")
     place = validation.natural("record", record, least=0)
     sequences = Sequences.of(frame, model.subject, model.layout)
     wanted = () if entity is None else tuple(entity) if isinstance(entity, list | tuple) else (entity,)
     if len(wanted) != len(sequences.entities):
         named = ", ".join(model.layout.entity) or "none"
-        raise InvalidInputError(f"entity= must give a value for each entity column of the model ({named})")
+        raise InvalidInputError(param("entity") + f" must give a value for each entity column of the model ({named})")
     columns = [*sequences.orders, "s", *sequences.entities]
 
     def chosen(rows: Any) -> Any:

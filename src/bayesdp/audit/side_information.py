@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.audit.any_mechanism import log_ratio, most_telling
 from bayesdp.audit.tables import array, enumerable_tau, joint_table
 from bayesdp.errors import InvalidInputError
@@ -349,5 +350,5 @@ def _likelihoods(shape: tuple[int, ...], evidence: Sequence[ArrayLike] | None) -
     if [likelihood.shape for likelihood in likelihoods] != [(states,) for states in shape]:
         raise InvalidInputError("side information is one likelihood for each vertex, with an entry for each value")
     if not all(np.isfinite(likelihood).all() and (likelihood >= 0).all() for likelihood in likelihoods):
-        raise InvalidInputError("likelihoods must be finite and at least 0")
+        raise InvalidInputError(name_of("likelihoods") + " must be finite and at least 0")
     return likelihoods

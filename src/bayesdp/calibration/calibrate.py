@@ -16,6 +16,7 @@ from typing import Any, NoReturn, overload
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import params
 from bayesdp._support.progress import progress_bar
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
@@ -265,13 +266,13 @@ def calibrate(
     (0.5, 20.0)
     """
     if (epsilon is None) == (alpha is None):
-        raise InvalidInputError("give either epsilon= (the promise) or alpha= (the accuracy wanted)")
+        raise InvalidInputError(params("give either {epsilon} (the promise) or {alpha} (the accuracy wanted)"))
     beta = validation.probability("beta", beta)
     before = as_spend(spent, allow_nothing=True)
     if not isinstance(query, Query):
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     if credibility is None and draws is not None:
-        raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
+        raise InvalidInputError(params("{draws} goes with {credibility}; without it no models are drawn"))
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         leaked = report(model, spend_with(before, [query], tau))

@@ -137,7 +137,7 @@ class Yang2015(LaplaceMethod):
 
     def refusal(self, model: Model, query: Query) -> str | None:
         if not isinstance(model, GaussianGroups):
-            return "it is about Gaussian Markov random fields (GaussianGroups)"
+            return "it is about Gaussian Markov random fields"
         if query.not_metric is not None:
             return f"it is about clipped sums, and {query.not_metric}"
         return None
@@ -162,7 +162,7 @@ class _Response(Published):
         if not 0 < switch < 0.5:
             return f"it needs a lazy chain: the switching probability must lie in (0, 0.5), not {switch:g}"
         if model.start != "stationary":
-            return 'it needs a stationary start, but the model says start="any"'
+            return 'it needs a stationary start, but the start of the model is "any"'
         if not _counts_one_state(query):
             return "it answers an unfiltered count of one of the two states"
         if model.length is None:

@@ -19,7 +19,8 @@ from bayesdp.cli.app import app
 from bayesdp.cli.completion import check_shell
 from bayesdp.cli.fitting import naming
 from bayesdp.cli.native import without_reports
-from bayesdp.cli.spelling import nearest, spelled, spelling
+from bayesdp.cli.suggestion import nearest
+from bayesdp.cli.wording import options_of, worded
 from bayesdp.errors import BayesDPError, BudgetError
 
 __all__ = ["main", "run"]
@@ -47,24 +48,22 @@ def run(arguments: Sequence[str]) -> int:
     words, command = _chosen(root, asked)
     if asked == words and hasattr(command, "commands"):
         asked.append("--help")
-    with spelling(command, root):
-        try:
-            check_shell(asked)
-            status = root.main(asked, prog_name="bayesdp", standalone_mode=False)
-            sys.stdout.flush()
-        except typer.TyperException as error:
-            usage = _usage(error, command, asked[len(words) :])
-            return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
-        except BudgetError as error:
-            return _refused(spelled(str(error)), NO_BUDGET)
-        except BayesDPError as error:
-            return _refused(spelled(str(error)))
-        except (typer.Abort, KeyboardInterrupt):
-            return INTERRUPTED
-        except BrokenPipeError:
-            return _without_output(0)
-        except OSError as error:
-            return _without_output(_refused(f"cannot write the output: {error.strerror}"))
+    try:
+        check_shell(asked)
+        status = root.main(asked, prog_name="bayesdp", standalone_mode=False)
+        sys.stdout.flush()
+    except typer.TyperException as error:
+        usage = _usage(error, command, asked[len(words) :])
+        return _refused(f"{usage} ({' '.join(['bayesdp', *words])} --help shows how)")
+    except BayesDPError as error:
+        status = NO_BUDGET if isinstance(error, BudgetError) else WRONG_INPUT
+        return _refused(worded(error.message, options_of(command)), status)
+    except (typer.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _without_output(0)
+    except OSError as error:
+        return _without_output(_refused(f"cannot write the output: {error.strerror}"))
     return status if isinstance(status, int) else 0
 
 

@@ -31,7 +31,6 @@ from bayesdp.cli.parameters import (
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
-from bayesdp.cli.spelling import spelled
 
 if TYPE_CHECKING:
     from bayesdp.calibration.calibrate import Calibration
@@ -54,7 +53,7 @@ app.add_typer(budget_app, name="budget")
 
 @app.callback(invoke_without_command=True)
 def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Say what a release of correlated data leaks, and how much noise a promise needs."""
+    """Compute what a release of correlated data leaks, and how much noise a promise needs."""
     if version:
         print(__version__)
         raise typer.Exit
@@ -65,15 +64,18 @@ def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the v
 def leakage(
     model: ModelPath,
     question: Question,
-    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")],
+    tau: Annotated[
+        str, typer.Option(metavar="τ", help="The privacy parameter of the release, as ordinary DP states it.")
+    ],
     target: Annotated[
-        str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
+        str | None,
+        typer.Option(metavar="I", help="Compute only what one adversary learns about record I (counted from 0)."),
     ] = None,
     known: Annotated[str | None, typer.Option(metavar="J,K", help="The records that adversary knows exactly.")] = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """What does a τ-DP release leak?"""
+    """Compute what a τ-DP release leaks."""
     from bayesdp import leakage as leak
 
     options.picture(plot, [model])
@@ -86,20 +88,24 @@ def leakage(
     _print(leaked, as_json)
 
 
-@app.command(short_help="How much noise keeps a promise of ε? What does an accuracy cost?")
+@app.command(short_help="Compute the noise that keeps a promise of ε, or the cost of an accuracy.")
 @QueryOptions
 def calibrate(
     model: ModelPath,
     question: Question,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
-    alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The promise: how much may leak.")] = None,
+    alpha: Annotated[
+        str | None, typer.Option(metavar="α", help="The largest error wanted, instead of --epsilon.")
+    ] = None,
     beta: Beta = "0.05",
     credibility: Credibility = None,
-    draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
+    draws: Annotated[
+        str | None, typer.Option(metavar="N", help="The number of models to draw for --credibility.")
+    ] = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """How much noise keeps a promise of ε, or what does an accuracy cost?"""
+    """Compute the noise that keeps a promise of ε, or what an accuracy costs."""
     from bayesdp.calibration.calibrate import calibrate as choose
 
     options.picture(plot, [model])
@@ -119,12 +125,12 @@ def calibrate(
 def compare(
     model: ModelPath,
     question: Question,
-    epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises to compare at; comma-separated.")],
+    epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises at which to compare, separated by commas.")],
     beta: Beta = "0.05",
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every theorem side by side."""
+    """Compare all theorems side by side."""
     from bayesdp.calibration.comparison import compare as all_theorems
 
     options.picture(plot, [model])
@@ -134,24 +140,28 @@ def compare(
     comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
     if plot is not None:
         comparison.plot(plot)
-    print(text_of(comparison, True) if as_json else escaped(spelled(str(comparison))))
+    print(text_of(comparison, as_json))
 
 
-@app.command(short_help="Who learns most from a release, how often is he right, and what leaks at least?")
+@app.command(short_help="Describe the worst attacker, his success, and what leaks at least.")
 @QueryOptions
 def audit(
     model: ModelPath,
     question: Question,
-    tau: Annotated[str | None, typer.Option(metavar="τ", help="Audit a plain release with this tau.")] = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="Or the release that keeps this promise.")] = None,
-    runs: Annotated[str, typer.Option(metavar="N", help="How often the attack and the release are run.")] = "20000",
-    confidence: Annotated[str, typer.Option(metavar="SHARE", help="Of intervals and of the lower bound.")] = "0.95",
+    tau: Annotated[str | None, typer.Option(metavar="τ", help="Audit an ordinary τ-DP release.")] = None,
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="ε", help="Audit the release that keeps this promise, instead of --tau.")
+    ] = None,
+    runs: Annotated[str, typer.Option(metavar="N", help="The number of simulated attacks and releases.")] = "20000",
+    confidence: Annotated[
+        str, typer.Option(metavar="SHARE", help="The confidence of the intervals and the lower bound.")
+    ] = "0.95",
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
-    """The worst attacker in words, what he comes to believe, his success, and a lower bound beside the promise.
+    """Describe the worst attacker: what he comes to believe, his success, and a lower bound on the leakage.
 
-    No data are read: everything is drawn from the model.
+    The audit reads no data. It draws everything from the model.
     """
     from bayesdp.audit.audits import audited
 
@@ -166,7 +176,7 @@ def audit(
     print(text_of(report, as_json))
 
 
-@app.command(short_help="Estimate a model from a table; does the table look like it?")
+@app.command(short_help="Estimate a model from a table, and diagnose it.")
 @fitting.OfferingModelOptions
 def fit(
     data: Data,
@@ -174,43 +184,47 @@ def fit(
         str,
         typer.Option(
             metavar="KIND",
-            help="The kind of model; options name the kinds that take them.",
+            help="The kind of model. Each option below lists the kinds that accept it.",
             autocompletion=completion.fitted_models,
         ),
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model.")
+        str | None, typer.Option("--output", "-o", metavar="MODEL.json", help="Write the model to this file.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace that file even if it is not a model.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace that file even if it holds no model.")] = False,
     private_tau: Annotated[
         str | None,
-        typer.Option(metavar="τ", help="Learn the model from noisy numbers with this privacy, and charge for it."),
+        typer.Option(metavar="τ", help="Fit from noisy counts or sums that are τ-DP, and charge the ledger for them."),
     ] = None,
     odds_ceiling: Annotated[
-        str | None, typer.Option(metavar="θ", help="The largest odds ratio possible, assumed until one is learnt.")
+        str | None,
+        typer.Option(metavar="θ", help="The largest possible odds ratio, assumed until the fit finds a smaller one."),
     ] = None,
     states: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="The values of the state, which are public; a condition needs none."),
+        typer.Option(metavar="A,B", help="The public list of states. A condition needs none."),
     ] = None,
     correlation_ceiling: Annotated[
         str | None,
         typer.Option(
-            metavar="ρ", help="The largest correlation possible, assumed until one is learnt; 1 if not given."
+            metavar="ρ",
+            help="The largest possible correlation, assumed until the fit finds a smaller one; by default 1.",
         ),
     ] = None,
-    size: Annotated[str | None, typer.Option(metavar="M", help="The most records a group may have.")] = None,
+    size: Annotated[str | None, typer.Option(metavar="M", help="The largest number of records in a group.")] = None,
     bounds: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="LOW HIGH", help="Values are clipped to these to learn a correlation; they are public."),
+        typer.Option(metavar="LOW HIGH", help="Public bounds to which values are clipped."),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The data set to charge.", autocompletion=completion.datasets),
     ] = None,
-    budget: Annotated[str | None, typer.Option(metavar="ε", help="Its budget; only sets it the first time.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
+    ] = None,
     ledger: LedgerUrl = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The ledger keeps it.")] = None,
     separate_because: Separate = None,
     public: Public = None,
     engine: Engine = "polars",
@@ -218,9 +232,9 @@ def fit(
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
-    """Estimate a model from a table, and say whether the table looks like it.
+    """Estimate a model from a table, and diagnose whether the table fits the model.
 
-    With --private-tau the fit is a release: its noisy numbers are charged to the ledger, and the guarantee covers them.
+    With --private-tau, the fit is a release: the ledger is charged, and the guarantee covers the fit.
     """
     from bayesdp._support.documents import write
 
@@ -250,7 +264,7 @@ def fit(
         text = f"{learnt}\n"
     else:
         unasked = "There is no diagnosis for such a model, which is no sign that it holds."
-        reported = unasked if fitted.diagnosis is None else spelled(str(fitted.diagnosis))
+        reported = unasked if fitted.diagnosis is None else str(fitted.diagnosis)
         text = f"{fitted.summary()}\n\n{reported}\n"
     printed = fitted.to_json(indent=2) if as_json else text
     if output is not None:
@@ -261,7 +275,7 @@ def fit(
         print(escaped(f"The model {place}."))
 
 
-@app.command(short_help="Does a table look as a model assumes?")
+@app.command(short_help="Test whether a table fits a model.")
 @partial(fitting.OfferingModelOptions, wanted=lambda option: option.locates)
 def diagnose(
     model: ModelPath,
@@ -269,7 +283,12 @@ def diagnose(
     missing: Missing = None,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="MODEL.json", help="Where to write the model; by default where it was."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="MODEL.json",
+            help="Write the diagnosed model to this file; by default to MODEL.json.",
+        ),
     ] = None,
     plot: Plot = None,
     engine: Engine = "polars",
@@ -277,9 +296,9 @@ def diagnose(
     as_json: AsJson = False,
     **chosen: Any,
 ) -> None:
-    """Does a table look as a model assumes? What it says is stored in the model.
+    """Test whether a table fits a model, and store the diagnosis in the model file.
 
-    A model that was fitted knows its columns; name them for another.
+    A fitted model has the names of its columns. For any other model, name them by the options.
     """
     from bayesdp._support.documents import write
 
@@ -293,14 +312,10 @@ def diagnose(
     write(place, assumed.with_diagnosis(diagnosis))
     if plot is not None:
         diagnosis.plot(plot)
-    print(
-        text_of(diagnosis, True)
-        if as_json
-        else escaped(f"{spelled(str(diagnosis))}\n\nThe diagnosis was stored in {place}.")
-    )
+    print(text_of(diagnosis, True) if as_json else escaped(f"{diagnosis}\n\nThe diagnosis was stored in {place}."))
 
 
-@app.command(short_help="Which models does a table not deny, and what does each cost?")
+@app.command(short_help="List the models that a table does not contradict, and what each costs.")
 @QueryOptions
 def advise(
     data: Data,
@@ -320,15 +335,23 @@ def advise(
         typer.Option(metavar="STEP", help="The spacing of the order: 5, 5m, 1d; by default what the table shows."),
     ] = None,
     within: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Public columns, or hour, weekday, month: odds may differ.")
+        list[str] | None,
+        typer.Option(
+            metavar="A,B", help="Public columns, or hour, weekday, month, between whose values the odds may differ."
+        ),
     ] = None,
     group: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="For numbers: the columns that tell groups apart.")
+        list[str] | None,
+        typer.Option(metavar="A,B", help="For a column of numbers: the columns that tell groups apart."),
     ] = None,
-    role: Annotated[str | None, typer.Option(metavar="NAME", help="For numbers: the column of roles.")] = None,
-    missing: Annotated[str, typer.Option(metavar="RULE", help="error or drop.")] = "error",
+    role: Annotated[
+        str | None, typer.Option(metavar="NAME", help="For a column of numbers: the column of roles.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(metavar="RULE", help="What to do with missing values: error, or drop.")
+    ] = "error",
     record: Annotated[str, typer.Option(metavar="NAME", help="What one record is.")] = "record",
-    epsilon: Annotated[str, typer.Option(metavar="ε", help="The promise that costs are stated for.")] = "1",
+    epsilon: Annotated[str, typer.Option(metavar="ε", help="The promise at which to state the costs.")] = "1",
     beta: Beta = "0.05",
     credibility: Annotated[
         str, typer.Option(metavar="SHARE", help="Keep the promise for this share of the posterior.")
@@ -338,7 +361,7 @@ def advise(
     master: Master = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which models of correlation does a table not deny, what does each cost, and what if one is wrong?"""
+    """List the models of correlation that a table does not contradict, what each costs, and what if it is wrong."""
     from bayesdp.cli import advising
 
     options.picture(plot, options.files(data))
@@ -359,16 +382,16 @@ def advise(
     print(text_of(advice, as_json))
 
 
-@app.command(short_help="A local page: choose a question and an assumption, see what an attacker may learn.")
+@app.command(short_help="Open a local page to explore questions, assumptions and what an attacker may learn.")
 def explore(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; else assumptions alone."),
+        typer.Argument(metavar="[MODEL.json | DATA]", help="A model or a table; by default, assumptions alone."),
     ] = None,
-    port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0: a free one.")] = "0",
+    port: Annotated[str, typer.Option(metavar="N", help="The port on this machine; 0 chooses a free one.")] = "0",
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")] = True,
 ) -> None:
-    """Serve a page on this machine only. It releases nothing, shows no value of a record, and sends nothing away."""
+    """Serve a page on this machine only. The page releases nothing, shows no record and sends nothing away."""
     import webbrowser
 
     from bayesdp.explorer.serve import explore as serve
@@ -389,22 +412,29 @@ def release(
     question: Question,
     dataset: Dataset,
     ledger: LedgerUrl = None,
-    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="By how much the leakage may rise.")] = None,
-    alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="ε", help="How much more may leak.")] = None,
+    alpha: Annotated[
+        str | None, typer.Option(metavar="α", help="The largest error wanted, instead of --epsilon.")
+    ] = None,
     beta: Beta = "0.05",
     budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
     ] = None,
     missing: Missing = None,
     accept_violated: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Why to release although the model's diagnosis says violated.")
+        str | None,
+        typer.Option(
+            metavar="REASON", help="Release although the diagnosis of the model is 'violated', for this reason."
+        ),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept with the answer.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The answer keeps it.")] = None,
     separate_because: Separate = None,
     credibility: Credibility = None,
     growing: Growing = False,
     public: Public = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; charge nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what the release would cost, and charge nothing.")
+    ] = False,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -433,16 +463,18 @@ def release(
             print(text_of(opened.release(asked, **target), as_json))
 
 
-@app.command(short_help="A statement about a release, for a data-protection officer.")
+@app.command(short_help="Print a statement about a release for a data-protection officer.")
 def statement(
     answer: Annotated[str, typer.Argument(metavar="ANSWER.json", help="What `bayesdp release --json` printed.")],
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to write it: .html (prints well) or .md."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the statement to this file: .html (prints well) or .md."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """A statement about a release that a data-protection officer can file."""
+    """Print a statement about a release that a data-protection officer can file."""
     from bayesdp.cli import releasing
 
     filed = releasing.filed(answer, output)
@@ -453,7 +485,9 @@ def statement(
 def proof(
     name: Annotated[
         str,
-        typer.Argument(metavar="THEOREM", help="markov-mixing, for example.", autocompletion=completion.proofs),
+        typer.Argument(
+            metavar="THEOREM", help="The name of a theorem, such as markov-mixing.", autocompletion=completion.proofs
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -463,24 +497,29 @@ def proof(
     print(text_of(proofs.proof(name), as_json))
 
 
-@app.command(short_help="The paper's tables and figures, rerun beside our bounds.")
+@app.command(short_help="Reproduce the paper's tables and figures beside our bounds.")
 def reproduce(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="NAME", help="Figures and data sets; all by default.", autocompletion=completion.reproducible
+            metavar="NAME", help="Figures and data sets; by default, all.", autocompletion=completion.reproducible
         ),
     ] = None,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Where the report, figures and numbers go.")] = "reproduction",
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Write the report, figures and numbers to this folder.")
+    ] = "reproduction",
     data: Annotated[
-        str | None, typer.Option(metavar="DIR", help="The original files; else BAYESDP_DATA, else built-in twins.")
+        str | None,
+        typer.Option(metavar="DIR", help="The original files; by default BAYESDP_DATA, or else built-in twins."),
     ] = None,
-    runs: Annotated[str, typer.Option(metavar="N", help="Simulated releases for each ε and mechanism.")] = "1000",
+    runs: Annotated[
+        str, typer.Option(metavar="N", help="The number of simulated releases for each ε and mechanism.")
+    ] = "1000",
     seed: Annotated[str, typer.Option(metavar="N", help="The same seed gives the same numbers.")] = "0",
-    listed: Annotated[bool, typer.Option("--list", help="Show the names.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the names.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The paper's tables and figures, rerun, with our bounds beside them."""
+    """Reproduce the paper's tables and figures, with our bounds beside them."""
     from bayesdp import experiments
 
     if listed:
@@ -500,4 +539,4 @@ def reproduce(
 
 
 def _print(result: Leakage | Calibration, as_json: bool) -> None:
-    print(escaped(result.to_json(indent=2) if as_json else f"{result}\n\n{spelled(result.table())}"))
+    print(escaped(result.to_json(indent=2) if as_json else f"{result}\n\n{result.table()}"))

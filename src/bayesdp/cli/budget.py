@@ -28,7 +28,9 @@ from bayesdp.cli.parameters import (
 
 __all__ = ["budget_app"]
 
-budget_app = typer.Typer(help="What was spent, and what may be.", rich_markup_mode=None, suggest_commands=False)
+budget_app = typer.Typer(
+    help="Open, show, change and verify the budgets of data sets.", rich_markup_mode=None, suggest_commands=False
+)
 
 
 @budget_app.command("open")
@@ -36,7 +38,7 @@ def open_account(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
-    budget: Annotated[str, typer.Option(metavar="ε", help="What may be spent on the data set.")],
+    budget: Annotated[str, typer.Option(metavar="ε", help="The budget: how much may leak in all.")],
     ledger: LedgerUrl = None,
     missing: Missing = None,
     separate_because: Separate = None,
@@ -47,7 +49,7 @@ def open_account(
     master: Master = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open a data set's account, without a release."""
+    """Open the account of a data set, without a release."""
     from bayesdp.cli import releasing
 
     assumed, limit = options.model(model), options.positive("--budget", budget)
@@ -64,21 +66,27 @@ def record_release(
     data: Data,
     model: Annotated[str, typer.Option(metavar="MODEL.json", help="The correlation model, a JSON file.")],
     dataset: Dataset,
-    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release; pure.")],
-    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released; kept in the ledger.")],
+    tau: Annotated[str, typer.Option(metavar="τ", help="The privacy parameter of the release; pure DP only.")],
+    what: Annotated[str, typer.Option(metavar="TEXT", help="What is released. The ledger keeps it.")],
     neighbours: Annotated[
-        str, typer.Option(metavar="KIND", help="What its τ compares: replace, or add-remove, which counts double.")
+        str,
+        typer.Option(metavar="KIND", help="The neighbours τ is about: replace, or add-remove, which counts double."),
     ] = "replace",
-    published: Annotated[bool, typer.Option("--published", help="It is out already: charge it in any case.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="The release is public already: charge it even beyond the budget.")
+    ] = False,
     ledger: LedgerUrl = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="ε", help="The budget of the data set; only sets it the first time.")
+        str | None, typer.Option(metavar="ε", help="The budget of the data set. Needed only the first time.")
     ] = None,
     missing: Missing = None,
     accept_violated: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Why to record although the model's diagnosis says violated.")
+        str | None,
+        typer.Option(
+            metavar="REASON", help="Record although the diagnosis of the model is 'violated', for this reason."
+        ),
     ] = None,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible; kept in the ledger.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="Who is responsible. The ledger keeps it.")] = None,
     engine: Engine = "polars",
     master: Master = None,
     as_json: AsJson = False,
@@ -97,9 +105,9 @@ def record_release(
         print(text_of(opened.record(**release), as_json))
 
 
-@budget_app.command(short_help="What was released, and what remains.")
+@budget_app.command(short_help="Show what was released, and what remains.")
 def show(ledger: LedgerUrl = None, dataset: SomeDataset = None, plot: Plot = None, as_json: AsJson = False) -> None:
-    """What was released, what it leaked, what remains, and how the budget was changed."""
+    """Show what was released, what leaked, what remains, and how the budget was changed."""
     from bayesdp.session.overview import overview
 
     place = options.ledger(ledger)
@@ -115,7 +123,7 @@ def lower(
     dataset: Dataset,
     to: NewBudget,
     ledger: LedgerUrl = None,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")] = None,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Lower a budget."""
@@ -124,32 +132,32 @@ def lower(
     print(text_of(releasing.lowered(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("raise", short_help="Raise a budget, with the reason why.")
+@budget_app.command("raise", short_help="Raise a budget, with the reason.")
 def raise_budget(
     dataset: Dataset,
     to: NewBudget,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Raise a budget: a decision that weakens what was promised, and is kept with its reason."""
+    """Raise a budget. This weakens what was promised, and the ledger keeps the reason."""
     from bayesdp.cli import releasing
 
     print(text_of(releasing.raised(options.ledger(ledger), dataset, options.positive("--to", to), reason), as_json))
 
 
-@budget_app.command("public", short_help="Name columns as public, with the reason why.")
+@budget_app.command("public", short_help="Declare columns public, with the reason.")
 def name_public(
     dataset: Dataset,
     columns: Annotated[list[str], typer.Option(metavar="A,B", help="The columns that anyone may know.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name columns as public: questions can then be filtered and parted by them without noise.
+    """Declare columns public, so that questions can filter by them and split by them without noise.
 
-    Only the holder of the data can say so. A column that was asked about, or that the model describes, cannot be named,
-    and what is named stays public.
+    Only the holder of the data can decide this. A column that was asked about, or that the model describes, cannot be
+    declared public. A public column stays public.
     """
     from bayesdp.cli import releasing
 
@@ -157,18 +165,18 @@ def name_public(
     print(text_of(releasing.named_public(options.ledger(ledger), dataset, named, reason), as_json))
 
 
-@budget_app.command("allow-checks", short_help="Allow more checks of a table, with the reason why.")
+@budget_app.command("allow-checks", short_help="Allow more checks of a table, with the reason.")
 def allow_checks(
     dataset: Dataset,
-    number: Annotated[str, typer.Option("--to", metavar="N", help="How many different checks are allowed in all.")],
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept in the ledger.")],
+    number: Annotated[str, typer.Option("--to", metavar="N", help="The number of different checks allowed in all.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason. The ledger keeps it.")],
     ledger: LedgerUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Allow more checks of a table.
 
-    Each session under another model, or about other columns, tells whether the records are as the model says. Nothing
-    but this limit protects that bit.
+    Each session under another model, or about other columns, reveals whether the records fit the model. Only this
+    limit protects that bit.
     """
     from bayesdp.cli import releasing
 
@@ -176,15 +184,15 @@ def allow_checks(
     print(text_of(releasing.allowed_checks(place, dataset, checks, reason), as_json))
 
 
-@budget_app.command(short_help="Do the hashes and totals of the ledger hold together?")
+@budget_app.command(short_help="Verify the hashes and totals of the ledger.")
 def verify(
     ledger: LedgerUrl = None,
     answer: Annotated[
-        list[str] | None, typer.Option(metavar="ANSWER.json", help="Also check that these answers are in it.")
+        list[str] | None, typer.Option(metavar="ANSWER.json", help="Also verify that the ledger holds these answers.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute the ledger: is the chain of hashes unbroken, and do the totals add up?"""
+    """Verify the ledger: that the chain of hashes is unbroken, and that the totals add up."""
     from bayesdp.cli import releasing
 
     print(text_of(releasing.verified(options.ledger(ledger), answer or ()), as_json))

@@ -12,7 +12,7 @@ from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.validation import brief
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
-from bayesdp.cli.spelling import spelled
+from bayesdp.cli.wording import worded
 from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def model(path: str | Path) -> Model:
     try:
         return Model.load(path)
     except ModelError as error:
-        raise ModelError(spelled(str(error), {})) from None
+        raise ModelError(worded(error.message, {})) from None
 
 
 def ledger(url: str | None) -> str | Path:

@@ -37,37 +37,38 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet; sqlite:///FILE#TABLE.",
+        help="The table: .parquet, .csv, .tsv, .csv.gz or .xlsx; a glob; a folder of Parquet files; sqlite:///FILE#TABLE.",
     ),
 ]
 Engine = Annotated[
     str,
     typer.Option(
         metavar="ENGINE",
-        help="Who reads the table: polars, or spark, which reads Parquet.",
+        help="The engine that reads the table: polars, or spark (Parquet only).",
         autocompletion=completion.engines,
     ),
 ]
 Master = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; else as it is configured."),
+    typer.Option(metavar="URL", help="Where Spark runs: spark://host:7077, yarn, local[4]; by default, as configured."),
 ]
 LedgerUrl = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="A file, sqlite:///budget.db or postgresql://user@host/database; else BAYESDP_LEDGER, else your own.",
+        help="A file, sqlite:///budget.db or postgresql://user@host/database; by default BAYESDP_LEDGER, or your own.",
     ),
 ]
 Separate = Annotated[
     str | None,
     typer.Option(
-        "--separate-because", metavar="REASON", help="Why these are other data than a data set that looks the same."
+        "--separate-because", metavar="REASON", help="Why this data set differs from one that looks the same."
     ),
 ]
-Growing = Annotated[bool, typer.Option("--growing", help="Rows will be added to the table, after those it has.")]
+Growing = Annotated[bool, typer.Option("--growing", help="New rows will be appended to the table.")]
 Dataset = Annotated[
-    str, typer.Option(metavar="NAME", help="The data set's name in the ledger.", autocompletion=completion.datasets)
+    str,
+    typer.Option(metavar="NAME", help="The name of the data set in the ledger.", autocompletion=completion.datasets),
 ]
 SomeDataset = Annotated[
     str | None,
@@ -76,17 +77,22 @@ SomeDataset = Annotated[
 Public = Annotated[
     list[str] | None,
     typer.Option(
-        "--public", metavar="A,B", help="The columns that anyone may know; the holder says so, only the first time."
+        "--public",
+        metavar="A,B",
+        help="The columns that anyone may know, as the holder of the data declares the first time.",
     ),
 ]
 NewBudget = Annotated[str, typer.Option("--to", metavar="ε", help="The new budget.")]
-Missing = Annotated[str | None, typer.Option(metavar="RULE", help="error or drop; by default as fitted.")]
-Beta = Annotated[str, typer.Option(metavar="β", help="How often the error may reach alpha.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(metavar="RULE", help="What to do with missing values: error, or drop; by default, as fitted."),
+]
+Beta = Annotated[str, typer.Option(metavar="β", help="How likely the error may be to reach alpha.")]
 Credibility = Annotated[
     str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf.")]
+Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw the result: .png, .svg or .pdf.")]
 
 
 def text_of(document: Document, as_json: bool) -> str:

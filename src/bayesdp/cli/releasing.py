@@ -243,7 +243,7 @@ def _answers(path: str) -> tuple[Answer, ...]:
         by_parts = isinstance(document, dict) and document.get("kind") == ANSWERS
         return Answers.from_dict(document).answers if by_parts else (Answer.from_dict(document),)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
+        raise InvalidInputError(f"{path}: " + error.message) from None
 
 
 def _misstated(answer: Answer, entries: Sequence[Entry]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def between_entities(statistics: ChainStatistics) -> Outcome:
         "One chain describes all entities, as the model assumes.",
         "Entities differ. The guarantee is computed for an average chain; an entity whose records depend more strongly "
         "on each other leaks more.",
-        "Fit each entity, or each kind of entity, by itself and combine them with AnyOf.",
+        "Fit each entity, or each kind of entity, by itself and combine them in an any-of model.",
         f"; {compared:,} of {statistics.entities_total:,} entities were long enough to compare",
     )
     return replace(outcome, values={**outcome.values, "entities_compared": compared})
@@ -103,7 +103,7 @@ def independent_entities(statistics: ChainStatistics) -> Outcome:
         "Entities move together: their states at one time depend on each other, or all follow one clock. The guarantee "
         "takes entities for independent; records of others then tell about a record, too, and ε does not count this.",
         "If one weather, one calendar or one event moves all of them, make one chain of their joint state, or use "
-        "ArbitraryGroups over entities.",
+        "arbitrary groups over entities.",
         f"; {len(shared):,} times at which several entities are seen",
     )
 
@@ -158,5 +158,5 @@ def begin_stationary(statistics: ChainStatistics, model: MarkovChain) -> Outcome
         "Entities begin as the stationary law says.",
         "Entities do not begin in the stationary law, as the model says: what the first records tell about each other "
         "is computed wrongly.",
-        'Fit or give the model with start="any".',
+        'Fit or give the model with "any" as its start.',
     )

@@ -111,7 +111,7 @@ def one_correlation(sample: GroupSample, model: GaussianGroups) -> Outcome:
         [_Variances.of(sample.values / sample.scale).larger(bound)],
         "The correlation is not significantly larger than the bound.",
         "Members are more strongly correlated than the model allows, so more leaks than the ε that is stated.",
-        "Raise correlation=, or fit the model to these data.",
+        "Raise the correlation, or fit the model to these data.",
     )
 
 
@@ -140,7 +140,7 @@ def one_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
         [_variance(name, statistics[name], degrees[name], len(values)) for name in degrees],
         "The data agree with the model's covariance.",
         "The data have another covariance than the model, so the ε that is stated is that of other groups.",
-        "Fit the model to these data, or combine both with AnyOf.",
+        "Fit the model to these data, or combine both in an any-of model.",
     )
 
 
@@ -216,7 +216,7 @@ def trend(sample: GroupSample, model: GaussianGroups) -> Outcome:
         "Members come in an order that matters: positions have means of their own, or members depend more on each "
         "other than the model says once they have. Who knows a record's position, as everybody does, may then learn "
         "more than the ε that is stated.",
-        "Subtract what is known of every position, or name a role column (role=). If the rows of a group are sorted by "
+        "Subtract what is known of every position, or name a role column. If the rows of a group are sorted by "
         "their values, give them in another order, for that alone shows here.",
     )
 

@@ -146,5 +146,5 @@ def _group_size(sample: GroupSample, model: GaussianGroups) -> Outcome:
         return Outcome(Verdict.FINE, figure, "The groups are as small as the model says.", values=values)
     meaning = "Some group is larger than the model allows, so the ε that is stated does not cover it."
     return Outcome(
-        Verdict.VIOLATED, figure, meaning, "Raise size=, or give a covariance for the largest group.", values
+        Verdict.VIOLATED, figure, meaning, "Raise the size, or give a covariance for the largest group.", values
     )

@@ -128,8 +128,8 @@ def _dependence(statistics: ChainStatistics) -> Outcome:
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="present")
     if ratio.power.enough:
         meaning = (
-            "It was not seen, with a test that would have seen it: Independent() may describe these data as well. The "
-            "chain is safe."
+            "It was not seen, with a test that would have seen it: a model of independent records may describe these "
+            "data as well. The chain is safe."
         )
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="not seen")
     advice = "Join states that are rare or alike. Do not take the records for independent."
@@ -161,7 +161,7 @@ def _order(statistics: ChainStatistics) -> Outcome:
         "The last record does not say all about the next. An order-2 chain's leakage is not covered by this model: "
         "who knows how it depends on two records may learn more than the ε that is stated.",
         "Make states of two consecutive records (an order-2 chain is an order-1 chain of such pairs; the guarantee is "
-        "then about a pair), or use ArbitraryGroups, which holds whatever the order.",
+        "then about a pair), or use arbitrary groups, which hold whatever the order.",
         f"; BIC against order 1: {shown}; the least is that of order {least}",
     )
     bics = {f"bic_order_{order}": bic for order, bic in orders.items()}
@@ -178,7 +178,7 @@ def _over_time(statistics: ChainStatistics) -> Outcome:
         "One set of transition probabilities serves the whole time, as the Markov theorems assume.",
         "The transition probabilities change over time. The guarantee is computed for an average that may hold at no "
         "time; where records depend more strongly on each other, more leaks.",
-        "Fit each period by itself and combine them with AnyOf; this does not cover records close to a change.",
+        "Fit each period by itself and combine them in an any-of model; this does not cover records close to a change.",
     )
 
 
@@ -196,7 +196,7 @@ def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
             f"The transition probabilities depend on the {clock}. The guarantee is computed for an average over it; "
             "who knows when a record was made, as everybody does, may learn more than the ε that is stated.",
             "Make the time a part of the state, or fit the times of each kind by themselves and combine them with "
-            "AnyOf; this does not cover records close to a change.",
+            "an any-of model; this does not cover records close to a change.",
             f"; {int(counts.any(axis=(1, 2)).sum())} strata",
         )
 
@@ -247,7 +247,7 @@ def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         "The p-values of the other findings are approximate, and probabilities estimated from so few transitions are "
         "uncertain: γ and how fast the chain forgets, hence ε, depend most on the smallest. A transition that was "
         f"never seen is impossible for a model estimated without smoothing, and may be merely rare.{wanted}",
-        "Fit with credibility= or smoothing=, or join rare states.",
+        "Fit with a credibility or with smoothing, or join rare states.",
         values,
     )
 
@@ -268,7 +268,7 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
             figure,
             "The model says that no records are missing, so distances along the chain are counted too short: what "
             "depends on the chain's length is not proven.",
-            "Give the model gaps=True.",
+            "Set gaps to true in the model.",
             values,
         )
     return Outcome(Verdict.FINE, figure, meaning, values=values)
@@ -298,7 +298,7 @@ def _length(longest: int, allowed: int) -> Outcome:
     if longest <= allowed:
         return Outcome(Verdict.FINE, figure, "Chains are as short as the model says.", values=values)
     meaning = "Some chain is longer than the model allows, so the ε that is stated does not cover it."
-    return Outcome(Verdict.VIOLATED, figure, meaning, "Raise length=, or give none: any length.", values)
+    return Outcome(Verdict.VIOLATED, figure, meaning, "Raise the length, or leave it open: any length.", values)
 
 
 @check(
@@ -317,7 +317,7 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
             f"{seen:,} transitions have probability 0 under the model, most often {model.states[source]!r} → "
             f"{model.states[target]!r} ({int(impossible.max()):,} times)",
             "What the model calls impossible happens, so it is not the law of these data, and nothing is proven.",
-            "Fit the model to these data, or give it smoothing=.",
+            "Fit the model to these data, or give it smoothing.",
             {"impossible_transitions": seen},
         )
     left = counts.sum(axis=1, keepdims=True)
@@ -337,5 +337,5 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
     return LikelihoodRatio.of(parts(), int(counts.sum())).reported(
         "The transitions agree with the model's probabilities.",
         "The data have other transition probabilities than the model: the ε that is stated is that of another chain.",
-        "Fit the model to these data, or combine both with AnyOf.",
+        "Fit the model to these data, or combine both in an any-of model.",
     )

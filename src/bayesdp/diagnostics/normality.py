@@ -39,8 +39,8 @@ _NOT_NORMAL = (
     "heavy tails or bent relations a record says more about its relatives than its correlation does."
 )
 _NORMAL_ADVICE = (
-    "Model and release transformed values (their logarithm, say) if these are normal, or use ArbitraryGroups, which "
-    "assumes nothing about values."
+    "Model and release transformed values (their logarithm, say) if these are normal, or use arbitrary groups, which "
+    "assume nothing about values."
 )
 
 

@@ -52,10 +52,10 @@ def equal_variances(sample: GroupSample) -> Outcome:
     return judged(
         cases,
         "All members have about the same variance, as the model assumes.",
-        "gaussian-paper and gaussian-tight assume equal variances when the model is given by correlation= and size=, "
-        "and members without roles all have the same. The member with the smaller variance moves the others by more "
-        "than its correlation says, so more leaks.",
-        "Give covariance= instead of correlation=, or roles; gaussian-covariance needs no equal variances.",
+        "gaussian-paper and gaussian-tight assume equal variances when the model is given by a correlation and a "
+        "size, and members without roles all have the same. The member with the smaller variance moves the others by "
+        "more than its correlation says, so more leaks.",
+        "Give a covariance instead of a correlation, or roles; gaussian-covariance needs no equal variances.",
         also,
         left_out,
     )
@@ -96,7 +96,7 @@ def bounded(sample: GroupSample, bound: float) -> Outcome:
         cases,
         "No correlation is significantly larger than the bound.",
         "Members are more strongly correlated than the model allows, so more leaks than the ε that is stated.",
-        "Raise correlation=, or give the covariance.",
+        "Raise the correlation, or give the covariance.",
         untested=left_out,
     )
 
@@ -153,7 +153,7 @@ def same_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
         [Case(f"{len(whole):,} groups", figure, p_value, effect, large, values, power)],
         "The data agree with the model's covariance.",
         "The data have another covariance than the model, so the ε that is stated is that of other groups.",
-        "Fit the model to these data, or combine both with AnyOf.",
+        "Fit the model to these data, or combine both in an any-of model.",
     )
 
 
@@ -219,6 +219,6 @@ def whole_groups(sample: GroupSample, least: int, most: int) -> tuple[NDArray[np
         if len(whole) < max(LEAST, 3 * size) or (np.ptp(whole, axis=0) <= CONSTANT).any():
             continue
         if size > 1 and np.linalg.eigvalsh(np.corrcoef(whole, rowvar=False))[0] < CONSTANT * size:
-            raise UntestableError("Some members of a group determine others exactly.", "Use ArbitraryGroups.")
+            raise UntestableError("Some members of a group determine others exactly.", "Use arbitrary groups.")
         return whole, tuple(sample.roles[i] for i in roles)
     raise UntestableError(f"Too few groups have values, not all equal, for {max(least, 1)} roles at once.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.messages import param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
@@ -346,8 +347,9 @@ def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
     if lacking and missing == "error":
         listed = ", ".join(f"{count} in {column!r}" for column, count in lacking.items())
         raise RecordsError(
-            f'values are missing in {table.name}: {listed}; fill them in, or say missing="drop" (--missing drop) to '
-            "leave those records out, which treats the pattern of missing values as public"
+            f"values are missing in {table.name}: {listed}; fill them in, or say "
+            + param("missing", "drop")
+            + " to leave those records out, which treats the pattern of missing values as public"
         )
 
 

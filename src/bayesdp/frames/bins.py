@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.errors import FrameError
 from bayesdp.frames.source import Table, reading, scan
 
@@ -61,7 +62,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     numbers = [validation.number(f"edges[{place}]", edge, FrameError) for place, edge in enumerate(given)]
     shown = [f"{number:.15g}" for number in numbers]
     if not numbers or any(low >= high for low, high in pairwise(numbers)) or len(set(shown)) < len(shown):
-        raise FrameError("edges must be public numbers in ascending order, at least one, such as [0, 1, 5]")
+        raise FrameError(name_of("edges") + " must be public numbers in ascending order, at least one: [0, 1, 5], say")
     between = (f"{low} to {high}" for low, high in pairwise(shown))
     return f"below {shown[0]}", *between, f"{shown[-1]} and above"
 

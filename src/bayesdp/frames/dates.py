@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import narwhals as nw
 
+from bayesdp._support.messages import param
 from bayesdp.errors import FrameError, NoColumnError, RecordsError
 from bayesdp.frames.source import Table, plain, reading, whole
 from bayesdp.models.layout import ChainLayout
@@ -50,7 +51,7 @@ def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
     place = _read(table, column)
     if place is None:
         raise RecordsError(
-            f"{column!r} is text; convert it to dates, or say order_by_text=True (--order-by-text) to sort it as text"
+            f"{column!r} is text; convert it to dates, or say " + param("order_by_text", True) + " to sort it as text"
         )
     return place
 
@@ -68,7 +69,7 @@ def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
     except FrameError as error:
         if layout.order_by_text or not any(table.kind(column) == "text" for column in layout.order_by):
             raise
-        raise RecordsError(str(error)) from None
+        raise RecordsError(error.message) from None
 
 
 def dated(table: Table, column: str) -> Table:

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesdp._support.messages import in_python
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
 from bayesdp.frames.failures import refusing
@@ -295,7 +296,7 @@ def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
     if names:
         raise RecordsError(
             f"cannot read {path}: {listed(names)} holds numbers with a decimal comma; save the file with decimal "
-            "points, or read it with pandas.read_csv, which takes them, and pass the frame"
+            "points" + in_python(", or read it with pandas.read_csv, which takes them, and pass the frame")
         )
 
 

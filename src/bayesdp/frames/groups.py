@@ -13,6 +13,7 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.messages import param
 from bayesdp._support.validation import Scalar
 from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
@@ -118,8 +119,8 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
         )
     if len(summaries) > _MOST_ROLES:
         raise RecordsError(
-            f"column {role!r} of {table.name} names {len(summaries)} roles; at most {_MOST_ROLES} can be told apart: "
-            "leave role= out to treat the members of a group as exchangeable"
+            f"column {role!r} of {table.name} names {len(summaries)} roles; at most {_MOST_ROLES} can be told "
+            "apart: leave " + param("role") + " out to treat the members of a group as exchangeable"
         )
     roles = sorted(summaries, key=str)
     bits = moment_bits(max(count for _, _, count in summaries.values()))
@@ -198,7 +199,9 @@ def check_roles(table: Table, twice: Mapping[str, int]) -> None:
         if groups:
             raise RecordsError(
                 f"{having(groups, 'group', table.name)} more than one record in the role {role!r}; a role names one "
-                "member of a group: number them apart, or leave role= out to treat members as exchangeable"
+                "member of a group: number them apart, or leave "
+                + param("role")
+                + " out to treat members as exchangeable"
             )
 
 

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from bayesdp._support.messages import in_python
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError
 from bayesdp.frames.failures import first_line
@@ -74,7 +75,7 @@ def files_of(path: str) -> list[str]:
             f"{path} is a folder without .parquet files; name the files in it, for example {Path(path) / '*.csv'}"
         )
     if not folder and suffix(path) not in _KNOWN:
-        raise FrameError(f"{brief(path)} is no kind of table we read; {_way_in(path)}")
+        raise FrameError(f"{brief(path)} is no kind of table we read; " + _way_in(path))
     if not files:
         raise FrameError(f"cannot read {path}: there is no such file")
     if any(Path(file).is_dir() for file in files):
@@ -127,4 +128,4 @@ def _way_in(path: str) -> str:
     reader = next((name for name, suffixes in _READERS.items() if suffix(path) in suffixes), None)
     if reader is None:
         return _EXPECTED
-    return f"read it with {reader} and pass the frame, or save it as .csv or .parquet"
+    return f"read it with {reader} and " + in_python("pass the frame, or ") + "save it as .csv or .parquet"

@@ -14,6 +14,7 @@ from subprocess import DEVNULL
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, InvalidInputError, MissingDependencyError
 from bayesdp.frames.databases import is_database
@@ -44,7 +45,9 @@ def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
         what = "a table of a database" if is_database(path) else brief(path)
         raise FrameError(f"Spark reads Parquet here, and {what} is none; read it without Spark, or save it as Parquet")
     if master is not None and not _MASTER.fullmatch(master):
-        raise InvalidInputError(f"master must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}")
+        raise InvalidInputError(
+            name_of("master") + f" must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}"
+        )
     with _running(master) as session:
         yield _opened(session, path)
 

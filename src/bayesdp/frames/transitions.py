@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from bayesdp._support.limits import STATES
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
@@ -158,12 +159,19 @@ class Sequences:
                 minutes = minutes_shown(self, 1)
         if minutes is None:
             raise RecordsError(
-                f"{' and '.join(layout.order_by)} have no spacing: step= needs one order column, or a date and a time "
-                "of day (17, 1755, or the minutes since midnight); leave step= out"
+                f"{' and '.join(layout.order_by)} have no spacing: "
+                + params(
+                    "{step} needs one order column, or a date and a time of day (17, 1755, or the minutes since "
+                    "midnight); leave {step} out"
+                )
             )
         length = _period(layout.step)
         if not datetime.timedelta() < length <= datetime.timedelta(days=1) or length % datetime.timedelta(minutes=1):
-            raise FrameError(f"of a date and a time of day, step must be minutes, at most a day, not {layout.step}")
+            raise FrameError(
+                "of a date and a time of day, "
+                + name_of("step")
+                + f" must be minutes, at most a day, not {layout.step}"
+            )
         return replace(self, step=length // datetime.timedelta(minutes=1), minutes=minutes)
 
     def _cut(self, back: int, rows: int | None) -> Sequences:
@@ -333,14 +341,15 @@ class Sequences:
             raise RecordsError(
                 f"{having(tied, 'record', table.name)} the same {order} as the previous record"
                 + (" of the same entity" if layout.entity else "")
-                + ", so which one comes first is not known; add a column that breaks the ties to order_by"
-                + ("" if layout.entity else ", or name the entities with entity=")
+                + ", so which one comes first is not known; add a column that breaks the ties to "
+                + name_of("order_by")
+                + ("" if layout.entity else ", or name the entities with " + param("entity"))
             )
         if close:
             early = counted(close, f"record of {table.name} follows", f"records of {table.name} follow")
             raise RecordsError(
                 f"{early} the one before by less than the step ({layout.step}), or at the same {order}; give the "
-                f"spacing of {order}, or leave step= out"
+                f"spacing of {order}, or leave " + param("step") + " out"
             )
 
 
@@ -381,9 +390,10 @@ def transitions(
         lacking = sizes.lacking
         if lacking and missing == "error":
             raise RecordsError(
-                f"values are missing in {table.name}: {counted(lacking, 'record has', 'records have')} no {state!r}; "
-                "fill them in, or say "
-                'missing="drop" (--missing drop): each is then a gap in its chain, and the pattern of gaps is public'
+                f"values are missing in {table.name}: {counted(lacking, 'record has', 'records have')} no "
+                f"{state!r}; fill them in, or say "
+                + param("missing", "drop")
+                + ": each is then a gap in its chain, and the pattern of gaps is public"
             )
         if lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
@@ -438,8 +448,9 @@ def shown_by_order(chains: Sequences, name: str, order_of: str = "b") -> nw.Expr
     """Return what strata are made of if it is no column: hour, weekday or month; refuses other names."""
     if name not in SHOWN:
         raise FrameError(
-            f"{chains.table.name} has no column {brief(name)}; within= names public columns, or of the columns that "
-            f"order records {listed(SHOWN, 'or')}"
+            f"{chains.table.name} has no column {brief(name)}; "
+            + param("within")
+            + f" names public columns, or of the columns that order records {listed(SHOWN, 'or')}"
         )
     return showed(chains, name, order_of)
 
@@ -524,17 +535,25 @@ def _step(table: Table, step: object) -> float | str:
     if kind == "time":
         length = step if isinstance(step, datetime.timedelta) else _period(step)
         if length <= datetime.timedelta():
-            raise FrameError(f"step must be greater than zero, not {brief(step)}")
+            raise FrameError(name_of("step") + f" must be greater than zero, not {brief(step)}")
         if isinstance(table.schema["o0"], nw.Date):
             if length % datetime.timedelta(days=1):
-                raise FrameError(f"the order column holds dates, so step must be days such as 1d, not {brief(step)}")
+                raise FrameError(
+                    "the order column holds dates, so "
+                    + name_of("step")
+                    + f" must be days such as 1d, not {brief(step)}"
+                )
             return f"{length.days}d"
         return f"{length // datetime.timedelta(microseconds=1)}us"
     if kind not in ("whole", "number"):
-        raise FrameError("step= needs an order column of numbers or times: only these have a spacing")
+        raise FrameError(param("step") + " needs an order column of numbers or times: only these have a spacing")
     number = _as_number(step)
     if number is None or not 0 < number < math.inf:
-        raise FrameError(f"the order column holds numbers, so step must be a number greater than 0, not {brief(step)}")
+        raise FrameError(
+            "the order column holds numbers, so "
+            + name_of("step")
+            + f" must be a number greater than 0, not {brief(step)}"
+        )
     return int(number) if kind == "whole" and number.is_integer() and number < 2**63 else number
 
 
@@ -554,7 +573,9 @@ def _period(step: object) -> datetime.timedelta:
         raise FrameError(f"a step of {step} is too long") from None
     if length is None:
         raise FrameError(
-            f"the order column holds times, so step must be a period such as 5m, 1h or 1d, not {brief(step)}"
+            "the order column holds times, so "
+            + name_of("step")
+            + f" must be a period such as 5m, 1h or 1d, not {brief(step)}"
         )
     return length
 
@@ -574,8 +595,8 @@ def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, size
     order = ", ".join(layout.order_by)
     raise RecordsError(
         f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
-        f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of {order!r} as "
-        "step= (--step), or leave step= out"
+        f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
+        f"{order!r} as " + params("{step}, or leave {step} out")
     )
 
 

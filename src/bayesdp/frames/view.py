@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals as nw
 
+from bayesdp._support.messages import param
 from bayesdp._support.validation import Values
 from bayesdp._support.words import having
 from bayesdp.errors import RecordsError
@@ -67,7 +68,7 @@ class View:
         if present < rows and self.missing == "error":
             raise RecordsError(
                 f"values are missing in {self.name}: {rows - present} records have no {subject!r}; fill them in, or "
-                'say missing="drop" (--missing drop), which treats the pattern of missing values as public'
+                "say " + param("missing", "drop") + ", which treats the pattern of missing values as public"
             )
         return present
 

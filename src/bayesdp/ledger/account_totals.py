@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
+from bayesdp._support.messages import name_of
 from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
 from bayesdp.ledger.records import Total, parsed
 from bayesdp.rounding import float_above
@@ -103,7 +104,7 @@ def _total(key: str, query: str, tau: str) -> Total:
     """Return a subtotal as it is accounted for. An account may have many, of which a release changes one."""
     exact = Fraction(tau)
     if exact <= 0:
-        raise ValueError(f"tau must be greater than 0, not {tau}")
+        raise ValueError(name_of("tau") + f" must be greater than 0, not {tau}")
     parsed(query)
     return Total(key, query, _rounded_up(exact))
 

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Executable, bindparam, func, select, update
 
 from bayesdp._support.documents import canonical, fingerprint
+from bayesdp._support.messages import param
 from bayesdp.errors import AnsweredError, LedgerError
 from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal
 from bayesdp.ledger.database import (
@@ -385,7 +386,7 @@ class AccountStore:
         if alike is not None:
             raise LedgerError(
                 f"the ledger has no data set {dataset!r}, but it has {alike!r}. Use that name, or, if these really are "
-                f"other data, say why: {_SEPARATELY}"
+                "other data, say why: " + _SEPARATELY
             )
         openings = {entry.dataset: entry.content() for entry in self.read(kind="open")}
         alike_tables = [
@@ -397,7 +398,7 @@ class AccountStore:
             raise LedgerError(
                 f"{dataset!r} looks like {alike_tables[0]!r}, which has an account: same columns, size and model. What "
                 "is released of one table under two names is not accounted for together. Use that name, or, if these "
-                f"really are other data, say why: {_SEPARATELY}"
+                "really are other data, say why: " + _SEPARATELY
             )
 
     def _unanswered(self, dataset: str, question: str) -> Pending | None:
@@ -524,7 +525,7 @@ def _alike(model: object, description: object, other_model: object, other: objec
     return mine == table_likeness(other_model, other, of_any_size=grows)
 
 
-_SEPARATELY = "separate_because= (--separate-because REASON), which the ledger keeps"
+_SEPARATELY = param("separate_because", like='"reason"') + ", which the ledger keeps"
 
 
 def _intact(row: Row) -> Entry:

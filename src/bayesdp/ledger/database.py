@@ -33,6 +33,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError, MissingDependencyError
 from bayesdp.ledger.location import user_ledger
@@ -463,7 +464,7 @@ def _sqlite_path(url: str | Path) -> str | Path | None:
     if isinstance(url, Path):
         return url
     if not isinstance(url, str) or not url.strip():
-        raise InvalidInputError(f"ledger must be {_FORMS}, not {brief(url)}")
+        raise InvalidInputError(name_of("ledger") + f" must be {_FORMS}, not {brief(url)}")
     path: str | None = url
     if "://" in url or re.match(r"(sqlite|postgres(ql)?)(\+\w+)?:|file:", url):
         try:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical
+from bayesdp._support.messages import in_python, param
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.accounts import AccountStore, refuse_other
@@ -308,8 +309,8 @@ def _first_budget(dataset: str, budget: float | None) -> float:
     """Return the budget to open an account with."""
     if budget is None:
         raise InvalidInputError(
-            f"{dataset!r} is new to the ledger: give the budget that may be spent on it (epsilon= of a Session, "
-            "--budget)"
+            f"{dataset!r} is new to the ledger: give the budget that may be spent on it by "
+            + in_python("epsilon= of a Session", elsewhere=param("budget"))
         )
     return validation.positive("budget", budget)
 

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
@@ -69,7 +70,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         object.__setattr__(self, "tau", validation.positive("tau", self.tau))
         object.__setattr__(self, "dimension", validation.natural("dimension", self.dimension))
         if self.dimension > _MOST_CELLS:
-            raise InvalidInputError(f"dimension must be at most 2^31 - 1, not {self.dimension}")
+            raise InvalidInputError(name_of("dimension") + f" must be at most 2^31 - 1, not {self.dimension}")
         object.__setattr__(self, "scale", self._least_scale())
 
     @classmethod
@@ -152,7 +153,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         try:
             numbers = list(values)
         except TypeError:
-            raise InvalidInputError("values must be a list of whole numbers") from None
+            raise InvalidInputError(name_of("values") + " must be a list of whole numbers") from None
         if len(numbers) != self.dimension:
             raise InvalidInputError(f"expected dimension = {self.dimension} values, not {len(numbers)}")
         for index, value in enumerate(numbers):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Mechanism
 from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
@@ -73,7 +74,9 @@ class RandomizedResponseMechanism(Mechanism):
 
         given = np.asarray(bits)
         if given.dtype != np.bool_ or given.ndim != 1:
-            raise InvalidInputError(f"bits must be a list of True and False, not of type {given.dtype}, {given.ndim}-d")
+            raise InvalidInputError(
+                name_of("bits") + f" must be a list of True and False, not of type {given.dtype}, {given.ndim}-d"
+            )
         if not given.size:
             return given.copy()
         require_untouched_generator()
@@ -111,7 +114,9 @@ class RandomizedResponseMechanism(Mechanism):
         try:
             table = nw.from_native(frame)
         except TypeError:
-            raise InvalidInputError(f"frame must be a data frame, not of type {type(frame).__name__}") from None
+            raise InvalidInputError(
+                name_of("frame") + f" must be a data frame, not of type {type(frame).__name__}"
+            ) from None
         if isinstance(table, nw.LazyFrame):
             raise InvalidInputError(
                 f"the frame is lazy ({table.implementation.name.lower()}), and a lazy engine may evaluate a column "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp.accuracy import Laplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.mechanisms.base import Noise
@@ -38,7 +39,7 @@ class SimulatedLaplace(Noise[float]):
 
         if not isinstance(self.generator, np.random.Generator):
             raise InvalidInputError(
-                "generator must be a numpy.random.Generator, for example numpy.random.default_rng(7)"
+                name_of("generator") + " must be a numpy.random.Generator, for example numpy.random.default_rng(7)"
             )
 
     @property

@@ -39,22 +39,24 @@ class AnyOf(Model):
         if column is not None:
             validation.text("column", column, ModelError)
         if not models:
-            raise ModelError("AnyOf needs at least one model")
+            raise ModelError("an any-of model needs at least one model")
         for index, model in enumerate(models):
             if not isinstance(model, Model):
-                raise ModelError(f"model {index} of AnyOf is not a model: {brief(model)}")
+                raise ModelError(f"model {index} of an any-of model is not a model: {brief(model)}")
         members = tuple(member for model in models for member in model.members)
         subjects = {member.subject for member in members} | {column}
         subjects.discard(None)
         if len(subjects) > 1:
-            raise ModelError(f"the models of AnyOf describe different columns: {', '.join(sorted(map(str, subjects)))}")
+            raise ModelError(
+                f"the models of an any-of model describe different columns: {', '.join(sorted(map(str, subjects)))}"
+            )
         records = ({member.record for member in members} | {record}) - {"record"}
         if len(records) > 1:
-            raise ModelError(f"the models of AnyOf name different records: {', '.join(sorted(records))}")
+            raise ModelError(f"the models of an any-of model name different records: {', '.join(sorted(records))}")
         named = records.pop() if records else "record"
         protected = dict.fromkeys(replace(member, record=named).protects for member in members)
         if len(protected) > 1:
-            raise ModelError(f"the models of AnyOf protect different things: {'; '.join(protected)}")
+            raise ModelError(f"the models of an any-of model protect different things: {'; '.join(protected)}")
         object.__setattr__(self, "models", members)
         object.__setattr__(self, "diagnosis", least_alarming([_diagnosis_of(member, members) for member in members]))
         object.__setattr__(self, "column", subjects.pop() if subjects else None)
@@ -125,7 +127,7 @@ class AnyOf(Model):
 
     def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
         """Refuse: the models of an AnyOf are diagnosed one by one."""
-        raise ModelError("a diagnosis is about one model; give it to the models of AnyOf one by one")
+        raise ModelError("a diagnosis is about one model; give it to the models inside the any-of model one by one")
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bayesdp._support import documents, validation
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Values, brief
 from bayesdp.errors import InvalidInputError, ModelError, QueryError
 from bayesdp.models.diagnosis import Diagnosis
@@ -74,7 +75,9 @@ class Model(Document):
             validation.text("column", self.column, ModelError)
         validation.text("record", self.record, ModelError)
         if self.diagnosis is not None and not isinstance(self.diagnosis, Diagnosis):
-            raise ModelError(f"diagnosis must be a Diagnosis, as diagnose returns it, not {brief(self.diagnosis)}")
+            raise ModelError(
+                name_of("diagnosis") + f" must be a Diagnosis, as diagnose returns it, not {brief(self.diagnosis)}"
+            )
 
     @property
     def protects(self) -> str:
@@ -259,7 +262,11 @@ class Model(Document):
         """
         raise ModelError(
             f'how uncertain a model of type "{self.kind}" is can only be said of one estimated from data, with counts '
-            "or moments (fit, from_counts, from_moments); leave credibility= out, or cover what may hold by AnyOf"
+            "or moments"
+            + in_python(" (fit, from_counts, from_moments)")
+            + "; leave "
+            + param("credibility")
+            + " out, or cover what may hold by an any-of model"
         )
 
     def check_query(self, query: Query) -> None:
@@ -366,7 +373,7 @@ class Model(Document):
         try:
             return Model.from_dict(documents.read(path))
         except ModelError as error:
-            raise ModelError(f"{path}: {error}") from None
+            raise ModelError(f"{path}: " + error.message) from None
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model to a JSON file only its owner can read: it may hold exact counts, and is kept like the data.
@@ -375,7 +382,9 @@ class Model(Document):
         written; then nothing is left behind.
         """
         if not overwrite and Path(path).is_file():
-            raise InvalidInputError(f"{path} exists; write to another file, or say overwrite=True to replace it")
+            raise InvalidInputError(
+                f"{path} exists; write to another file, or say " + param("overwrite", True) + " to replace it"
+            )
         documents.write(path, self)
 
 
@@ -386,7 +395,7 @@ def _listed(names: frozenset[str]) -> str:
 def check_unit(unit: object) -> None:
     """Refuse what groups cannot protect: it is "record" or "group"."""
     if unit not in ("record", "group"):
-        raise ModelError(f'unit must be "record" or "group", not {brief(unit)}')
+        raise ModelError(name_of("unit") + f' must be "record" or "group", not {brief(unit)}')
 
 
 def whole_group(size: int, record: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of, params
 from bayesdp._support.validation import Values, brief, checked_missing
 from bayesdp.errors import ModelError, QueryError, RecordsError
 from bayesdp.models.base import Model
@@ -88,12 +89,12 @@ class Chain(Model):
         if self.state is not None:
             validation.text("state", self.state, ModelError)
             if self.column is not None:
-                raise ModelError("give column= or state=, not both: the model describes one of them")
+                raise ModelError(params("give {column} or {state}, not both: the model describes one of them"))
         if not isinstance(self.gaps, bool):
-            raise ModelError(f"gaps must be true or false, not {brief(self.gaps)}")
+            raise ModelError(name_of("gaps") + f" must be true or false, not {brief(self.gaps)}")
         object.__setattr__(self, "unit", validation.natural("unit", self.unit, ModelError))
         if self.layout is not None and not isinstance(self.layout, ChainLayout):
-            raise ModelError(f"layout must be ChainLayout(order_by, entity, step), not {brief(self.layout)}")
+            raise ModelError(name_of("layout") + f" must be a ChainLayout(...), not {brief(self.layout)}")
 
     @property
     def protects(self) -> str:
@@ -195,8 +196,10 @@ class Chain(Model):
         else:
             if subject is None or not order_by:
                 raise ModelError(
-                    "the model does not say which columns it is about; name them as fit does, by state= (--state) and "
-                    "order_by= (--order-by)"
+                    params(
+                        "the model does not say which columns it is about; name them as fit does, by {state} and "
+                        "{order_by}"
+                    )
                 )
             layout = ChainLayout(order_by, entity or (), step, order_by_text=bool(order_by_text))
         if missing is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from bayesdp._support import hooks, validation
 from bayesdp._support.arrays import Floats, readonly
 from bayesdp._support.display import table
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Matrix, brief, checked_missing
 from bayesdp.errors import ModelError, RecordsError
 from bayesdp.models.base import Model, check_unit, whole_group
@@ -96,9 +97,13 @@ class GaussianGroups(Model):
             object.__setattr__(self, "distance", validation.positive("distance", self.distance, ModelError))
         if self.moments is not None:
             if not isinstance(self.moments, Moments | AnovaMoments):
-                raise ModelError(f"moments must be Moments(...) or AnovaMoments(...), not {brief(self.moments)}")
+                raise ModelError(
+                    name_of("moments") + f" must be Moments(...) or AnovaMoments(...), not {brief(self.moments)}"
+                )
             if self.covariance is None:
-                raise ModelError("moments describe what a covariance was estimated from; give covariance= too")
+                raise ModelError(
+                    "moments describe what a covariance was estimated from; give " + param("covariance") + " too"
+                )
             if [len(kind) for kind in self.kinds] != [self.moments.members]:
                 raise ModelError(
                     f"the moments are those of groups of {self.moments.members}, but the covariance is one of "
@@ -106,7 +111,7 @@ class GaussianGroups(Model):
                 )
             self._check_moments(self.moments)
         if self.layout is not None and not isinstance(self.layout, GroupLayout):
-            raise ModelError(f"layout must be GroupLayout(value, group, role), not {brief(self.layout)}")
+            raise ModelError(name_of("layout") + f" must be a GroupLayout(...), not {brief(self.layout)}")
         if self.layout is not None and not self.layout.wide:
             object.__setattr__(self, "column", self.column or self.layout.value[0])
         if self.layout is not None and self.column is not None and self.column not in self.layout.value:
@@ -119,7 +124,7 @@ class GaussianGroups(Model):
 
     def _check_learnt(self, learnt: LearntCorrelation) -> None:
         if not isinstance(learnt, LearntCorrelation):
-            raise ModelError(f"learnt must be what Session.fit learnt, not {brief(learnt)}")
+            raise ModelError(name_of("learnt") + f" must be what Session.fit learnt, not {brief(learnt)}")
         if self.correlation is None or learnt.size != self.size:
             raise ModelError("what was learnt is a bound on every correlation, of groups of another size or kind")
         if self.correlation > learnt.ceiling:
@@ -130,13 +135,15 @@ class GaussianGroups(Model):
     def _check_given(self) -> None:
         if sum(given is not None for given in (self.covariance, self.correlation, self.precision)) != 1:
             raise ModelError(
-                "give either correlation= and size= (a bound on every pair) or covariance= (what is known exactly), or "
-                "precision=, its inverse"
+                params(
+                    "give either {correlation} and {size} (a bound on every pair) or {covariance} (what is known "
+                    "exactly), or {precision}, its inverse"
+                )
             )
         if self.correlation is not None:
             self._check_bound()
         elif self.size is not None:
-            raise ModelError("size= goes with correlation=; a covariance or precision has its own size")
+            raise ModelError(params("{size} goes with {correlation}; a covariance or precision has its own size"))
         if self.covariance is not None:
             object.__setattr__(self, "covariance", _kinds(self.covariance))
         if self.precision is not None:
@@ -159,10 +166,11 @@ class GaussianGroups(Model):
         correlation = validation.number("correlation", self.correlation, ModelError)
         if not 0 <= correlation <= 1:
             raise ModelError(
-                f"correlation must lie in [0, 1], not {correlation:g}; it bounds the absolute value of every pair's"
+                name_of("correlation")
+                + f" must lie in [0, 1], not {correlation:g}; it bounds the absolute value of every pair's"
             )
         if self.size is None:
-            raise ModelError("correlation= needs size=, the largest number of records in one group")
+            raise ModelError(params("{correlation} needs {size}, the largest number of records in one group"))
         object.__setattr__(self, "correlation", correlation)
         object.__setattr__(self, "size", validation.natural("size", self.size, ModelError))
 
@@ -252,8 +260,10 @@ class GaussianGroups(Model):
             values = self.column if value is None else value
             if not values:
                 raise ModelError(
-                    "the model does not say which columns it is about; name them as fit does, by value= (--value) and "
-                    "group= (--group), or by several values, one row a group"
+                    params(
+                        "the model does not say which columns it is about; name them as fit does, by {value} and "
+                        "{group}, or by several values, one row a group"
+                    )
                 )
             layout = GroupLayout(values, group or (), role)
         if self.column is not None and self.column not in layout.value:
@@ -439,7 +449,7 @@ class GaussianGroups(Model):
         if not layout.wide and layout.role is None and not self._alike:
             raise ModelError(
                 "the covariance tells members apart, but the layout names no role column, so nobody can see which "
-                "member a record is; give role=, or a covariance in which all members are alike"
+                "member a record is; give " + param("role") + ", or a covariance in which all members are alike"
             )
         largest = len(layout.value) if layout.wide else table.largest_group(layout.group, layout.value[0])
         if largest > self.group_size:

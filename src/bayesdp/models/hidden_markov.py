@@ -10,6 +10,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.display import table as text_table
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import Matrix
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
@@ -58,7 +59,7 @@ class HiddenMarkov(Chain):
             self._check_one(name)
         if self.transition is not None and len(self.transition) != len(self.transition[0]):
             raise ModelError(
-                f"transition must be square: it has {counted(len(self.transition), 'row')} of "
+                name_of("transition") + f" must be square: it has {counted(len(self.transition), 'row')} of "
                 f"{counted(len(self.transition[0]), 'entry', 'entries')}"
             )
         if self.transition is not None and self.emission is not None and len(self.transition) != len(self.emission):
@@ -69,7 +70,9 @@ class HiddenMarkov(Chain):
         if self.emission is not None:
             size = len(self.emission[0])
             if self.states and len(self.states) != size:
-                raise ModelError(f"states must name the {size} columns of emission, but names {len(self.states)}")
+                raise ModelError(
+                    name_of("states") + f" must name the {size} columns of emission, but names {len(self.states)}"
+                )
             object.__setattr__(self, "states", self.states or tuple(range(size)))
 
     def _check_one(self, name: str) -> None:

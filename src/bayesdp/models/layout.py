@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
@@ -64,17 +65,21 @@ class ChainLayout(_Layout):
         object.__setattr__(self, "order_by", column_names("order_by", self.order_by))
         object.__setattr__(self, "entity", column_names("entity", self.entity))
         if not self.order_by:
-            raise ModelError("order_by names no column; a chain needs to know which record comes next")
+            raise ModelError(name_of("order_by") + " names no column; a chain needs to know which record comes next")
         object.__setattr__(self, "step", _spacing(self.step))
         if self.step is not None and len(self.order_by) > 2:
             raise ModelError(
-                "step= is the spacing of one order column, or of a date and a time of day, but order_by names "
-                f"{len(self.order_by)}"
+                param("step")
+                + " is the spacing of one order column, or of a date and a time of day, but "
+                + name_of("order_by")
+                + f" names {len(self.order_by)}"
             )
         if len(self.order_by) == 2 and isinstance(self.step, float):
             raise ModelError(
-                "order_by names two columns, a date and a time of day, so step= must be a period such as 5m or 1h, not "
-                f"{self.step:g}"
+                name_of("order_by")
+                + " names two columns, a date and a time of day, so "
+                + param("step")
+                + f" must be a period such as 5m or 1h, not {self.step:g}"
             )
         _check_flag("dropped", self.dropped)
         _check_flag("order_by_text", self.order_by_text)
@@ -147,9 +152,11 @@ class GroupLayout(_Layout):
         if not self.value:
             raise ModelError("value names no column; give the column whose values are correlated")
         if len(self.value) > 1 and (self.group or self.role):
-            raise ModelError("several value columns mean one row a group: leave group= and role= out")
+            raise ModelError(params("several value columns mean one row a group: leave {group} and {role} out"))
         if len(self.value) == 1 and not self.group:
-            raise ModelError("one value column needs group=, the column that tells which records belong together")
+            raise ModelError(
+                "one value column needs " + param("group") + ", the column that tells which records belong together"
+            )
         _check_flag("dropped", self.dropped)
 
     def renamed(

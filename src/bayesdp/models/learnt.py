@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats, Integers
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
@@ -91,7 +92,7 @@ class Learnt:
         object.__setattr__(self, "strata", _checked_strata(self.strata, len(self.within)))
         table = _checked_counts(self.counts)
         if len(table) != len(self.strata):
-            raise ModelError(f"counts must be {counted(len(self.strata), 'table')}, one for each stratum")
+            raise ModelError(name_of("counts") + f" must be {counted(len(self.strata), 'table')}, one for each stratum")
         draws_for(table.shape, self.credibility)
         object.__setattr__(self, "counts", tuples(table.tolist()))
         if self.scale > NOISIEST:
@@ -174,7 +175,7 @@ def _checked_strata(value: object, columns: int) -> tuple[Values, ...]:
     strata = tuple(tuple(validation.scalar("strata", item, ModelError) for item in row) for row in rows)
     if not strata or any(len(values) != columns for values in strata) or len(set(strata)) < len(strata):
         raise ModelError(
-            f"strata must be different lists of {counted(columns, 'value')}, one for each column of within"
+            name_of("strata") + f" must be different lists of {counted(columns, 'value')}, one for each column"
         )
     return strata
 
@@ -185,9 +186,11 @@ def _checked_counts(value: object) -> Integers:
         table = np.array(value, dtype=object)
         whole = all(isinstance(entry, int) and not isinstance(entry, bool) for entry in table.flat)
     except ValueError:
-        raise ModelError("counts must have as many entries on every level as there are states") from None
+        raise ModelError(name_of("counts") + " must have as many entries on every level as there are states") from None
     if table.ndim < 3 or table.size == 0 or len(set(table.shape[1:])) > 1 or not whole:
-        raise ModelError("counts must be tables of whole numbers, with as many entries on every level as states")
+        raise ModelError(
+            name_of("counts") + " must be tables of whole numbers, with as many entries on every level as states"
+        )
     if table.size > MOST_CELLS:
         raise ModelError(
             f"at most {MOST_CELLS} counts can be learnt from, not {table.size}; take fewer states or strata"
@@ -195,7 +198,7 @@ def _checked_counts(value: object) -> Integers:
     try:
         return table.astype(np.int64)
     except OverflowError:
-        raise ModelError("counts must fit into 64 bits") from None
+        raise ModelError(name_of("counts") + " must fit into 64 bits") from None
 
 
 def _rounded_up(log_odds: float) -> float:

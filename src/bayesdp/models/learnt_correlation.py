@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError
@@ -105,7 +106,7 @@ class LearntCorrelation:
         sums = tuple(validation.items("sums", self.sums, ModelError))
         whole = [entry for entry in sums if isinstance(entry, int) and not isinstance(entry, bool)]
         if len(sums) != 3 or len(whole) != 3 or any(abs(entry) >= 2**63 for entry in whole):
-            raise ModelError("sums must be three whole numbers of 64 bits")
+            raise ModelError(name_of("sums") + " must be three whole numbers of 64 bits")
         object.__setattr__(self, "sums", sums)
         draws_needed(self.credibility, None, DRAWS)
         if self.scale > NOISIEST:
@@ -181,7 +182,7 @@ def checked_bounds(value: object) -> tuple[float, float]:
     """Return two finite bounds, the lower one first, between which there is room for a grid."""
     bounds = tuple(validation.number("bounds", bound, ModelError) for bound in validation.items("bounds", value))
     if len(bounds) != 2 or not bounds[0] < bounds[1] or not math.isfinite(bounds[1] - bounds[0]):
-        raise ModelError(f"bounds must be two numbers, the lower one first, not {brief(value)}")
+        raise ModelError(name_of("bounds") + f" must be two numbers, the lower one first, not {brief(value)}")
     low, high = bounds
     middle = low + (high - low) / 2
     if not low < middle < high or (high - low) / 2 / STEPS < 4 * math.ulp(max(abs(low), abs(high))):
@@ -192,16 +193,16 @@ def checked_bounds(value: object) -> tuple[float, float]:
 def _checked_groups(value: object, most: int) -> tuple[tuple[int, int], ...]:
     rows = [validation.items("groups", row, ModelError) for row in validation.items("groups", value, ModelError)]
     if any(len(row) != 2 for row in rows):
-        raise ModelError("groups must be pairs of a size and a number")
+        raise ModelError(name_of("groups") + " must be pairs of a size and a number")
     groups = tuple(
         sorted(
             (validation.natural("groups", a, ModelError), validation.natural("groups", b, ModelError)) for a, b in rows
         )
     )
     if len({size for size, _ in groups}) < len(groups) or any(size > most for size, _ in groups):
-        raise ModelError(f"groups must name different sizes, none above {counted(most, 'record')}")
+        raise ModelError(name_of("groups") + f" must name different sizes, none above {counted(most, 'record')}")
     if not 0 < ordered_pairs(groups) <= MOST_PAIRS:
-        raise ModelError(f"there must be a group of two, and at most {MOST_PAIRS} pairs in all groups")
+        raise ModelError(name_of("there") + f" must be a group of two, and at most {MOST_PAIRS} pairs in all groups")
     return groups
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from bayesdp._support import hooks, validation
 from bayesdp._support.arrays import Booleans, Floats, readonly
 from bayesdp._support.display import table
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Matrix, Scalar, Values, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.chain import CHAIN_OPTIONS, MEMORY, ORDER_BY_TEXT, Chain
@@ -87,19 +88,23 @@ class MarkovChain(Chain):
         object.__setattr__(self, "transition", checked)
         object.__setattr__(self, "states", _states(self.states, len(self.transition)))
         if self.start not in ("stationary", "any"):
-            raise ModelError(f'start must be "stationary" or "any", not {brief(self.start)}')
+            raise ModelError(name_of("start") + f' must be "stationary" or "any", not {brief(self.start)}')
         if self.counts is not None:
             self._check_counts()
         if self.start == "stationary" and not self.is_irreducible:
             raise ModelError(
                 "a stationary start needs a chain in which every state can be reached from every other; "
-                f'{self._unreachable()}; use start="any" or leave out the states that are never visited'
+                f"{self._unreachable()}; use "
+                + param("start", "any")
+                + " or leave out the states that are never visited"
             )
 
     def _check_counts(self) -> None:
         counts = _counts(self.counts, self.memory)
         if len(counts) != len(self.transition):
-            raise ModelError(f"counts must have {len(self.transition)} rows like transition, not {len(counts)}")
+            raise ModelError(
+                name_of("counts") + f" must have {len(self.transition)} rows like transition, not {len(counts)}"
+            )
         if self.memory > 1:
             self._check_remembered(np.array(counts, dtype=np.float64))
             object.__setattr__(self, "counts", counts)
@@ -110,7 +115,7 @@ class MarkovChain(Chain):
             raise ModelError(
                 f"counts and transition disagree: row {i}, column {j} has the probability {self.transition[i][j]:g}, "
                 f"but {counts[i][j]} of {sum(counts[i])} counts, and no smoothing of all counts makes up for it; leave "
-                "the counts out, or build the chain from them (from_counts)"
+                "the counts out, or build the chain from them" + in_python(" (from_counts)")
             )
         object.__setattr__(self, "counts", counts)
 
@@ -119,7 +124,7 @@ class MarkovChain(Chain):
         if _disagreement(counts.reshape(rows), np.array(self.transition).reshape(rows)) is not None:
             raise ModelError(
                 "counts and transition disagree, and no smoothing of all counts makes up for it; leave the counts out, "
-                "or build the chain from them (from_counts)"
+                "or build the chain from them" + in_python(" (from_counts)")
             )
 
     @classmethod
@@ -151,7 +156,7 @@ class MarkovChain(Chain):
         table = np.array(_counts(counts, memory), dtype=np.float64)
         smoothing = validation.number("smoothing", smoothing, ModelError)
         if smoothing < 0:
-            raise ModelError(f"smoothing must be at least 0, not {smoothing:g}")
+            raise ModelError(name_of("smoothing") + f" must be at least 0, not {smoothing:g}")
         rows = []
         for i, row in enumerate(table.reshape(-1, len(table)).tolist()):
             smoothed = [count + smoothing for count in row]
@@ -164,8 +169,9 @@ class MarkovChain(Chain):
                 never = "the state was never left" if memory == 1 else "these states were never followed by another"
                 raise ModelError(
                     f"counts, row {i}{name} is empty: {never}, so nothing is known about what follows "
-                    f"{'it' if memory == 1 else 'them'}; leave it out or give smoothing= (--smoothing), which adds "
-                    "that much to every count"
+                    f"{'it' if memory == 1 else 'them'}; leave it out or give "
+                    + param("smoothing")
+                    + ", which adds that much to every count"
                 )
             rows.append(tuple(count / total for count in smoothed))
         return cls(
@@ -300,9 +306,7 @@ class MarkovChain(Chain):
         Raises ModelError for a chain with memory, which has none: use `table`.
         """
         if self.memory > 1:
-            raise ModelError(
-                f"a chain with memory={self.memory} has no transition matrix; what needs one does not apply"
-            )
+            raise ModelError(f"a chain with a memory of {self.memory} records has no transition matrix")
         return self.table
 
     @cached_property
@@ -334,7 +338,7 @@ class MarkovChain(Chain):
         Raises ModelError for a chain with memory.
         """
         if self.memory > 1:
-            raise ModelError(f"γ is about chains that remember one record, not memory={self.memory}")
+            raise ModelError(f"γ is about chains with a memory of one record, not {self.memory}")
         entries = [entry for row in self.transition for entry in row]
         return max(entries) / min(entries) if min(entries) > 0 else math.inf
 
@@ -378,7 +382,7 @@ class MarkovChain(Chain):
         Raises ModelError for a chain that is not assumed stationary: read backwards, it has no fixed probabilities.
         """
         if self.start != "stationary":
-            raise ModelError('only a stationary chain can be read backwards, but the model says start="any"')
+            raise ModelError('only a stationary chain can be read backwards, but the start of this one is "any"')
         weights = self.stationary
         backwards = self.matrix.T * weights[None, :] / weights[:, None]
         backwards /= backwards.sum(axis=1, keepdims=True)
@@ -536,8 +540,9 @@ def _transition(value: object) -> tuple[tuple[float, ...], ...]:
     match value.tolist() if isinstance(value, np.ndarray) else value:
         case [[[*_], *_], *_]:
             raise ModelError(
-                "transition has more levels than rows and columns; say memory=, how many records the next one depends "
-                "on (2 for a table [before][now][next])"
+                "transition has more levels than rows and columns; say "
+                + param("memory")
+                + ", how many records the next one depends on (2 for a table [before][now][next])"
             )
     table = validation.square("transition", value, ModelError)
     validation.check_probabilities("transition", table, ModelError)
@@ -548,7 +553,7 @@ def _states(states: Values, size: int) -> tuple[Scalar, ...]:
     if not states:
         return tuple(range(size))
     if len(states) != size:
-        raise ModelError(f"states must name the {size} rows of transition, but names {len(states)}")
+        raise ModelError(name_of("states") + f" must name the {size} rows of transition, but names {len(states)}")
     return tuple(states)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.odds import log_odds_of_logs
@@ -76,7 +77,7 @@ def counts_of(value: object, memory: int) -> tuple[Any, ...]:
     """Return a table of counts as nested tuples of whole numbers; refuses anything else."""
     table = np.array(nested("counts", value, memory))
     if not ((table >= 0) & (table <= LARGEST_COUNT) & (table == np.floor(table))).all():
-        raise ModelError("counts must be whole numbers from 0 to 2^53")
+        raise ModelError(name_of("counts") + " must be whole numbers from 0 to 2^53")
     return tuples(table.astype(np.int64).tolist())
 
 

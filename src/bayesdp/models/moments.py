@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Matrix, brief
 from bayesdp.errors import ModelError
 
@@ -57,14 +58,18 @@ class Moments:
         object.__setattr__(self, "covariance", covariance)
         mean = validation.items("mean", self.mean, ModelError)
         if len(mean) != len(covariance):
-            raise ModelError(f"mean must hold {len(covariance)} numbers, one for each row of the covariance")
+            raise ModelError(
+                name_of("mean") + f" must hold {len(covariance)} numbers, one for each row of the covariance"
+            )
         checked = tuple(validation.number(f"mean[{index}]", value, ModelError) for index, value in enumerate(mean))
         object.__setattr__(self, "mean", checked)
         roles = tuple(validation.items("roles", self.roles, ModelError))
         for role in roles:
             validation.text("roles", role, ModelError)
         if roles and len(roles) != len(covariance):
-            raise ModelError(f"roles must name the {len(covariance)} rows of the covariance, but names {len(roles)}")
+            raise ModelError(
+                name_of("roles") + f" must name the {len(covariance)} rows of the covariance, but names {len(roles)}"
+            )
         object.__setattr__(self, "roles", roles)
 
     @property
@@ -140,7 +145,7 @@ class AnovaMoments:
         if self.largest > _LARGEST_GROUP:
             raise ModelError(
                 f"the largest group has {self.largest} records; normal groups of more than {_LARGEST_GROUP} are not "
-                "supported: use role=, or ArbitraryGroups"
+                "supported: use " + param("role") + ", or " + in_python("ArbitraryGroups", elsewhere='"arbitrary"')
             )
         self._check_sums()
 
@@ -265,7 +270,10 @@ def checked_covariance(name: str, value: object) -> tuple[tuple[float, ...], ...
     if smallest < least:
         raise ModelError(
             f"{name} is not positive definite (its correlation matrix has the eigenvalue {smallest:.3g}); records that "
-            f"determine one another exactly are covered by ArbitraryGroups(size={len(table)})"
+            "determine one another exactly are covered by "
+            + in_python(
+                f"ArbitraryGroups(size={len(table)})", elsewhere=f'{{"type": "arbitrary", "size": {len(table)}}}'
+            )
         )
     return table
 
@@ -296,7 +304,8 @@ def _checked_sizes(value: object, groups: int, records: int, largest: int) -> tu
         or max((size for size, _, _, _ in rows), default=0) != largest
     ):
         raise ModelError(
-            f"sizes must add up to {groups} groups and {records} records, the largest group having {largest}"
+            name_of("sizes")
+            + f" must add up to {groups} groups and {records} records, the largest group having {largest}"
         )
     return tuple(rows)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayesdp._support import validation
 from bayesdp._support.arrays import Booleans, Floats, readonly
 from bayesdp._support.display import table as text_table
+from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ModelError, RecordsError
@@ -100,7 +101,7 @@ class Network(Model):
         if self.records is not None:
             object.__setattr__(self, "records", validation.natural("records", self.records, ModelError))
         if not isinstance(self.forest, bool):
-            raise ModelError(f"forest must be true or false, not {brief(self.forest)}")
+            raise ModelError(name_of("forest") + f" must be true or false, not {brief(self.forest)}")
         object.__setattr__(self, "group", column_names("group", self.group))
         if self.position is not None:
             column_name("position", self.position)
@@ -111,27 +112,33 @@ class Network(Model):
 
     def _check_bounds(self) -> None:
         if self.odds is None or self.degree is None:
-            raise ModelError("give either odds= and degree= (bounds for every record) or edges= (the network itself)")
+            raise ModelError(
+                params("give either {odds} and {degree} (bounds for every record) or {edges} (the network itself)")
+            )
         object.__setattr__(self, "odds", checked_odds("odds", self.odds))
         object.__setattr__(self, "degree", validation.natural("degree", self.degree, ModelError, least=0))
         for name in ("hidden", "position"):
             if getattr(self, name):
-                raise ModelError(f"{name}= goes with edges=: bounds for every record name no positions")
+                raise ModelError(
+                    param(name) + " goes with " + param("edges") + ": bounds for every record name no positions"
+                )
         object.__setattr__(self, "hidden", ())
 
     def _check_edges(self) -> None:
         if self.odds is not None or self.degree is not None or self.forest:
-            raise ModelError("edges= says everything: leave odds=, degree= and forest= out")
+            raise ModelError(params("{edges} says everything: leave {odds}, {degree} and {forest} out"))
         edges = _edges(self.edges, _MOST_POSITIONS if self.records is None else self.records)
         if self.records is None:
             if not edges:
-                raise ModelError("a network without edges needs records=, the number of positions in it")
+                raise ModelError(
+                    "a network without edges needs " + param("records") + ", the number of positions in it"
+                )
             object.__setattr__(self, "records", 1 + max(last for _, last, _ in edges))
         assert self.records is not None
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "hidden", _positions(self.hidden, self.records))
         if len(self.hidden) == self.records:
-            raise ModelError("every position is hidden, so there are no records; leave some out of hidden=")
+            raise ModelError("every position is hidden, so there are no records; leave some out of " + param("hidden"))
 
     @cached_property
     def ties(self) -> Ties:

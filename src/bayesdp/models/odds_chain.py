@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import table
+from bayesdp._support.messages import in_python, name_of, params
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted, listed
 from bayesdp.errors import ModelError
@@ -89,15 +90,16 @@ class OddsChain(Chain):
             "merge", "merge strata with fewer transitions than this in some cell.", "N", reads="whole", default="0"
         ),
     )
-    _instead_of_diagnosis: ClassVar[str] = "; fit a MarkovChain to the table to see its odds ratio"
+    _instead_of_diagnosis: ClassVar[str] = "; fit a Markov chain to the table to see its odds ratio"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         odds = validation.number("odds", self.odds, ModelError)
         if odds < 1:
             raise ModelError(
-                f"odds must be at least 1, the odds ratio of independent records, not {odds:g}; of a ratio below 1 "
-                "take the reciprocal"
+                name_of("odds")
+                + f" must be at least 1, the odds ratio of independent records, not {odds:g}; of a ratio below 1 take "
+                "the reciprocal"
             )
         object.__setattr__(self, "odds", odds)
         object.__setattr__(self, "memory", validation.natural("memory", self.memory, ModelError))
@@ -105,7 +107,9 @@ class OddsChain(Chain):
         if self.strata is not None:
             self._check_strata()
         elif self.within or self.credibility is not None:
-            raise ModelError("within= and credibility= say how strata were fitted; without strata= there are none")
+            raise ModelError(
+                params("{within} and {credibility} say how strata were fitted; without {strata} there are none")
+            )
         if self.learnt is not None:
             self._check_learnt(self.learnt)
 
@@ -115,7 +119,7 @@ class OddsChain(Chain):
 
     def _check_learnt(self, learnt: Learnt) -> None:
         if not isinstance(learnt, Learnt):
-            raise ModelError(f"learnt must be what Session.fit learnt, not {brief(learnt)}")
+            raise ModelError(name_of("learnt") + f" must be what Session.fit learnt, not {brief(learnt)}")
         if self.strata is not None:
             raise ModelError("the odds ratio was learnt from noisy counts, or estimated from exact ones: not both")
         if learnt.memory != self.memory or len(self.states) not in (0, learnt.states):
@@ -125,7 +129,9 @@ class OddsChain(Chain):
 
     def _check_strata(self) -> None:
         if self.credibility is None:
-            raise ModelError("strata= needs credibility=, the share of the posterior that lies below the odds ratio")
+            raise ModelError(
+                params("{strata} needs {credibility}, the share of the posterior that lies below the odds ratio")
+            )
         credibility = validation.probability("credibility", self.credibility, ModelError)
         strata = read_strata(self.strata, self.within, self.memory)
         if self.states and len(self.states) != len(strata[0].counts):
@@ -137,7 +143,7 @@ class OddsChain(Chain):
             raise ModelError(
                 f"strata and odds disagree: with a credibility of {credibility:g} the largest odds ratio of these "
                 f"counts stays below {shown_above(credible)}, not {self.odds:g}; leave the strata out, or build the "
-                "chain from them (from_strata)"
+                "chain from them" + in_python(" (from_strata)")
             )
 
     @classmethod
@@ -360,7 +366,7 @@ class OddsChain(Chain):
         into, odds = together[-1].called(self.within), shown_above(_credible(together, self.credibility))
         return (
             f"{sparse} Merged into one ({into}), the odds ratio would be {odds} "
-            f"at most: say merge={SPARSE} (--merge {SPARSE}) if these are alike."
+            f"at most: if these are alike, fit with {SPARSE} as the number below which strata merge."
         )
 
     def _content(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats, Integers
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 
@@ -97,7 +98,7 @@ class Precision:
         if self.group_size > _LARGEST_DENSE:
             raise ModelError(
                 f"precision: {self.group_size} records are connected, too many to see whether a matrix that is not "
-                "walk-summable (its entries outweigh the diagonal) is positive definite; ArbitraryGroups covers it"
+                "walk-summable (its entries outweigh the diagonal) is positive definite; arbitrary groups cover it"
             )
         for blocks in self.blocks():
             scale = 1 / np.sqrt(np.einsum("nii->ni", blocks))
@@ -260,9 +261,9 @@ def _from_sparse(matrix: Any) -> Entries:
     from scipy.sparse import csr_array, triu
 
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.shape[0]:
-        raise ModelError(f"precision must be square, not of shape {matrix.shape}")
+        raise ModelError(name_of("precision") + f" must be square, not of shape {matrix.shape}")
     if matrix.dtype.kind not in "iuf":
-        raise ModelError("precision must hold real numbers")
+        raise ModelError(name_of("precision") + " must hold real numbers")
     whole = csr_array(matrix, dtype=np.float64)
     apart = abs(whole - whole.T).tocoo()
     sides = np.abs(_entries_at(whole, apart.row, apart.col)) if apart.nnz else np.zeros(0)
@@ -271,7 +272,8 @@ def _from_sparse(matrix: Any) -> Entries:
         place = int(np.argmax(differ & (apart.data != 0)))
         row, column = int(apart.row[place]), int(apart.col[place])
         raise ModelError(
-            f"precision must be symmetric: row {row}, column {column} is {whole[row, column]:g}, but row {column}, "
+            name_of("precision")
+            + f" must be symmetric: row {row}, column {column} is {whole[row, column]:g}, but row {column}, "
             f"column {row} is {whole[column, row]:g}"
         )
     upper = triu(whole, format="csr")
@@ -295,8 +297,9 @@ def _merged(records: int, rows: Integers, columns: Integers, values: Floats) -> 
     if differ.any():
         place = int(np.argmax(differ))
         raise ModelError(
-            f"precision must be symmetric: row {upper[place]}, column {lower[place]} is given as {values[place]:g} "
-            f"and as {values[place + 1]:g}"
+            name_of("precision")
+            + f" must be symmetric: row {upper[place]}, column {lower[place]} is given as {values[place]:g} and "
+            f"as {values[place + 1]:g}"
         )
     kept = np.append(True, ~again) & (values != 0)
     return records, upper[kept], lower[kept], values[kept]

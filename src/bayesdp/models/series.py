@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from bayesdp._support import hooks, validation
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import brief
 from bayesdp.errors import ModelError
 from bayesdp.models.chain import CHAIN_OPTIONS, ORDER_BY_TEXT, Chain
@@ -79,7 +80,9 @@ class GaussianSeries(Chain):
 
     def _check_moments(self) -> None:
         if not isinstance(self.moments, SeriesMoments):
-            raise ModelError(f"moments must be SeriesMoments(autocovariances, pairs), not {brief(self.moments)}")
+            raise ModelError(
+                name_of("moments") + f" must be SeriesMoments(autocovariances, pairs), not {brief(self.moments)}"
+            )
         estimated = self.moments.coefficients()
         if len(estimated) != len(self.coefficients) or any(
             abs(given - own) > _AGREEMENT for given, own in zip(self.coefficients, estimated, strict=True)
@@ -126,10 +129,10 @@ class GaussianSeries(Chain):
         """
         order = validation.natural("order", order, ModelError)
         if order > _LARGEST_ORDER:
-            raise ModelError(f"order must be at most {_LARGEST_ORDER}, not {order}")
+            raise ModelError(name_of("order") + f" must be at most {_LARGEST_ORDER}, not {order}")
         columns = column_names("value", value)
         if len(columns) != 1:
-            raise ModelError(f"a series is one column of numbers, but value= names {len(columns)}")
+            raise ModelError("a series is one column of numbers, but " + param("value") + f" names {len(columns)}")
         layout = ChainLayout(
             order_by, () if entity is None else entity, step, dropped=missing == "drop", order_by_text=order_by_text
         )
@@ -217,9 +220,9 @@ def _check_covered(moments: SeriesMoments, coefficients: tuple[float, ...]) -> N
     if reason is None:
         return
     lower = next((p for p in range(len(coefficients) - 1, 0, -1) if refusal(moments.coefficients(p)) is None), None)
-    offered = "no lower order is covered either; ArbitraryGroups covers series of limited length"
+    offered = "no lower order is covered either; arbitrary groups cover series of limited length"
     if lower is not None:
-        offered = f"order={lower} (--order {lower}), with {brief(list(moments.coefficients(lower)))}, is covered"
+        offered = f"order {lower}, with {brief(list(moments.coefficients(lower)))}, is covered"
     raise ModelError(
         f"nothing is proven of the series of order {len(coefficients)} that was fitted, with "
         f"{brief(list(coefficients))}: {reason}; {offered}"
@@ -233,7 +236,10 @@ def _coefficients(value: object) -> tuple[float, ...]:
         validation.number(f"coefficients[{index}]", number, ModelError) for index, number in enumerate(given)
     )
     if not numbers:
-        raise ModelError("coefficients is empty; records that do not depend on one another are Independent()")
+        raise ModelError(
+            "coefficients is empty; records that do not depend on one another are "
+            + in_python("Independent()", elsewhere='"independent"')
+        )
     partials = partial_autocorrelations(numbers)
     for place, partial in enumerate(partials):
         if abs(partial) >= CLEARLY:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.arrays import Floats
+from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import ModelError
 from bayesdp.models.memory import block_log_odds, counts_of, lists, tuples
@@ -115,10 +116,10 @@ def read_strata(value: object, within: Sequence[str], memory: int) -> tuple[Stra
     if not strata:
         raise ModelError("strata is empty; give the counts of at least one stratum")
     if len({len(stratum.counts) for stratum in strata}) > 1:
-        raise ModelError("strata must have the same states: their counts differ in size")
+        raise ModelError(name_of("strata") + " must have the same states: their counts differ in size")
     named = [values for stratum in strata for values in stratum.values]
     if len(set(named)) < len(named):
-        raise ModelError("strata overlap: the same values of the columns within= stand in two of them")
+        raise ModelError("strata overlap: the same values of the columns " + param("within") + " stand in two of them")
     return strata
 
 
@@ -138,8 +139,9 @@ def _stratum(place: int, item: object, within: Sequence[str], memory: int) -> St
     )
     if not values or any(len(row) != len(within) for row in values):
         raise ModelError(
-            f"strata[{place}], values must be lists of {len(within)}, a value for each column of within=, not "
-            f"{brief(item['values'])}"
+            f"strata[{place}], values must be lists of {len(within)}, a value for each column of "
+            + param("within")
+            + f", not {brief(item['values'])}"
         )
     return Stratum(values, counts_of(item["counts"], memory))
 

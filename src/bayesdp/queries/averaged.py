@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
+from bayesdp._support.messages import param
 from bayesdp._support.words import counted
 from bayesdp.errors import QueryError, RecordsError
 from bayesdp.queries.query import Query
@@ -32,7 +33,9 @@ class Averaged(Query):
         if self.privately_filtered:
             raise QueryError(
                 f"a {self.kind} needs a public number of records, but how many pass a private filter is private; "
-                "release a filtered Sum and a Count instead, or say public_filter=True if the filter is public"
+                "release a filtered Sum and a Count instead, or say "
+                + param("public_filter", True)
+                + " if the filter is public"
             )
         if self.size is not None:
             object.__setattr__(self, "size", validation.natural("size", self.size, QueryError))
@@ -50,8 +53,9 @@ class Averaged(Query):
             raise RecordsError(f"the {self.kind} is undefined: there are no records")
         if self.size not in (None, records):
             raise RecordsError(
-                f"the {self.kind} is over {counted(records, 'record')}, but size = {self.size} was given; leave size= "
-                "out"
+                f"the {self.kind} is over {counted(records, 'record')}, but size = {self.size} was given; leave "
+                + param("size")
+                + " out"
             )
         size: dict[str, Any] = {"size": records}
         return replace(self, **size)
@@ -59,6 +63,7 @@ class Averaged(Query):
     def _sensitivity_of(self, total: Fraction) -> float:
         if self.size is None:
             raise QueryError(
-                f"the noise on a {self.kind} depends on the public number of records: give its size (size=n, --size n)"
+                f"the noise on a {self.kind} depends on the public number of records: give it as "
+                + param("size", like="n")
             )
         return float_above(self.worth(total, self.size))

@@ -10,6 +10,7 @@ from math import floor
 from typing import Any, ClassVar, Self
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import QueryError
 from bayesdp.queries.query import Query
@@ -80,16 +81,19 @@ class Clipped(Query):
         super().__post_init__()
         if self.bounds is None:
             raise QueryError(
-                f"a {self.kind} needs bounds=(low, high) to clip values to; without them one record could move the "
-                "answer without limit"
+                f"a {self.kind} needs "
+                + param("bounds", like="(low, high)")
+                + " to clip values to; without them one record could move the answer without limit"
             )
         try:
             low, high = self.bounds
         except (TypeError, ValueError):
-            raise QueryError(f"bounds must be a pair (low, high), not {brief(self.bounds)}") from None
+            raise QueryError(name_of("bounds") + f" must be a pair (low, high), not {brief(self.bounds)}") from None
         low, high = validation.number("bounds[0]", low, QueryError), validation.number("bounds[1]", high, QueryError)
         if low >= high:
-            raise QueryError(f"bounds must be in order, low < high, not ({', '.join(_told_apart(low, high))})")
+            raise QueryError(
+                name_of("bounds") + f" must be in order, low < high, not ({', '.join(_told_apart(low, high))})"
+            )
         object.__setattr__(self, "bounds", (low, high))
         if self.step is not None:
             step = validation.positive("step", self.step, QueryError)
@@ -99,7 +103,8 @@ class Clipped(Query):
             if not self.privately_filtered and not (steps.is_integer() and 1 <= steps <= MOST_STEPS):
                 ends = ", ".join(_told_apart(low, high))
                 raise QueryError(
-                    f"bounds must be a whole number of steps apart, up to 2^60, but ({ends}) are {steps:g}"
+                    name_of("bounds")
+                    + f" must be a whole number of steps apart, at most 2^60, but ({ends}) are {steps:g}"
                 )
             object.__setattr__(self, "step", step)
 
@@ -162,7 +167,7 @@ class Clipped(Query):
         if self.privately_filtered:
             return (
                 f"a {self.kind} filtered by a private attribute gains or loses a whole value when a record crosses the "
-                "filter; if the filter uses public attributes only, say public_filter=True"
+                "filter; if it uses public attributes only, declare the filter public"
             )
         return None
 

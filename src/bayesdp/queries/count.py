@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from bayesdp._support import validation
+from bayesdp._support.messages import in_python, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
 from bayesdp.queries.counting import Counting, named_once
@@ -39,9 +40,12 @@ class Count(Counting):
             self._take_condition()
         if (self.equals is None) == (self.isin is None):
             raise QueryError(
-                f"a {self.kind} needs what to count: give either equals=value or isin=[value, ...], "
-                f'for example {type(self).__name__}("active", equals=True), or a condition alone: '
-                f'{type(self).__name__}(where="steps > 0")'
+                f"a {self.kind} needs what to count: give "
+                + in_python(
+                    f'either equals=value or isin=[value, ...], for example {type(self).__name__}("active", '
+                    f'equals=True), or a condition alone: {type(self).__name__}(where="steps > 0")',
+                    elsewhere=param("states", like="value"),
+                )
             )
         if self.equals is not None:
             object.__setattr__(self, "equals", validation.scalar("equals", self.equals, QueryError))
@@ -53,7 +57,7 @@ class Count(Counting):
         if self.public_filter:
             raise QueryError(
                 f"how many records pass a public filter is public itself; a {self.kind} needs what to count among "
-                "them: equals=value or isin=[value, ...]"
+                "them: " + in_python("equals=value or isin=[value, ...]", elsewhere=param("states", like="value"))
             )
         for name, value in {"column": self.where, "equals": True, "where": None}.items():
             object.__setattr__(self, name, value)

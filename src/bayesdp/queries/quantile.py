@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from bayesdp._support import validation
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import QueryError
@@ -51,19 +52,25 @@ class Quantile(Query):
         super().__post_init__()
         if self.privately_filtered:
             raise QueryError(
-                f"a {self.kind} needs a public number of records, but how many pass a private filter is private; say "
-                "public_filter=True if the filter is public"
+                f"a {self.kind} needs a public number of records, but how many pass a private filter is private; "
+                "say " + param("public_filter", True) + " if the filter is public"
             )
         shares = tuple(validation.probability("at", share, QueryError) for share in _listed("at", self.at))
         if not shares or len(set(shares)) < len(shares):
-            raise QueryError("at must hold at least one share and no duplicates: at=0.9, or at=[0.25, 0.5, 0.75]")
+            raise QueryError(
+                name_of("at")
+                + " must hold at least one share and no duplicates: "
+                + in_python("at=0.9, or at=[0.25, 0.5, 0.75]", elsewhere=param("at", "0.25,0.5,0.75"))
+            )
         object.__setattr__(self, "at", shares)
         values = _listed("candidates", self.candidates)
         numbers = tuple(validation.number(f"candidates[{i}]", value, QueryError) for i, value in enumerate(values))
         if not 2 <= len(numbers) <= MOST_CANDIDATES or any(a >= b for a, b in pairwise(numbers)):
             raise QueryError(
-                f"a {self.kind} needs candidates=, from 2 to {MOST_CANDIDATES} public numbers in ascending order, such "
-                "as all ages from 0 to 120; they must not be taken from the data"
+                f"a {self.kind} needs "
+                + param("candidates")
+                + f", from 2 to {MOST_CANDIDATES} public numbers in ascending order, such as all ages from 0 to 120; "
+                "they must not be taken from the data"
             )
         object.__setattr__(self, "candidates", numbers)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document, parse
+from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
 from bayesdp.rounding import float_above
@@ -99,19 +100,27 @@ class Query(Document):
         if self.where is not None:
             validation.text("where", self.where, QueryError)
         if not isinstance(self.public_filter, bool):
-            raise QueryError(f"public_filter must be True or False, not {brief(self.public_filter)}")
+            raise QueryError(name_of("public_filter") + f" must be True or False, not {brief(self.public_filter)}")
         if self.public_filter and self.where is None:
-            raise QueryError("public_filter describes a filter, but there is none; give where= or leave it out")
+            raise QueryError(
+                name_of("public_filter")
+                + " describes a filter, but there is none; give "
+                + param("where")
+                + " or leave it out"
+            )
         if (self.by is None) != (self.by_cells is None):
             raise QueryError(
-                'by= names a public column and by_cells= its values, from a public list: by="district", '
-                'by_cells=["A", "B"]; give both or neither'
+                param("by")
+                + " names a public column and "
+                + param("by_cells")
+                + " its values, from a public list; give both or neither"
+                + in_python(', such as by="district", by_cells=["A", "B"]')
             )
         if self.by is not None:
             validation.text("by", self.by, QueryError)
             cells = validation.distinct("by_cells", self.by_cells, QueryError)
             if not cells:
-                raise QueryError("by_cells is empty; name at least one value of the column")
+                raise QueryError(name_of("by_cells") + " is empty; name at least one value of the column")
             object.__setattr__(self, "by_cells", cells)
 
     # What is asked

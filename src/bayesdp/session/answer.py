@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayesdp._support import documents, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.models.diagnosis import Verdict
@@ -154,7 +155,7 @@ class Posting:
         if self.epsilon_total < self.epsilon and not self.reused:  # a model learnt since may prove less of all of it
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         if not isinstance(self.reused, bool):
-            raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
+            raise InvalidInputError(name_of("reused") + f" must be true or false, not {brief(self.reused)}")
 
     @property
     def left(self) -> str:
@@ -526,7 +527,7 @@ def _listed(value: Any) -> Any:
 def _checked_diagnosis(diagnosis: object) -> dict[str, Any]:
     """Return the short form of a diagnosis, without whatever else came with it."""
     if not isinstance(diagnosis, Mapping):
-        raise InvalidInputError(f"diagnosis must be an object with a verdict, not {brief(diagnosis)}")
+        raise InvalidInputError(name_of("diagnosis") + f" must be an object with a verdict, not {brief(diagnosis)}")
     findings = []
     for finding in validation.items("the findings of the diagnosis", diagnosis.get("findings")):
         if not isinstance(finding, Mapping):

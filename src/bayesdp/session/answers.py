@@ -9,6 +9,7 @@ from typing import Any
 from bayesdp._support import documents, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section, lines, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import InvalidInputError
 from bayesdp.queries import Value
@@ -38,7 +39,7 @@ class Answers(Displayed, Document):
         validation.text("by", self.by)
         object.__setattr__(self, "answers", tuple(validation.items("answers", self.answers)))
         if not self.answers or not all(isinstance(answer, Answer) for answer in self.answers):
-            raise InvalidInputError("answers must be a list of at least one answer")
+            raise InvalidInputError(name_of("answers") + " must be a list of at least one answer")
         if any(answer.query.by != self.by or len(answer.query.parts) != 1 for answer in self.answers):
             raise InvalidInputError(f"every answer must be about one part by {self.by!r}")
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import ceil, ulp
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import NoiseLaw
 from bayesdp.errors import InvalidInputError
@@ -192,13 +193,13 @@ def checked_value(query: Query, value: object) -> Value:
     """
     cells = tuple(validation.items("value", value)) if query.by_cell else (value,)
     if len(cells) != query.dimension:
-        raise InvalidInputError(f"value must have {query.dimension} cells, not {len(cells)}")
+        raise InvalidInputError(name_of("value") + f" must have {query.dimension} cells, not {len(cells)}")
     numbers = tuple(validation.number("value", cell) for cell in cells)
     if not query.whole:
         return numbers if query.by_cell else numbers[0]
     counts = tuple(int(cell) for cell in cells if isinstance(cell, int))
     if len(counts) < len(cells):
-        raise InvalidInputError(f"value must be whole, not {brief(value)}")
+        raise InvalidInputError(name_of("value") + f" must be whole, not {brief(value)}")
     return counts if query.by_cell else counts[0]
 
 
@@ -208,10 +209,10 @@ def _checked_ends(ends: object, number: int) -> tuple[Interval, ...]:
     for pair in validation.items("ends", ends):
         between = [validation.number("ends", end) for end in validation.items("ends", pair)]
         if len(between) != 2 or between[0] > between[1]:
-            raise InvalidInputError("ends must be intervals, a pair of numbers in order each")
+            raise InvalidInputError(name_of("ends") + " must be intervals, a pair of numbers in order each")
         intervals.append((between[0], between[1]))
     if len(intervals) != number:
-        raise InvalidInputError(f"ends must be {number} intervals, not {len(intervals)}")
+        raise InvalidInputError(name_of("ends") + f" must be {number} intervals, not {len(intervals)}")
     return tuple(intervals)
 
 

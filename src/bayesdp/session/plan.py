@@ -11,6 +11,7 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.messages import param, params
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, Pending, State
 from bayesdp.losses import PureLoss
@@ -45,7 +46,7 @@ class Target:
         """Return a checked target; exactly one of ε and α must be given."""
         if (epsilon is None) == (alpha is None):
             raise InvalidInputError(
-                "give either epsilon= (what the release may cost) or alpha= (how accurate it must be)"
+                params("give either {epsilon} (what the release may cost) or {alpha} (how accurate it must be)")
             )
         return cls(
             None if epsilon is None else validation.positive("epsilon", epsilon),
@@ -209,8 +210,8 @@ def tau_for(asked: PreparedQuery, target: Target) -> float:
     assert target.alpha is not None
     if not asked.foreseeable:
         raise QueryError(
-            f"which tau {asked.query.description} needs for alpha = {target.alpha:g} depends on how many records have "
-            "a value, which a preview does not read; ask with epsilon=, or release it"
+            f"which tau {asked.query.description} needs for alpha = {target.alpha:g} depends on how many "
+            "records have a value, which a preview does not read; ask with " + param("epsilon") + ", or release it"
         )
     if asked.query.unforeseen:
         _ = asked.query.sensitivity  # says that nobody knows

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.messages import in_python, param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
 from bayesdp.errors import ChangedError, FrameError, InvalidInputError, NoColumnError, QueryError, RecordsError
@@ -171,9 +172,10 @@ class CheckedTable:
         if private:
             listed = ", ".join(map(repr, private))
             raise QueryError(
-                f"{what} {listed}, which the account does not name as public; only the holder of the data can say "
-                f"that, with public=[...] when the account is opened (--public), or once afterwards: bayesdp budget "
-                "public --dataset NAME --columns A,B --reason TEXT"
+                f"{what} {listed}, which the account does not name as public; only the holder of the data can do "
+                "that: when the account is opened, with "
+                + param("public", like="[...]")
+                + ", or once afterwards, with: bayesdp budget public --dataset NAME --columns A,B --reason TEXT"
             )
 
     def check_private(self, *subjects: str) -> None:
@@ -196,7 +198,8 @@ class CheckedTable:
                 )
             if query.made_elsewhere:
                 raise QueryError(
-                    "a release by any mechanism is made elsewhere; session.record(tau=, what=) charges it here"
+                    "a release by any mechanism is made elsewhere; to charge it here, use "
+                    + in_python("session.record(tau=, what=)", elsewhere="bayesdp budget record")
                 )
         everything = [query if query.column else replace(query, column=self.model.subject) for query in queries]
         self.model.check_queries(tuple(everything))
@@ -271,14 +274,16 @@ class CheckedTable:
         if query.public_filter and protected:
             raise QueryError(
                 f"a filter on {', '.join(map(repr, protected))} cannot be public, for these are the values that are "
-                "protected; leave public_filter=True (--public-filter) out"
+                "protected; leave " + param("public_filter", True) + " out"
             )
         if query.public_filter:
             self.check_public(used, "the filter uses")
         if not query.public_filter and described and beyond:
             raise QueryError(
                 f"the filter uses {', '.join(map(repr, beyond))}, which the model does not describe; filter by "
-                f"{', '.join(map(repr, described))}, or say public_filter=True if these columns are public"
+                f"{', '.join(map(repr, described))}, or say "
+                + param("public_filter", True)
+                + " if these columns are public"
             )
 
     def _subjects(self, query: Query) -> tuple[str, ...]:
@@ -361,7 +366,9 @@ class CheckedTable:
             size = query.size if isinstance(query, Averaged) else None
             if size not in (None, records):
                 raise QueryError(
-                    f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave size= out"
+                    f"the {query.kind} is over {counted(records, 'record')}, not over size = {size}; leave "
+                    + param("size")
+                    + " out"
                 )
             return records
         if self.missing == "drop":
@@ -436,7 +443,7 @@ def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
     except (FrameError, QueryError) as error:
         if not table.types_from_values(columns):
             raise
-        raise RecordsError(str(error)) from None
+        raise RecordsError(error.message) from None
 
 
 def missing_rule(model: Model, missing: Missing | None) -> Missing:

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.messages import in_python, param, params
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import InvalidInputError, ModelError, RecordsError
 from bayesdp.frames.clocks import SHOWN
@@ -98,13 +99,15 @@ class OddsFitSpec(PrivateFitSpec):
             cells = _CLOCKS.get(name) if listed is None else listed
             if cells is None:
                 raise InvalidInputError(
-                    f"which values {name!r} has must be public, and only those of {', '.join(SHOWN)} are known; a "
-                    "session takes them with the column (a dictionary as within=)"
+                    f"which values {name!r} has must be public, and only those of {', '.join(SHOWN)} are known"
+                    + in_python("; a session takes them with the column (a dictionary as within=)")
                 )
             values.append(validation.distinct(f"within[{name!r}]", tuple(cells)))
         strata = tuple(product(*values))
         if not 1 <= len(strata) <= MOST_CELLS:
-            raise InvalidInputError(f"within= makes {len(strata)} strata; give at least one and at most {MOST_CELLS}")
+            raise InvalidInputError(
+                param("within") + f" makes {len(strata)} strata; give at least one and at most {MOST_CELLS}"
+            )
         return cls(tau, credibility, tuple(given), strata)
 
     def asks(self) -> Mapping[str, Any]:
@@ -171,8 +174,9 @@ class CorrelationFitSpec(PrivateFitSpec):
         bounds = _only(options, "bounds", "normal groups")
         if bounds is None:
             raise InvalidInputError(
-                "to learn a correlation takes bounds= (--bounds), between which nearly all values lie; choose them "
-                "without looking at the data"
+                "to learn a correlation takes "
+                + param("bounds")
+                + ", between which nearly all values lie; choose them without looking at the data"
             )
         return cls(tau, credibility, checked_bounds(bounds))
 
@@ -185,15 +189,17 @@ class CorrelationFitSpec(PrivateFitSpec):
         ceiling, size, layout = model.correlation, model.size, model.layout
         if ceiling is None or size is None:
             raise ModelError(
-                "what can be learnt by a release is one bound on every correlation: open the session with "
-                "GaussianGroups(correlation=, size=), the largest that are possible"
+                "what can be learnt by a release is one bound on every correlation: start from a model with the "
+                "largest correlation and size that are possible"
             )
         if size < 2:
             raise ModelError("groups of one record have no correlation to learn")
         if layout is None or layout.wide or layout.role is not None:
             raise ModelError(
-                "one correlation of all pairs is learnt, from a table with a record a row: name the column and the "
-                "groups by `located`(value=, group=), or by --value and --group, without roles"
+                params(
+                    "one correlation of all pairs is learnt, from a table with a record a row: name the columns by "
+                    "{value} and {group}, without roles"
+                )
             )
         groups, sums = pair_sums(checked_table.table, layout, self.bounds, size, checked_table.missing)
 
@@ -216,8 +222,8 @@ def private_fit_spec(model: Model, tau: float, credibility: float, options: Mapp
     tau, share = validation.positive("tau", tau), validation.probability("credibility", credibility)
     if model.kind not in SPECS:
         raise ModelError(
-            "what can be learnt by a release is the odds ratio of an OddsChain, or the correlation of GaussianGroups: "
-            f"open the session with one that has the largest possible, not with a {model.kind} model"
+            "what can be learnt by a release is the odds ratio of an odds-chain model, or the correlation of a "
+            f"gaussian model: start from one that has the largest possible, not with a {model.kind} model"
         )
     return SPECS[model.kind].of(tau, share, {name: given for name, given in options.items() if given is not None})
 
@@ -239,7 +245,7 @@ def _states(checked_table: CheckedTable, model: OddsChain) -> tuple[Scalar, ...]
         return tuple(model.states)
     if model.subject in checked_table.table:
         raise ModelError(
-            f"which values {model.subject!r} has must be public: list them as the states= of the chain (--states)"
+            f"which values {model.subject!r} has must be public: list them as the " + param("states") + " of the chain"
         )
     return (False, True)
 

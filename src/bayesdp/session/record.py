@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from bayesdp._support import validation
 from bayesdp._support.display import Section, lines, warned
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.ledger import Account, Charge, State
@@ -117,11 +118,12 @@ def record(
     stated = pure_tau(tau, definition)
     if neighbours not in _CHANGES:
         raise InvalidInputError(
-            f'neighbours must be "replace" (one record has another value) or "add-remove" (a record more or less), not '
+            name_of("neighbours")
+            + ' must be "replace" (one record has another value) or "add-remove" (a record more or less), not '
             f"{brief(neighbours)}"
         )
     if not isinstance(published, bool):
-        raise InvalidInputError(f"published must be True or False, not {brief(published)}")
+        raise InvalidInputError(name_of("published") + f" must be True or False, not {brief(published)}")
     query = AnyMechanism(column or accountant.model.subject, what=validation.text("what", what))
     charged = _CHANGES[neighbours] * stated
     if not isfinite(charged):

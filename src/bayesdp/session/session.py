@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 from bayesdp._support import validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
 from bayesdp._support.documents import fingerprint
+from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import brief
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError, ModelError
@@ -104,7 +105,7 @@ class Session(Displayed):
         if not isinstance(model, Model):
             raise InvalidInputError(f"expected a model such as MarkovChain(...) second, not {brief(model)}")
         if not isinstance(growing, bool):
-            raise InvalidInputError(f"growing must be true or false, not {brief(growing)}")
+            raise InvalidInputError(name_of("growing") + f" must be true or false, not {brief(growing)}")
         model = model.at_any_length() if growing else model
         named = column_names("public", public)
         budget = None if epsilon is None else validation.positive("epsilon", epsilon)
@@ -159,8 +160,8 @@ class Session(Displayed):
         if wanted not in (None, kept):
             opened = "without a credibility" if kept is None else f"with a credibility of {kept:g}"
             raise LedgerError(
-                f"the data set {self._dataset!r} was opened {opened}, not with {wanted:g}; what was spent under one is "
-                "not accounted for under another. Leave credibility= (--credibility) out to go on as it was opened"
+                f"the data set {self._dataset!r} was opened {opened}, not with {wanted:g}; what was spent under one "
+                "is not accounted for under another. Leave " + param("credibility") + " out to go on as it was opened"
             )
         return None if kept is None else check_credibility(model, kept)
 
@@ -233,7 +234,8 @@ class Session(Displayed):
             raise ModelError(
                 f"the model's diagnosis of {date} says that {diagnosis.table_name} does not follow it (violated: "
                 f"{denied}), so nothing would be proven about a release; take a model the data do not deny, or say "
-                'accept="reason" (--accept-violated REASON), which the ledger and the statement keep'
+                + param("accept", like='"reason"')
+                + ", which the ledger and the statement keep"
             )
         return reason
 
@@ -350,7 +352,12 @@ class Session(Displayed):
         Raises as `release` does, and InvalidInputError for a question without parts.
         """
         if not isinstance(query, Query) or query.by is None:
-            raise InvalidInputError('release_by answers a question by parts: give it by="column" and by_cells=[...]')
+            raise InvalidInputError(
+                "release_by answers a question by parts: give it "
+                + param("by", "column")
+                + " and "
+                + param("by_cells", like="[...]")
+            )
         answers = self.release_all([query], epsilon=epsilon, alpha=alpha, beta=beta, accept=accept)
         return Answers(query.by, answers)
 
@@ -582,11 +589,11 @@ _IMPOSSIBLE = (
 def _check_alone(model: Model) -> None:
     """Refuse several models of which one was learnt: its account is that of the one model."""
     if len(model.members) > 1 and any(member.opened_as is not member for member in model.members):
-        raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several (AnyOf)")
+        raise ModelError("a model that was learnt by a release stands alone; it cannot be one of several")
 
 
 def _reason(accept: object) -> str:
     """Return a reason that says something: one line with a letter or a digit in it."""
     if isinstance(accept, str) and not any(character.isalnum() for character in accept):
-        raise InvalidInputError("accept= (--accept-violated) must say why, in words")
+        raise InvalidInputError(param("accept") + " must say why, in words")
     return validation.line("accept", accept)

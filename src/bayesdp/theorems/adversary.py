@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of, params
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import Chain, GaussianGroups, MarkovChain, Model
@@ -44,7 +45,9 @@ class Adversary:
     def __post_init__(self) -> None:
         object.__setattr__(self, "target", validation.natural("target", self.target, least=0))
         if isinstance(self.known, str) or not isinstance(self.known, Iterable):
-            raise InvalidInputError(f"known must be positions of records, such as [3, 9], not {brief(self.known)}")
+            raise InvalidInputError(
+                name_of("known") + f" must be positions of records, such as [3, 9], not {brief(self.known)}"
+            )
         known = sorted(validation.natural("known", record, least=0) for record in self.known)
         if len(set(known)) < len(known):
             raise InvalidInputError(f"known names a record twice: {', '.join(map(str, known))}")
@@ -56,7 +59,7 @@ class Adversary:
     def asked(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
         """Return the adversary of `leakage(..., target=, known=)`; None if all of them are meant."""
         if target is None and known is not None:
-            raise InvalidInputError("known= goes with target=, the record this adversary asks about")
+            raise InvalidInputError(params("{known} goes with {target}, the record this adversary asks about"))
         return None if target is None else cls(target, () if known is None else known)  # type: ignore[arg-type]
 
     def __str__(self) -> str:

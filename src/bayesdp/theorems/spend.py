@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from bayesdp._support import validation
+from bayesdp._support.messages import param
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
@@ -84,10 +85,14 @@ def as_spend(releases: Query | Iterable[Released], tau: float | None = None, *, 
     """
     if isinstance(releases, Query):
         if tau is None:
-            raise InvalidInputError("say how private the release is: tau=..., its ordinary differential privacy")
+            raise InvalidInputError(
+                "say how private the release is: " + param("tau", like="...") + ", its ordinary differential privacy"
+            )
         releases = [(releases, tau)]
     elif tau is not None:
-        raise InvalidInputError("several releases bring their own tau: give [(query, tau), ...] without tau=")
+        raise InvalidInputError(
+            "several releases bring their own tau: give [(query, tau), ...] without " + param("tau")
+        )
     elif isinstance(releases, str) or not isinstance(releases, Iterable):
         raise InvalidInputError(f"expected a query such as Count(...) or a list of (query, tau), not {brief(releases)}")
     spend = tuple(_as_release(index, release) for index, release in enumerate(releases))

@@ -126,7 +126,7 @@ def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
     """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
     if not isinstance(model, GaussianGroups):
-        return "it is about normal groups (GaussianGroups)"
+        return "it is about normal groups"
     if model.precision is not None and not model.kinds:
         return too_large(model)
     if not model.kinds:
@@ -247,7 +247,7 @@ def _ill_conditioned(covariance: Matrix) -> str | None:
     if group.margin > _LARGEST_MARGIN:
         return (
             "the covariance is too ill-conditioned for a reliable factor (its smallest correlation eigenvalue is "
-            f"{group.smallest:.3g}); ArbitraryGroups(size={len(covariance)}) still applies"
+            f"{group.smallest:.3g}); arbitrary groups of size {len(covariance)} still apply"
         )
     return None
 

@@ -42,7 +42,7 @@ def paper_factor(size: int, correlation: Fraction) -> Fraction:
 def refuse_unlike(model: Model) -> str | None:
     """Return why the model is not normal groups with equal variances and ρ(m−2) < 1, or None."""
     if not isinstance(model, GaussianGroups):
-        return "it is about normal groups (GaussianGroups)"
+        return "it is about normal groups"
     if model.precision is not None and not model.kinds:
         return too_large(model)
     for size, correlation, spread in variance_kinds(model):

@@ -65,7 +65,7 @@ class GaussianWalk(MetricTheorem):
                 reason = "a release that is not a clipped sum costs tau for every record, and the length is unlimited"
             return reason or refuse_all_jumps(queries)
         if not isinstance(model, GaussianGroups):
-            return "it is about normal records (GaussianGroups, GaussianSeries)"
+            return "it is about normal groups and series"
         if model.correlation is not None:
             return "it needs the covariance or the precision, and the model has only a bound on the correlations"
         if model.precision is None and model.group_size > LARGEST_DENSE:

@@ -58,7 +58,7 @@ class MarkovCount(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
-            return "it is about Markov chains (MarkovChain)"
+            return "it is about Markov chains"
         if model.memory > 1:
             return REMEMBERS_MORE
         if len(queries) != 1:
@@ -71,7 +71,7 @@ class MarkovCount(Theorem):
         if model.gaps:
             return "it needs a count over every record of the chain, and records are missing"
         if model.start != "stationary":
-            return 'it needs a stationary start, but the model says start="any"'
+            return 'it needs a stationary start, but the start of the model is "any"'
         values = query.state_values(model.states)
         if isinstance(values, str):
             return values

@@ -53,7 +53,7 @@ class MarkovMemory(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
-            return "it is about Markov chains (MarkovChain) with a memory of two or more records"
+            return "it is about Markov chains with a memory of two or more records"
         if model.memory == 1:
             return "the chain remembers one record only; it is about a memory of two or more"
         if model.table.min() <= 0:

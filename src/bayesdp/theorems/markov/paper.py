@@ -24,7 +24,7 @@ class MarkovPaper(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
-            return "it is about Markov chains (MarkovChain)"
+            return "it is about Markov chains"
         if model.memory > 1:
             return REMEMBERS_MORE
         for i, row in enumerate(model.transition):
@@ -35,7 +35,7 @@ class MarkovPaper(Theorem):
                         f"{model.states[i]!r} to {model.states[j]!r} is 0"
                     )
         if model.start != "stationary":
-            return 'it needs a stationary start, but the model says start="any"'
+            return 'it needs a stationary start, but the start of the model is "any"'
         return None
 
     def bound(self, model: Model, spend: Spend) -> float:

@@ -48,7 +48,7 @@ class MarkovQuilt(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):
-            return "it is about Markov chains (MarkovChain)"
+            return "it is about Markov chains"
         if model.memory > 1:
             return REMEMBERS_MORE
         if not model.is_primitive:

@@ -33,7 +33,7 @@ class OddsChainTheorem(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, Chain):
-            return "it is about chains of bounded odds (OddsChain, MarkovChain)"
+            return "it is about chains of bounded odds and Markov chains"
         if math.isinf(model.log_odds):
             return (
                 "the odds ratio of neighbouring records has no limit: some values can follow one value but not another"

@@ -31,7 +31,7 @@ class OddsNetwork(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, Network):
-            return "it is about networks of bounded odds (Network)"
+            return "it is about networks of bounded odds"
         sums = walks(model)
         return sums if isinstance(sums, str) else None
 

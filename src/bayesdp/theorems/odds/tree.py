@@ -40,11 +40,11 @@ class OddsTree(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, Network):
             if not model.is_forest:
-                known = "" if model.edges is not None else ", or are not known to form none (forest=True)"
+                known = "" if model.edges is not None else ", or the model does not state that it is a forest"
                 return f"the dependences form loops{known}"
             return None
         if not isinstance(model, HiddenMarkov):
-            return "it is about forests of bounded odds (Network) and hidden Markov chains (HiddenMarkov)"
+            return "it is about forests of bounded odds and hidden Markov chains"
         if math.isinf(model.transition_log_odds):
             return "the odds of hidden states have no limit: some can follow one state but not another"
         if math.isinf(model.emission_log_odds):

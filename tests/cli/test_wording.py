@@ -10,8 +10,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+import bayesdp
+from bayesdp._support.messages import Message, in_python, name_of, param, params
 from bayesdp.cli import run
-from bayesdp.cli.spelling import spelled
+from bayesdp.cli.wording import worded
+from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, ModelError
 
 CHAIN: dict[str, Any] = {
     "type": "markov",
@@ -63,7 +66,7 @@ WRONG = {
     f"leakage two-orders.json {COUNT} --tau 1": '"order_by" names two columns, .* so "step" must be a period',
     f"leakage three-orders.json {COUNT} --tau 1": '"step" is the spacing of one order column, .* "order_by" names 3',
     f"leakage contradiction.json {COUNT} --tau 1": "build the chain from them",
-    f"leakage nothing.json {COUNT} --tau 1": '"any-of" needs at least one model',
+    f"leakage nothing.json {COUNT} --tau 1": "an any-of model needs at least one model",
     f"leakage grouped.json {COUNT} --tau 1": 'leave "group" and "role" out',
     f"leakage laid-out.json {COUNT} --tau 1": """"step", not {'order_by': ['t'], 'value': ['x']}""",
     f"leakage strong.json {COUNT} --tau 1": "^bayesdp: no theorem gives a guarantee here .*strong for it: the degree",
@@ -76,9 +79,9 @@ WRONG = {
     "leakage gaussian.json --query mean --bounds 0 1 --where x>1 --tau 1": "say --public-filter if",
     f"leakage gaussian.json {SUM} --public-filter --tau 1": "--public-filter describes a filter, but there is none; "
     "give --where",
-    "calibrate gaussian.json --query mean --bounds 0 1 --epsilon 1": "give its size (--size n)",
+    "calibrate gaussian.json --query mean --bounds 0 1 --epsilon 1": "records: give it as --size N",
     f"calibrate gaussian.json {SUM} --epsilon 1 --draws 5": "--draws goes with --credibility",
-    f"calibrate gaussian.json {SUM} --epsilon 1 --credibility 0.9": 'leave --credibility out, or cover .* by "any-of"',
+    f"calibrate gaussian.json {SUM} --epsilon 1 --credibility 0.9": "leave --credibility out, or cover .* any-of",
     f"calibrate gaussian.json {SUM} --epsilon 1 --beta 2": "--beta must lie strictly",
     f"compare gaussian.json {SUM} --epsilon 1,0": "--epsilon must be greater than 0",
     f"fit gaps.csv {FIT} s --order-by t": "say --missing drop: each",
@@ -171,28 +174,57 @@ def test_answers_are_written_in_options_too(
     assert not PYTHON.search(printed), printed
 
 
+OPTIONS = {
+    "step": "--step STEP",
+    "missing": "--missing RULE",
+    "order_by": "--order-by A,B",
+    "bounds": "--bounds LOW HIGH",
+    "public_filter": "--public-filter",
+    "accept_violated": "--accept-violated REASON",
+}
+
+
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("leave step= out.", "leave --step out."),
-        ("give size= or gaps=True", 'give "size" or "gaps": true'),
-        ("give its size (size=n, --size n)", "give its size (--size n)"),
-        ("(epsilon= of a Session, --budget)", "(--budget)"),
-        ("cannot read 'leave step= out' of it's step=", "cannot read 'leave step= out' of it's --step"),
-        ("cannot read data/step= 5/year=2012/x.csv", "cannot read data/step= 5/year=2012/x.csv"),
-        ("a filter such as step=5 or step == 5", "a filter such as step=5 or step == 5"),
-        ('say missing="drop"', "say --missing drop"),
-        ("step must be 1, so step must be 2; a step must be", "--step must be 1, so --step must be 2; a step must be"),
-        ("which? Count('column', ...) says it", "which? --column NAME says it"),
-        ("add it to order_by, not order_by.csv", "add it to --order-by, not order_by.csv"),
-        ("give bounds=(low, high)", "give --bounds LOW HIGH"),
+        (Message("leave step= out"), "leave step= out"),
+        ("leave " + param("step") + " out.", "leave --step out."),
+        ("give " + param("size") + " or " + param("gaps", True), 'give "size" or "gaps": true'),
+        ("say " + param("start", "any"), 'say "start": "any"'),
+        ("say " + param("missing", "drop"), "say --missing drop"),
+        ("say " + param("public_filter", True), "say --public-filter"),
+        ("give " + param("bounds", like="(low, high)"), "give --bounds LOW HIGH"),
+        ("give " + param("accept", like="reason"), "give --accept-violated REASON"),
+        ("so " + name_of("step") + " must be 1", "so --step must be 1"),
+        (name_of("edges[0]") + " is wrong", "edges[0] is wrong"),
+        ("save it" + in_python(", or pass a frame"), "save it"),
+        ("by " + in_python("a Session", elsewhere=param("step")), "by --step"),
+        (params("{step} goes with {order_by}"), "--step goes with --order-by"),
     ],
 )
-def test_only_parameters_are_respelled(message: str, expected: str) -> None:
-    options = {
-        "step": "--step STEP",
-        "missing": "--missing RULE",
-        "order_by": "--order-by A,B",
-        "bounds": "--bounds LOW HIGH",
-    }
-    assert spelled(message, options) == expected
+def test_only_parameters_are_worded(message: Message, expected: str) -> None:
+    assert worded(message, OPTIONS) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"),
+    [
+        (InvalidInputError("leave " + param("tau") + " out"), "leave --tau out"),
+        (DoesNotApplyError("mine", "leave tau= out"), "mine does not apply: leave tau= out"),
+        (ModelError(f"{param('tau')} is lost in an f-string"), "tau= is lost in an f-string"),
+    ],
+)
+def test_every_error_of_a_command_is_worded_by_its_parts_and_a_plain_text_stays(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BayesDPError,
+    printed: str,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(bayesdp, "leakage", refuse)
+    assert run(f"leakage chain.json {COUNT} --tau 1".split()) == 2
+    assert capsys.readouterr().err == f"bayesdp: {printed}\n"
