@@ -1,6 +1,6 @@
-"""The documentation site, for Sphinx: `make docs`. Sources are the pages of the repository, as GitHub shows them.
+"""The Sphinx configuration of the documentation site (`make docs`). It uses the pages of the repository as they are.
 
-Nothing is fetched when it is built or read: MathJax comes from an installed package and is copied into the site.
+Building and reading the site needs no network: MathJax comes from an installed package and is copied into the site.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ root_doc = navigation.FRONT.removesuffix(".md")
 include_patterns = list(navigation.all_pages())
 exclude_patterns = [".*", "site", "build", "dist", "demo-output", "src", "tests", "benchmarks", "tools"]
 
-# Markdown as GitHub reads it: mathematics between dollars, anchors made of headings.
+# Markdown as on GitHub: mathematics between dollar signs, anchors from headings.
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 6
 myst_dmath_double_inline = True
 
-# MathJax, as GitHub has it. It looks for its fonts and extensions beside itself.
+# MathJax, as on GitHub. It loads its fonts and extensions from its own folder.
 mathjax_path = "mathjax/tex-chtml.js"
 mathjax_config_path = "mathjax.js"
 MATHJAX = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 default_role = "code"
-smartquotes = False  # "--order-by" is no dash
+smartquotes = False  # keeps the hyphens of "--order-by"
 autodoc_inherit_docstrings = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 88
-suppress_warnings = ["ref.python"]  # two classes are called Finding; a signature that names one links to the first
+suppress_warnings = ["ref.python"]  # two classes are named Finding; a signature with one links to the first
 
 html_theme = "furo"
 html_title = "bayesdp"
@@ -56,12 +56,12 @@ copybutton_prompt_is_regexp = True
 
 
 def place(app: Sphinx, name: str, source: list[str]) -> None:
-    """Give the pages that have others below them their part of the navigation."""
+    """Add the navigation to pages that have other pages below them."""
     source[0] += navigation.toctrees(f"{name}.md")
 
 
 def bundle(app: Sphinx, error: Exception | None) -> None:
-    """Put MathJax into the site, and open the site with its front page."""
+    """Copy MathJax into the site, and make the front page its index."""
     package = find_spec("sphinx-mathjax-offline")
     if error is not None or app.builder.name != "html":
         return
@@ -78,7 +78,7 @@ def bundle(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what is ours."""
+    """Connect the functions of this module and of `reference`."""
     app.connect("source-read", place)
     app.connect("build-finished", bundle)
     reference.setup(app)

@@ -1,9 +1,9 @@
-"""What is public and not documented: no docstring, a parameter it does not name, an exception it does not mention.
+"""Find public names with incomplete docstrings: no docstring, or a missing parameter, exception or example.
 
-    python tools/docs/documented.py     # exit status 1, and a line for each, if there is any
+    python tools/docs/documented.py     # exit status 1 and one line for each problem, if there are any
 
-Public is what a module without a leading underscore lists in `__all__`. The rule about parameters, exceptions and
-examples is for what people type: everything in `bayesdp.__all__`.
+A name is public if a module without a leading underscore lists it in `__all__`. The rule about parameters, exceptions
+and examples applies to everything in `bayesdp.__all__`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ NO_EXAMPLE = {
     "Theorem": "is what theorems inherit; docs/extending.md has one",
     "audit": "is a module; its functions have examples",
     "plot_tradeoff": "writes a file; docs/advise.md and README.md show pictures",
-    "register": "changes what every theorem is asked for; docs/extending.md has one",
-    "theorems": "is a list; its module's docstring says so",
-    "unregister": "changes what every theorem is asked for; docs/extending.md has `register`",
+    "register": "changes the theorems of the whole process; docs/extending.md has one",
+    "theorems": "is a list; its module's docstring describes it",
+    "unregister": "changes the theorems of the whole process; docs/extending.md has `register`",
 }
-"""What people type that has no example in its docstring, with the reason."""
+"""Names in `bayesdp.__all__` without an example in their docstring, with the reason."""
 
 
 OTHER_WORDS = {
@@ -51,18 +51,18 @@ OTHER_WORDS = {
     "query": "question",
     "tau": "τ",
 }
-"""What a docstring may call a parameter instead of by its name."""
+"""Words that a docstring may use instead of a parameter's name."""
 
 
 def modules() -> Iterator[str]:
-    """Yield every module of the package whose name, and whose packages' names, begin with no underscore."""
+    """Yield every public module: no part of its dotted name begins with an underscore."""
     for module in pkgutil.walk_packages(bayesdp.__path__, "bayesdp."):
         if not any(part.startswith("_") for part in module.name.split(".")):
             yield module.name
 
 
 def undocumented() -> Iterator[str]:
-    """Yield a line for everything that is public and lacks what its documentation must say."""
+    """Yield a line for each gap in the documentation of a public name."""
     for module in modules():
         home = import_module(module)
         if not home.__doc__:
@@ -77,7 +77,7 @@ def undocumented() -> Iterator[str]:
 
 
 def incomplete(address: str, member: Any) -> Iterator[str]:
-    """Yield what the docstring of a function, or those of a class and its own methods, do not say."""
+    """Yield a line for each gap in the docstring of a function, or in those of a class and its own methods."""
     if inspect.isclass(member):
         texts = [cls.__doc__ or "" for cls in member.__mro__[:-1]]
         if not issubclass(member, Exception):
@@ -119,7 +119,7 @@ def _unnamed(address: str, callable_: Callable[..., Any], texts: list[str]) -> I
 
 
 def _unmentioned(address: str, function: Callable[..., Any], texts: list[str]) -> Iterator[str]:
-    """Yield the exceptions of ours that the function itself raises while no docstring of it names one."""
+    """Yield the exceptions of bayesdp that the function raises, if its docstrings name no exception."""
     if any(re.search(r"[Rr]aises as|\w+Error\b", text) for text in texts):
         return
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))

@@ -1,4 +1,4 @@
-// A formula inside a sentence that is wider than its line may be broken: on a telephone it would leave the page.
+// Allow line breaks in an inline formula that is wider than its line; on a telephone it would overflow the page.
 window.MathJax = Object.assign(window.MathJax || {}, {
   startup: {
     pageReady() {

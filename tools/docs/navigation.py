@@ -1,8 +1,8 @@
-"""Which pages the documentation site has, and where they stand in its navigation.
+"""The pages of the documentation site and their order in its navigation.
 
-A section lists pages by name or by pattern. A name that no page has yet is passed over, so a page may be announced
-before it is written; a page that no section takes is an error (`unplaced`), so that none is written and never found.
-The README of a folder stands for the folder: the other pages of the folder stand below it.
+A section lists pages by name or by pattern. It skips names without a page, so a page may be listed before it is
+written. A page that is in no section is an error (`unplaced`), so that every page can be found. The README of a folder
+represents the folder: the other pages of the folder are below it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FRONT = "README.md"
-"""The page the site opens with."""
+"""The first page of the site."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ THEORY = (
     "docs/theory/private-fit.md",
     "docs/theory/prior-art.md",
 )
-"""Pages about all theorems; they stand before the theorems, which follow by name."""
+"""Pages about all theorems; they come before the theorems, which follow by name."""
 
 
 def all_pages(root: Path = ROOT) -> tuple[str, ...]:
@@ -78,26 +78,26 @@ def all_pages(root: Path = ROOT) -> tuple[str, ...]:
 
 
 def placed(section: Section, root: Path = ROOT) -> tuple[str, ...]:
-    """Return the pages of a section that exist, in its order, each once, without those that a README stands for."""
+    """Return the pages of a section that exist, in its order, each once, without those below a README."""
     pages = [path.relative_to(root).as_posix() for pattern in section.pages for path in sorted(root.glob(pattern))]
     return tuple(page for page in dict.fromkeys(pages) if owner(page, root) is None)
 
 
 def owner(page: str, root: Path = ROOT) -> str | None:
-    """Return the page that `page` stands below: the README of its folder in docs/, if it has one and is another."""
+    """Return the page above `page`: the README of its folder in docs/, if there is one and it is another page."""
     folder = Path(page).parent
     readme = (folder / "README.md").as_posix()
     return readme if folder.parts[1:] and page != readme and (root / readme).exists() else None
 
 
 def below(page: str, root: Path = ROOT) -> tuple[str, ...]:
-    """Return the pages that stand below `page`, in order."""
+    """Return the pages below `page`, in order."""
     pages = [other for other in all_pages(root) if owner(other, root) == page]
     return tuple(sorted(pages, key=lambda other: (THEORY.index(other) if other in THEORY else len(THEORY), other)))
 
 
 def unplaced(root: Path = ROOT) -> Iterator[str]:
-    """Yield every page that stands nowhere in the navigation."""
+    """Yield every page that is missing from the navigation."""
     seen = {FRONT, *(page for section in SECTIONS for page in placed(section, root))}
     for page in all_pages(root):
         if (owner(page, root) or page) not in seen:

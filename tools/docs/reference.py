@@ -1,7 +1,7 @@
-"""The API reference: what its pages list, and how a docstring of ours becomes a page.
+"""The API reference: the names on its pages, and the conversion of docstrings to reStructuredText.
 
-A page in docs/api/ has blocks ```{api} with one name a line: a class or function, or a module for all of them in its
-`__all__`. Constants and names of types are left out; what is said in two lines is shown once.
+A page in docs/api/ has blocks ```{api} with one name on each line: a class or function, or a module for all of them in
+its `__all__`. Constants and type aliases are left out. A name that two lines list appears once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def listed(folder: Path) -> tuple[str, ...]:
 
 
 def addresses(names: Sequence[str]) -> list[str]:
-    """Return where to find what the lines of a block name; of a module what people type comes first."""
+    """Return the addresses of the names in a block; for a module, the names of `bayesdp` itself come first."""
     return list(dict.fromkeys(address for name in names for address in _addresses(name)))
 
 
@@ -54,7 +54,7 @@ def resolved(address: str) -> Any:
 
 
 def _shortest(address: str) -> str:
-    """Return the name people type: `bayesdp.Count`, not `bayesdp.queries.Count`, where there is that."""
+    """Return the shortest address of an object: `bayesdp.Count`, not `bayesdp.queries.Count`, if the former exists."""
     name = address.rpartition(".")[2]
     return f"bayesdp.{name}" if name in bayesdp.__all__ and getattr(bayesdp, name) is resolved(address) else address
 
@@ -91,7 +91,7 @@ def as_rest(lines: list[str]) -> list[str]:
 
 
 def _blocks(lines: list[str]) -> Iterator[list[str]]:
-    """Yield the paragraphs of a docstring; a program is one, empty lines and all."""
+    """Yield the paragraphs of a docstring."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():
@@ -102,7 +102,7 @@ def _blocks(lines: list[str]) -> Iterator[list[str]]:
 
 
 def _entries(block: list[str]) -> list[tuple[str, str]]:
-    """Return the names that a paragraph explains, `name: what it is`, with the explanations; none if it is prose."""
+    """Return the names that a paragraph explains (`name: explanation`), with the explanations; none if it is prose."""
     entries: list[tuple[str, str]] = []
     for line in block:
         match = _ENTRY.match(line)
@@ -116,7 +116,7 @@ def _entries(block: list[str]) -> list[tuple[str, str]]:
 
 
 def _inline(text: str) -> str:
-    """Return Markdown's `code` as reStructuredText's, and every other character as itself."""
+    """Convert Markdown's `code` to that of reStructuredText, and escape all other special characters."""
     parts = text.split("`")
     plain = [_ERROR.sub(_linked, _SPECIAL.sub(r"\\\1", part)) for part in parts[::2]]
     code = [f"``{part}``" for part in parts[1::2]]
@@ -129,7 +129,7 @@ def _inline(text: str) -> str:
 
 
 def _linked(error: re.Match[str]) -> str:
-    """Return an exception of ours as a link to what it means."""
+    """Return the name of an exception of bayesdp as a link to its documentation."""
     return f":py:exc:`~{_shortest(f'bayesdp.errors.{error[1]}')}`" if error[1] in errors.__all__ else error[1]
 
 
@@ -138,11 +138,11 @@ def _rewrite(app: Sphinx, what: str, name: str, member: Any, options: Any, lines
 
 
 def setup(app: Sphinx) -> None:
-    """Teach Sphinx the block `{api}` and the docstrings of the package."""
+    """Register the block `{api}` and the conversion of docstrings with Sphinx."""
     from sphinx.util.docutils import SphinxDirective
 
     class Api(SphinxDirective):
-        """The documentation of the objects that the block names."""
+        """The documentation of the objects in the block."""
 
         has_content = True
 

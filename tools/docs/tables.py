@@ -33,7 +33,7 @@ what each model assumes, and [theory](theory/README.md) what each theorem proves
 example on this page: `bdp.leakage(model, query, tau=1)` prints the bound of every theorem, or the reason why it does
 not apply.
 
-(`python tools/docs/tables.py` generates this page from the registries.)
+(`python tools/docs/tables.py` generates this page.)
 """
 
 _COVERED = """
