@@ -19,6 +19,7 @@ Norm = Literal["l1", "l2"]
 """How the distance between two lists of numbers is measured: absolute differences added up, or Euclidean."""
 
 _PROVEN = {
+    "bayesdp.mechanisms.discrete_gaussian.DiscreteGaussianMechanism",
     "bayesdp.mechanisms.discrete_laplace.DiscreteLaplaceMechanism",
     "bayesdp.mechanisms.noisy_max.NoisyMaxMechanism",
     "bayesdp.mechanisms.randomized_response.RandomizedResponseMechanism",
@@ -62,7 +63,7 @@ class Noise(Mechanism, ABC, Generic[Number]):
 class IntegerNoise(Noise[int]):
     """Noise that makes a list of whole numbers private: how much it takes, and how far off it may be.
 
-    norm:      the norm in which the sensitivity must be measured.
+    norm:      the norm in which the sensitivity must be measured; in l2 it is given as its square, a whole number.
     dimension: how many numbers there are.
     scale:     the scale of the noise, in the units of the numbers.
     """
