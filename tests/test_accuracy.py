@@ -13,12 +13,15 @@ from bayesdp import Count, Histogram, Sum
 from bayesdp.accuracy import (
     DiscreteGaussian,
     DiscreteLaplace,
+    Gaussian,
     Laplace,
     NoiseLaw,
     RandomizedResponse,
+    gaussian_scale,
     impossible,
     laplace_scale,
     least_failure,
+    rho_for_accuracy,
     tau_for_accuracy,
 )
 from bayesdp.errors import InvalidInputError
@@ -247,3 +250,35 @@ def test_discrete_gaussian_extremes_are_probabilities() -> None:
     assert 0 < DiscreteGaussian(1.0).tail(1e6) < 1e-280
     assert DiscreteGaussian(2.0**56).tail(1) == 1
     assert DiscreteGaussian(2.0**56).alpha(0.05) == pytest.approx(1.959963984540054 * 2.0**56)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-12, 0.9))
+def test_gaussian_alpha_is_tight_and_rounded_up(scale: float, beta: float) -> None:
+    law = Gaussian(scale)
+    alpha = law.alpha(beta)
+    assert law.tail(alpha) <= beta < law.tail(alpha * (1 - 1e-8))
+    assert alpha == pytest.approx(scale * stats.norm.isf(beta / 2), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("query", "square"),
+    [
+        (Count(equals=1), 1),
+        (Histogram("s", cells=["a"]), 1),
+        (Histogram("s", cells=["a", "b", "c"]), 2),
+        (Sum("h", bounds=(0, 100)), 10_000),
+    ],
+)
+def test_gaussian_scales_follow_the_sensitivity_in_l2(query: Count | Histogram | Sum, square: int) -> None:
+    scale = gaussian_scale(query, 0.1)
+    assert Fraction(square) <= 2 * Fraction(0.1) * Fraction(scale) ** 2
+    assert scale == pytest.approx(math.sqrt(square / 0.2))
+    rho = rho_for_accuracy(query, 30.0, 0.05)
+    assert Gaussian(gaussian_scale(query, rho)).alpha(0.05, cells=query.dimension) <= 30.0
+    assert Gaussian(gaussian_scale(query, rho * (1 - 1e-6))).alpha(0.05, cells=query.dimension) > 30.0
+
+
+def test_accuracies_beyond_floating_point_are_refused() -> None:
+    for alpha in (1e-200, 1e200):
+        with pytest.raises(InvalidInputError, match="no rho that floating-point numbers can hold"):
+            rho_for_accuracy(Count(equals=1), alpha, 0.05)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 from bayesdp._support import validation
 from bayesdp.errors import InvalidInputError, TooLargeError
 from bayesdp.queries import Query
-from bayesdp.rounding import down, float_above, up
+from bayesdp.rounding import down, float_above, nearest, up
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,12 +27,16 @@ if TYPE_CHECKING:
 __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Gaussian",
     "Laplace",
     "NoiseLaw",
     "RandomizedResponse",
+    "gaussian_scale",
     "impossible",
     "laplace_scale",
     "least_failure",
+    "least_gaussian_scale",
+    "rho_for_accuracy",
     "tau_for_accuracy",
 ]
 
@@ -113,6 +117,32 @@ class Laplace(NoiseLaw):
 
     def _alpha(self, beta: float) -> float:
         return _finite("alpha", up(-math.log(beta) * self.scale, _ULPS))
+
+
+@dataclass(frozen=True)
+class Gaussian(NoiseLaw):
+    """Continuous Gaussian noise of a given scale, its standard deviation.
+
+    >>> round(Gaussian(scale=1).alpha(0.05), 4)
+    1.96
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", validation.positive("scale", self.scale))
+
+    def tail(self, alpha: float) -> float:
+        share = math.erfc(down(alpha / self.scale / math.sqrt(2), _ULPS))
+        return min(1.0, up(share * (1 + _SUMS_ROUNDED), _ULPS))
+
+    def _alpha(self, beta: float) -> float:
+        low, high = 0.0, 1.0
+        while self.tail(_finite("alpha", high * self.scale)) > beta:
+            low, high = high, 2 * high
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if self.tail(middle * self.scale) <= beta else (middle, high)
+        return high * self.scale
 
 
 @dataclass(frozen=True)
@@ -288,6 +318,55 @@ def laplace_scale(query: Query, tau: float) -> float:
     200.0
     """
     return float_above(Fraction(query.sensitivity) / Fraction(validation.positive("tau", tau)))
+
+
+def least_gaussian_scale(squared_sensitivity: Fraction, rho: float) -> float:
+    """Return the smallest float σ with σ² ≥ squared_sensitivity/(2ρ): Gaussian noise of this scale is ρ-zCDP.
+
+    >>> least_gaussian_scale(Fraction(1), 0.5), least_gaussian_scale(Fraction(1), 1 / 128)
+    (1.0, 8.0)
+    """
+    square = squared_sensitivity / (2 * Fraction(rho))
+    scale = math.sqrt(nearest(square))
+    while Fraction(scale) ** 2 < square:
+        scale = up(scale)
+    while Fraction(down(scale)) ** 2 >= square:
+        scale = down(scale)
+    return scale
+
+
+def gaussian_scale(query: Query, rho: float) -> float:
+    """Return the scale of Gaussian noise that makes an answer to `query` ρ-zCDP, rounded up.
+
+    >>> from bayesdp.queries import Histogram, Sum
+    >>> gaussian_scale(Sum("height", bounds=(0, 100)), rho=0.5)
+    100.0
+    >>> gaussian_scale(Histogram("state", cells=["idle", "walk"]), rho=1.0)
+    1.0
+    """
+    return least_gaussian_scale(query.in_l2(Fraction(query.sensitivity)), validation.positive("rho", rho))
+
+
+def rho_for_accuracy(query: Query, alpha: float, beta: float) -> float:
+    """Return the smallest ρ found whose Gaussian noise keeps the error below α except with probability β.
+
+    For a histogram the promise is for all cells at once.
+    """
+    alpha = validation.positive("alpha", alpha)
+    beta = _per_cell(validation.probability("beta", beta), query.dimension)
+    scale = alpha / Gaussian(1.0).alpha(beta)
+    rho = query.in_l2(Fraction(query.sensitivity)) / (2 * Fraction(scale) ** 2) if scale else Fraction(0)
+    if not _SMALLEST_NORMAL < rho < Fraction(2) ** 1000:
+        raise InvalidInputError(
+            f"no rho that floating-point numbers can hold gives an error of {alpha:g} for a sensitivity of "
+            f"{query.sensitivity:g}; choose another alpha"
+        )
+    found = float_above(rho)
+    for _ in range(_STEPS):
+        if Gaussian(gaussian_scale(query, found)).alpha(beta) <= alpha:
+            return found
+        found = up(found)
+    raise InvalidInputError(f"an error of {alpha:g} is too small to be computed with; choose a larger alpha")
 
 
 def tau_for_accuracy(query: Query, alpha: float, beta: float) -> float:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bayesdp.accuracy import DiscreteGaussian
+from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
 from bayesdp.errors import InvalidInputError, NoiseError
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PureLoss
 from bayesdp.mechanisms import (
@@ -18,7 +18,6 @@ from bayesdp.mechanisms import (
     noise_for,
     require_private,
 )
-from bayesdp.mechanisms.discrete_gaussian import least_scale
 from bayesdp.rounding import up
 
 squares = st.one_of(st.integers(1, 100), st.integers(1, 2**80), st.just(2**80))
@@ -30,7 +29,7 @@ def test_the_scale_is_enough_in_exact_numbers_and_for_opendp(squared: int, rho: 
     mechanism = DiscreteGaussianMechanism(squared, rho)
     assert Fraction(squared) <= 2 * Fraction(rho) * Fraction(mechanism.scale) ** 2
     assert mechanism._confirmed(mechanism.scale) <= rho
-    smallest = least_scale(Fraction(squared), rho)
+    smallest = least_gaussian_scale(Fraction(squared), rho)
     assert Fraction(math.nextafter(smallest, 0)) ** 2 < Fraction(squared) / (2 * Fraction(rho))
     assert mechanism.scale <= up(smallest, 8)
 
@@ -83,8 +82,11 @@ def test_cells_get_independent_noise() -> None:
 @given(units=st.integers(1, 10**6), beta=st.floats(1e-6, 0.5), squared=st.sampled_from([1, 2, 10**6]))
 def test_the_smallest_loss_for_an_accuracy(units: int, beta: float, squared: int) -> None:
     loss = DiscreteGaussianMechanism.for_accuracy(units, beta, squared, dimension=2)
-    assert DiscreteGaussianMechanism.law_of(least_scale(Fraction(squared), loss.rho)).alpha(beta, cells=2) <= units
-    less = least_scale(Fraction(squared), loss.rho * (1 - 1e-3))
+    assert (
+        DiscreteGaussianMechanism.law_of(least_gaussian_scale(Fraction(squared), loss.rho)).alpha(beta, cells=2)
+        <= units
+    )
+    less = least_gaussian_scale(Fraction(squared), loss.rho * (1 - 1e-3))
     assert DiscreteGaussianMechanism.law_of(less).alpha(beta, cells=2) > units
 
 

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
 from bayesdp._support.validation import brief
-from bayesdp.accuracy import DiscreteGaussian
+from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import ConcentratedLoss, Loss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
 from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
 from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, checked_integers
-from bayesdp.rounding import down, nearest, up
+from bayesdp.rounding import up
 
-__all__ = ["DiscreteGaussianMechanism", "least_scale"]
+__all__ = ["DiscreteGaussianMechanism"]
 
 _LARGEST_SQUARE = 2**124
 """One record moves no number beyond 2^62."""
@@ -87,7 +87,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
         """
 
         def reached(rho: float) -> bool:
-            return cls.law_of(least_scale(Fraction(sensitivity), rho)).alpha(beta, cells=dimension) <= units
+            return cls.law_of(least_gaussian_scale(Fraction(sensitivity), rho)).alpha(beta, cells=dimension) <= units
 
         high = float(Fraction(sensitivity, units**2))
         while not reached(high):
@@ -119,7 +119,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
 
         In exact numbers the mechanism is squared_sensitivity/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020).
         """
-        scale = least_scale(Fraction(self.squared_sensitivity), self.rho)
+        scale = least_gaussian_scale(Fraction(self.squared_sensitivity), self.rho)
         if scale > LARGEST_SCALE:
             raise InvalidInputError(
                 f"rho = {self.rho:g} asks for noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
@@ -136,21 +136,6 @@ class DiscreteGaussianMechanism(IntegerNoise):
         if Fraction(moved) ** 2 < self.squared_sensitivity:
             moved = up(moved)
         return float(by_opendp(lambda: _measurement(scale, self.dimension).map(moved)))
-
-
-def least_scale(squared_sensitivity: Fraction, rho: float) -> float:
-    """Return the smallest float σ with σ² ≥ squared_sensitivity/(2ρ): Gaussian noise of this scale is ρ-zCDP.
-
-    >>> least_scale(Fraction(1), 0.5), least_scale(Fraction(1), 1 / 128)
-    (1.0, 8.0)
-    """
-    square = squared_sensitivity / (2 * Fraction(rho))
-    scale = math.sqrt(nearest(square))
-    while Fraction(scale) ** 2 < square:
-        scale = up(scale)
-    while Fraction(down(scale)) ** 2 >= square:
-        scale = down(scale)
-    return scale
 
 
 def _rho(loss: Loss) -> float:
