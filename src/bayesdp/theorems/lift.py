@@ -90,6 +90,9 @@ def objection(theorem: Theorem, model: Model, spend: Spend) -> str | None:
         return None
     if theorem.covers_every_mechanism:
         return theorem.objection(model, _any(1.0))
+    reason = theorem.objection(model, _as_if_pure(spend))
+    if reason is not None:
+        return reason
     if type(theorem).concentrated is Theorem.concentrated:
         return DOES_NOT_LIFT
     if not set(losses_of(spend)) <= {PureLoss, ConcentratedLoss}:
@@ -97,7 +100,7 @@ def objection(theorem: Theorem, model: Model, spend: Spend) -> str | None:
             "it covers losses that are a tau or a rho: a delta, or a privacy profile, says nothing about a smaller "
             "move of a sum"
         )
-    return theorem.objection(model, _as_if_pure(spend))
+    return None
 
 
 def lifted(theorem: Theorem, model: Model, spend: Spend, delta: float | None) -> Lifted:
