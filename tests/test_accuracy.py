@@ -11,13 +11,17 @@ from scipy import stats
 
 from bayesdp import Count, Histogram, Sum
 from bayesdp.accuracy import (
+    DiscreteGaussian,
     DiscreteLaplace,
+    Gaussian,
     Laplace,
     NoiseLaw,
     RandomizedResponse,
+    gaussian_scale,
     impossible,
     laplace_scale,
     least_failure,
+    rho_for_accuracy,
     tau_for_accuracy,
 )
 from bayesdp.errors import InvalidInputError
@@ -198,3 +202,83 @@ def test_tails_are_never_below_the_exact_ones(scale: float, ratio: float) -> Non
         discrete = 2 * (-Decimal(steps) / Decimal(scale)).exp() / (1 + p)
         if discrete > Decimal("1e-300"):
             assert Decimal(DiscreteLaplace(scale).tail(steps)) >= min(discrete, Decimal(1))
+
+
+def exact_gaussian_tail(scale: float, steps: int) -> float:
+    """Add the law up term by term, in numbers with fifty digits."""
+    from decimal import Decimal, getcontext
+
+    getcontext().prec = 50
+    reach = int(45 * scale) + steps + 10
+    terms = [(-Decimal(j * j) / (2 * Decimal(scale) ** 2)).exp() for j in range(reach)]
+    return float(2 * sum(terms[steps:]) / (2 * sum(terms) - 1))
+
+
+@pytest.mark.parametrize("scale", [0.05, 0.3, 1.0, 3.7, 40.0])
+def test_discrete_gaussian_tails_are_exact_and_rounded_up(scale: float) -> None:
+    law = DiscreteGaussian(scale)
+    for steps in {1, 2, max(1, round(scale)), max(1, round(3 * scale)), max(1, round(12 * scale))}:
+        exact = exact_gaussian_tail(scale, steps)
+        assert exact <= law.tail(steps) <= exact * (1 + 1e-9) + 1e-290
+        assert law.tail(steps - 0.5) == law.tail(steps)
+    assert law.tail(0.0 + 1e-300) == law.tail(1)
+
+
+@pytest.mark.parametrize("scale", [600.0, 1024.0])
+def test_both_ways_to_bound_a_discrete_gaussian_tail_agree(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = DiscreteGaussian(scale)
+    steps = [round(scale * ratio) for ratio in (0.1, 0.9, 1.1, 2.0, 6.0, 20.0)]
+    summed = [law.tail(step) for step in steps]
+    monkeypatch.setattr("bayesdp.accuracy._SUMMED", 0.0)
+    bounded = [law.tail(step) for step in steps]
+    for step, one, other in zip(steps, summed, bounded, strict=True):
+        assert one * (1 - 1e-9) <= other <= one * (1 + (2e-3 if step < scale else 2e-4))
+
+
+@given(st.floats(1e-3, 1e12), st.floats(1e-12, 0.9), st.integers(1, 50))
+def test_discrete_gaussian_alpha_is_the_smallest(scale: float, beta: float, cells: int) -> None:
+    law = DiscreteGaussian(scale)
+    alpha = law.alpha(beta, cells)
+    assert law.beta(alpha, cells) <= beta * (1 + 1e-9)
+    if 1 < alpha < 2**50:
+        assert law.beta(alpha - 1, cells) > beta * (1 - 1e-9)
+
+
+def test_discrete_gaussian_extremes_are_probabilities() -> None:
+    assert DiscreteGaussian(1e-200).alpha(1e-12) == 1
+    assert 0 < DiscreteGaussian(1e-200).tail(1) < 1e-280
+    assert 0 < DiscreteGaussian(1.0).tail(1e6) < 1e-280
+    assert DiscreteGaussian(2.0**56).tail(1) == 1
+    assert DiscreteGaussian(2.0**56).alpha(0.05) == pytest.approx(1.959963984540054 * 2.0**56)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-12, 0.9))
+def test_gaussian_alpha_is_tight_and_rounded_up(scale: float, beta: float) -> None:
+    law = Gaussian(scale)
+    alpha = law.alpha(beta)
+    assert law.tail(alpha) <= beta < law.tail(alpha * (1 - 1e-8))
+    assert alpha == pytest.approx(scale * stats.norm.isf(beta / 2), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("query", "square"),
+    [
+        (Count(equals=1), 1),
+        (Histogram("s", cells=["a"]), 1),
+        (Histogram("s", cells=["a", "b", "c"]), 2),
+        (Sum("h", bounds=(0, 100)), 10_000),
+    ],
+)
+def test_gaussian_scales_follow_the_sensitivity_in_l2(query: Count | Histogram | Sum, square: int) -> None:
+    scale = gaussian_scale(query, 0.1)
+    assert Fraction(square) <= 2 * Fraction(0.1) * Fraction(scale) ** 2
+    assert scale == pytest.approx(math.sqrt(square / 0.2))
+    rho = rho_for_accuracy(query, 30.0, 0.05)
+    assert Gaussian(gaussian_scale(query, rho)).alpha(0.05, cells=query.dimension) <= 30.0
+    assert Gaussian(gaussian_scale(query, rho * (1 - 1e-6))).alpha(0.05, cells=query.dimension) > 30.0
+
+
+def test_accuracies_beyond_floating_point_are_refused() -> None:
+    for alpha in (1e-200, 1e200):
+        with pytest.raises(InvalidInputError, match="no rho that floating-point numbers can hold"):
+            rho_for_accuracy(Count(equals=1), alpha, 0.05)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from fractions import Fraction
 from typing import ClassVar
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bayesdp as bdp
 from bayesdp.advice.sensitivity import sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import credible_epsilon, largest_tau, largest_taus, options
+from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BayesDPError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
-from bayesdp.losses import Loss, PureLoss
+from bayesdp.losses import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    Loss,
+    PrivacyProfile,
+    PureLoss,
+    composed,
+    concentrated,
+    under_replacement,
+)
 from bayesdp.session.accounting import Accountant
 from bayesdp.session.parts import Exposure, exposures, merged
 from bayesdp.theorems.adversary import Adversary
@@ -216,3 +230,109 @@ def test_totals_add_up_pure_losses_and_keep_the_others(spend: Spend) -> None:
 
 def test_every_theorem_of_ours_covers_pure_losses_only_so_far() -> None:
     assert all(theorem.losses == (PureLoss,) for theorem in theorems() if theorem.name != "stranger")
+
+
+APPROXIMATE = ApproximateLoss(0.5, 1e-6)
+PROFILE = PrivacyProfile(lambda tau: math.exp(-tau) / 100, neighbours="replace", name="an accountant")
+
+
+def test_a_delta_is_known_where_it_is_proven_and_is_one_elsewhere() -> None:
+    assert (PureLoss(0.5).delta_at(0.5), PureLoss(0.5).delta_at(0.4)) == (0.0, 1.0)
+    assert (APPROXIMATE.delta_at(2.0), APPROXIMATE.delta_at(0.4)) == (1e-6, 1.0)
+    assert ConcentratedLoss(0.01).delta_at(1.0) == delta_of_rho(0.01, 1.0)
+    assert ConcentratedLoss(0.01, 1e-3).delta_at(1.0) >= delta_of_rho(0.01, 1.0) + 1e-3
+    assert MadeUpLoss(0.5, 1e-6).delta_at(100.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "costs"),
+    [
+        (PureLoss(0.5), PureLoss(1.0)),
+        (ConcentratedLoss(0.01), ConcentratedLoss(0.04)),
+        (ApproximateLoss(1.0, 0.1), ApproximateLoss(2.0, 0.37182818284590465)),
+    ],
+)
+def test_replacing_a_record_is_removing_one_and_adding_one(loss: Loss, costs: Loss) -> None:
+    assert under_replacement(loss, "replace") == loss
+    converted = under_replacement(loss, "add-remove")
+    assert type(converted) is type(costs)
+    assert astuple(converted) == pytest.approx(astuple(costs), rel=1e-14)
+
+
+def test_a_profile_for_adding_or_removing_is_converted() -> None:
+    converted = PrivacyProfile(PROFILE.function, neighbours="add-remove")
+    assert converted.delta_at(2.0) == pytest.approx((1 + math.e) * PROFILE.delta_at(1.0), rel=1e-12)
+    assert converted.delta_at(2.0) >= (1 + math.e) * PROFILE.delta_at(1.0)
+
+
+def test_composition_is_what_is_proven_and_nothing_else() -> None:
+    pure, concentrated_one = PureLoss(0.5), ConcentratedLoss(0.125)
+    assert composed([pure]) == pure
+    assert composed([pure, pure]) == PureLoss(1.0)
+    assert composed([pure, APPROXIMATE, APPROXIMATE]) == ApproximateLoss(1.5, 2e-6)
+    assert composed([pure, concentrated_one]) == ConcentratedLoss(0.25)
+    assert composed([APPROXIMATE, concentrated_one]) == ConcentratedLoss(0.25, 1e-6)
+    shifted = composed([pure, PROFILE, APPROXIMATE])
+    assert shifted.delta_at(3.0) == pytest.approx(PROFILE.delta_at(2.0) + 1e-6)
+    assert shifted.delta_at(3.0) >= PROFILE.delta_at(2.0) + 1e-6
+    assert shifted.delta_at(1.0) == 1.0
+    assert "an accountant" in shifted.description
+    for several in ([PROFILE, PROFILE], [PROFILE, concentrated_one], [PROFILE, pure, concentrated_one]):
+        with pytest.raises(InvalidInputError, match="nothing is proven here about a privacy profile together"):
+            composed(several)
+    for stranger in (MadeUpLoss(0.5, 1e-6), DisguisedLoss(0.5)):
+        with pytest.raises(InvalidInputError, match="nothing is proven here about a release that costs made-up"):
+            composed([stranger])
+    with pytest.raises(InvalidInputError, match="promise nothing"):
+        composed([ApproximateLoss(0.1, 0.6)] * 2)
+
+
+@given(st.lists(st.sampled_from([PureLoss(0.1), APPROXIMATE, ConcentratedLoss(0.01)]), min_size=1, max_size=5))
+def test_sums_are_rounded_up(losses: list[Loss]) -> None:
+    together = concentrated(losses)
+    assert together is not None
+    exact = sum(
+        Fraction(loss.rho) if isinstance(loss, ConcentratedLoss) else Fraction(getattr(loss, "tau", 0.0)) ** 2 / 2
+        for loss in losses
+    )
+    assert exact <= Fraction(together.rho) <= exact * (1 + Fraction(1, 2**50))
+    assert concentrated([*losses, PROFILE]) is None
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ApproximateLoss(0.0, 1e-6), "tau must be greater than 0, not 0"),
+        (lambda: ApproximateLoss(math.nan, 1e-6), "tau must be a finite number, not nan"),
+        (lambda: ApproximateLoss(1.0, 0.0), "delta must lie strictly between 0 and 1, not 0"),
+        (lambda: ApproximateLoss(1.0, 1.5), "delta must lie strictly between 0 and 1, not 1.5"),
+        (lambda: ConcentratedLoss(-0.1), "rho must be at least 0, not -0.1"),
+        (lambda: ConcentratedLoss(0.1, 1.0), "delta must be below 1, not 1"),
+        (lambda: PrivacyProfile(0.5, neighbours="replace"), "a profile must be a function"),  # type: ignore[arg-type]
+        (lambda: PrivacyProfile(lambda tau: tau / 1000, neighbours="replace"), "delta must not rise with tau"),
+        (lambda: PrivacyProfile(lambda tau: 2.0, neighbours="replace"), r"must lie in \[0, 1\], not 2"),
+        (lambda: PrivacyProfile(lambda tau: math.nan, neighbours="replace"), "must be a finite number, not nan"),
+        (lambda: PrivacyProfile(lambda tau: 1 / 0, neighbours="replace"), "it raised ZeroDivisionError"),
+        (lambda: PrivacyProfile(lambda tau: 0.1, neighbours="both"), 'must be "replace" or "add-remove"'),  # type: ignore[arg-type]
+        (lambda: PrivacyProfile.from_opendp(3, neighbours="replace"), "expected a profile of OpenDP"),  # type: ignore[arg-type]
+        (lambda: under_replacement(ApproximateLoss(20.0, 1e-6), "add-remove"), "promises nothing for replacing one"),
+        (lambda: under_replacement(ConcentratedLoss(0.1, 1e-6), "add-remove"), "no conversion from adding or removing"),
+    ],
+)
+def test_bad_losses_are_refused_in_one_clear_line(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_profile_comes_from_a_measurement_of_opendp() -> None:
+    from opendp.combinators import make_zCDP_to_approxDP
+    from opendp.domains import atom_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import absolute_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    noise = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=8.0)
+    profile = PrivacyProfile.from_opendp(make_zCDP_to_approxDP(noise).map(1), neighbours="replace")
+    assert profile.delta_at(0.5) == pytest.approx(ConcentratedLoss(1 / 128).delta_at(0.5), rel=1e-9)

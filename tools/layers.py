@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "bayesdp"
 
 LAYERS = (
     {"errors", "_support", "rounding"},
-    {"queries", "models", "losses", "accuracy"},
+    {"queries", "models", "losses", "concentrated", "accuracy"},
     {"theorems"},
     {"calibration", "mechanisms"},
     {"frames", "diagnostics", "advice"},

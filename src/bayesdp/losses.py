@@ -1,19 +1,51 @@
 """What a release costs in ordinary differential privacy, if records were independent.
 
 A loss says how much privacy one release takes, in the terms of its definition. Theorems turn losses into ε. Each
-theorem declares the kinds of losses it covers, and is never asked about any other.
+theorem declares the kinds of losses it covers, and is never asked about any other; theorems about every mechanism
+cover all the losses here by the lift (bayesdp.theorems.lift).
+
+Neighbouring data sets differ in the value of one record. Many other programs add or remove a record instead: whatever
+they report must be converted by `under_replacement` first.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Protocol
 
 from bayesdp._support import validation
-from bayesdp.rounding import shown_below
+from bayesdp._support.validation import brief
+from bayesdp.concentrated import delta_of_rho
+from bayesdp.errors import InvalidInputError
+from bayesdp.rounding import down, exact_sum, float_above, shown_above, shown_below, up
 
-__all__ = ["Loss", "PureLoss"]
+__all__ = [
+    "ApproximateLoss",
+    "ConcentratedLoss",
+    "Loss",
+    "Neighbours",
+    "PrivacyProfile",
+    "PureLoss",
+    "checked_neighbours",
+    "composed",
+    "concentrated",
+    "under_replacement",
+]
+
+Neighbours = Literal["replace", "add-remove"]
+"""How neighbouring data sets differ: one record is replaced, or one is added or removed."""
+
+_ULPS = 4
+
+_PROBED = tuple(2.0 ** (exponent / 2) for exponent in range(-20, 15))
+"""The τ's at which a profile is looked at when it is made, from a thousandth to a hundred."""
+
+_SAME = 1e-9
+"""A profile may rise by this much, relatively, between two τ's: it was computed in floating point."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +61,10 @@ class Loss(ABC):
     @abstractmethod
     def description(self) -> str:
         """The parameters with their values, as text."""
+
+    def delta_at(self, tau: float) -> float:
+        """Return a δ for which the release is (τ, δ)-DP, rounded up: 1, which promises nothing, unless it is proven."""
+        return 1.0
 
 
 @dataclass(frozen=True)
@@ -50,3 +86,259 @@ class PureLoss(Loss):
     def description(self) -> str:
         """The value of τ, rounded down."""
         return f"tau = {shown_below(self.tau)}"
+
+    def delta_at(self, tau: float) -> float:
+        return 0.0 if tau >= self.tau else 1.0
+
+
+@dataclass(frozen=True)
+class ApproximateLoss(Loss):
+    """(τ, δ)-differential privacy: Pr[answer in S] ≤ e^τ·Pr′[answer in S] + δ, whichever record is replaced.
+
+    tau must be greater than 0: what is (0, δ)-DP is (τ, δ)-DP for every small τ, and one of these must be chosen.
+
+    >>> ApproximateLoss(0.5, 1e-6).description
+    'tau = 0.5, delta = 1e-06'
+    """
+
+    tau: float
+    delta: float
+
+    kind: ClassVar[str] = "approximate differential privacy (tau, delta)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        object.__setattr__(self, "delta", validation.probability("delta", self.delta))
+
+    @property
+    def description(self) -> str:
+        return f"tau = {shown_below(self.tau)}, delta = {shown_above(self.delta)}"
+
+    def delta_at(self, tau: float) -> float:
+        return self.delta if tau >= self.tau else 1.0
+
+
+@dataclass(frozen=True)
+class ConcentratedLoss(Loss):
+    """ρ-zero-concentrated differential privacy: what Gaussian noise costs, Δ²/(2σ²) for a sensitivity of Δ in ℓ2.
+
+    delta: the loss is δ-approximately ρ-zCDP (Bun and Steinke 2016, §8): so are releases of which some are
+           (τ, δ)-DP only.
+
+    >>> ConcentratedLoss(0.01).description
+    'rho = 0.01'
+    """
+
+    rho: float
+    delta: float = 0.0
+
+    kind: ClassVar[str] = "zero-concentrated differential privacy (rho)"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", validation.not_negative("rho", self.rho))
+        delta = validation.not_negative("delta", self.delta)
+        if delta >= 1:
+            raise InvalidInputError(f"delta must be below 1, not {delta:g}")
+        object.__setattr__(self, "delta", delta)
+
+    @property
+    def description(self) -> str:
+        rho = f"rho = {shown_below(self.rho)}"
+        return rho if self.delta == 0 else f"{rho}, delta = {shown_above(self.delta)}"
+
+    def delta_at(self, tau: float) -> float:
+        return min(1.0, up(delta_of_rho(self.rho, tau) + self.delta)) if self.delta else delta_of_rho(self.rho, tau)
+
+
+class _OpenDPProfile(Protocol):
+    def delta(self, epsilon: float) -> float: ...
+
+
+@dataclass(frozen=True)
+class PrivacyProfile(Loss):
+    """For every τ the δ with which a release is (τ, δ)-DP: all that an accountant can say about it.
+
+    function:   δ of τ, rounded up; it must not rise with τ, and is looked at from τ = 0.001 to 100 at once.
+    neighbours: whether it is about replacing a record ("replace") or about adding or removing one ("add-remove"), as in
+                most accountants. δ for replacing is then (1 + e^(τ/2))·δ(τ/2).
+    name:       what is released or who says so, in words.
+
+    Raises InvalidInputError if the function fails, returns something that is not in [0, 1], or rises.
+
+    >>> from math import exp
+    >>> PrivacyProfile(lambda tau: exp(-tau) / 10, neighbours="replace").delta_at(1.0) < 0.04
+    True
+    """
+
+    function: Callable[[float], float]
+    neighbours: Neighbours = field(kw_only=True)
+    name: str = field(default="a privacy profile", kw_only=True)
+
+    kind: ClassVar[str] = "a privacy profile (delta as a function of tau)"
+
+    def __post_init__(self) -> None:
+        checked_neighbours(self.neighbours)
+        validation.line("name", self.name)
+        if not callable(self.function):
+            raise InvalidInputError(f"a profile must be a function from tau to delta, not {brief(self.function)}")
+        deltas = [self._stated(tau) for tau in _PROBED]
+        for place in range(1, len(deltas)):
+            if deltas[place] > deltas[place - 1] * (1 + _SAME):
+                raise InvalidInputError(
+                    f"delta must not rise with tau, but the profile rises from {deltas[place - 1]:g} at tau = "
+                    f"{_PROBED[place - 1]:g} to {deltas[place]:g} at tau = {_PROBED[place]:g}"
+                )
+
+    @classmethod
+    def from_opendp(cls, profile: _OpenDPProfile, *, neighbours: Neighbours, name: str = "") -> PrivacyProfile:
+        """Return the profile of a measurement of OpenDP: `make_zCDP_to_approxDP(measurement).map(d_in)`.
+
+        neighbours: "add-remove" if d_in counts records that are added or removed (OpenDP's symmetric distance 1),
+                    "replace" if it counts records that are changed, or is the sensitivity to replacing one.
+        """
+        delta = getattr(profile, "delta", None)
+        if not callable(delta):
+            raise InvalidInputError(
+                f"expected a profile of OpenDP, which has delta(epsilon), not {brief(profile)}; "
+                "make_zCDP_to_approxDP(measurement).map(d_in) returns one"
+            )
+        return cls(delta, neighbours=neighbours, name=name or "a measurement of OpenDP")
+
+    @property
+    def description(self) -> str:
+        return f"the privacy profile of {self.name}" if self.name != "a privacy profile" else self.name
+
+    def delta_at(self, tau: float) -> float:
+        if self.neighbours == "replace":
+            return self._stated(tau)
+        return min(1.0, up((1 + math.exp(tau / 2)) * self._stated(down(tau / 2)), _ULPS)) if tau < 1000 else 1.0
+
+    def _stated(self, tau: float) -> float:
+        """Return δ as the function states it; InvalidInputError if that is no probability."""
+        try:
+            stated: Any = self.function(tau)
+        except Exception as error:
+            raise InvalidInputError(
+                f"the profile cannot be evaluated at tau = {tau:g}: it raised {type(error).__name__}"
+            ) from error
+        delta = validation.number(f"delta of the profile at tau = {tau:g}", stated)
+        if not 0 <= delta <= 1:
+            raise InvalidInputError(f"delta of the profile at tau = {tau:g} must lie in [0, 1], not {delta:g}")
+        return delta
+
+
+@dataclass(frozen=True)
+class _Shifted(Loss):
+    """A profile, and (τ, δ)-DP releases beside it: the τ's and the δ's add up (basic composition)."""
+
+    profile: PrivacyProfile
+    tau: float
+    delta: float
+
+    kind: ClassVar[str] = PrivacyProfile.kind
+
+    @property
+    def description(self) -> str:
+        beside = f"tau = {shown_below(self.tau)}"
+        beside = beside if self.delta == 0 else f"{beside}, delta = {shown_above(self.delta)}"
+        return f"{self.profile.description} and {beside}"
+
+    def delta_at(self, tau: float) -> float:
+        rest = down(tau - self.tau)
+        return min(1.0, up(self.profile.delta_at(rest) + self.delta)) if rest > 0 else 1.0
+
+
+def checked_neighbours(neighbours: object) -> Neighbours:
+    """Return how neighbouring data sets differ, or refuse it."""
+    if neighbours == "replace":
+        return "replace"
+    if neighbours == "add-remove":
+        return "add-remove"
+    raise InvalidInputError(
+        f'neighbours must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
+    )
+
+
+def under_replacement(loss: Loss, neighbours: Neighbours) -> Loss:
+    """Return what a loss that is stated for some kind of neighbours costs when one record is replaced.
+
+    To replace a record is to remove one and to add one: τ becomes 2τ, (τ, δ) becomes (2τ, (1 + e^τ)·δ), ρ becomes 4ρ.
+    A `PrivacyProfile` says itself what it is about.
+
+    >>> under_replacement(ApproximateLoss(1.0, 1e-6), "add-remove").description
+    'tau = 2, delta = 3.71829e-06'
+    """
+    if checked_neighbours(neighbours) == "replace":
+        return loss
+    if type(loss) is PureLoss:
+        return PureLoss(2 * loss.tau)
+    if type(loss) is ApproximateLoss:
+        delta = math.inf if loss.tau > 700 else up((1 + math.exp(loss.tau)) * loss.delta, _ULPS)
+        if delta >= 1:
+            raise InvalidInputError(
+                f"{loss.description} for adding or removing a record promises nothing for replacing one: its delta "
+                "is (1 + e^tau) times as large, which is 1 or more"
+            )
+        return ApproximateLoss(2 * loss.tau, delta)
+    if type(loss) is ConcentratedLoss and loss.delta == 0:
+        return ConcentratedLoss(4 * loss.rho)
+    raise InvalidInputError(f"no conversion from adding or removing records to replacing one is proven for {loss.kind}")
+
+
+def composed(losses: Sequence[Loss]) -> Loss:
+    """Return what several releases cost together; each may be chosen after the answers to those before it were seen.
+
+    Values of τ, of (τ, δ) and of ρ add up; beside a ρ, τ counts as ρ = τ²/2 and δ is kept. InvalidInputError if
+    nothing is proven here for the kinds given together: two profiles, or a profile and a ρ.
+
+    >>> composed([PureLoss(0.5), ConcentratedLoss(0.01)])
+    ConcentratedLoss(rho=0.135, delta=0.0)
+    """
+    for loss in losses:
+        if type(loss) not in (PureLoss, ApproximateLoss, ConcentratedLoss, PrivacyProfile):
+            raise InvalidInputError(f"nothing is proven here about a release that costs {loss.kind}")
+    if len(losses) == 1:
+        return losses[0]
+    profiles = [loss for loss in losses if isinstance(loss, PrivacyProfile)]
+    if not profiles and any(isinstance(loss, ConcentratedLoss) for loss in losses):
+        together = concentrated(losses)
+        assert together is not None
+        return together
+    if len(profiles) > 1 or (profiles and any(isinstance(loss, ConcentratedLoss) for loss in losses)):
+        raise InvalidInputError(
+            "nothing is proven here about a privacy profile together with another or with a rho; give the rho of each "
+            "release, or one (tau, delta) of the profile"
+        )
+    tau = float_above(exact_sum(loss.tau for loss in losses if isinstance(loss, PureLoss | ApproximateLoss)))
+    delta = _delta_of(losses)
+    if profiles:
+        return _Shifted(profiles[0], tau, delta)
+    return PureLoss(tau) if delta == 0 else ApproximateLoss(tau, delta)
+
+
+def concentrated(losses: Sequence[Loss]) -> ConcentratedLoss | None:
+    """Return several releases together as one ρ, with the δ's of those that have one; None if a profile is among them.
+
+    A τ-DP release is τ²/2-zCDP, and a (τ, δ)-DP release is δ-approximately so (Bun and Steinke 2016).
+
+    >>> concentrated([PureLoss(0.1)] * 100)
+    ConcentratedLoss(rho=0.5000000000000001, delta=0.0)
+    """
+    total = Fraction(0)
+    for loss in losses:
+        if type(loss) is ConcentratedLoss:
+            total += Fraction(loss.rho)
+        elif type(loss) is PureLoss or type(loss) is ApproximateLoss:
+            total += Fraction(loss.tau) ** 2 / 2
+        else:
+            return None
+    return ConcentratedLoss(float_above(total), _delta_of(losses))
+
+
+def _delta_of(losses: Sequence[Loss]) -> float:
+    """Return the sum of the δ's, rounded up; InvalidInputError if it promises nothing."""
+    deltas = [loss.delta for loss in losses if isinstance(loss, ApproximateLoss | ConcentratedLoss)]
+    delta = float_above(exact_sum(deltas))
+    if delta >= 1:
+        raise InvalidInputError(f"these releases promise nothing together: their deltas add up to {shown_above(delta)}")
+    return delta

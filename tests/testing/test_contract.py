@@ -1,13 +1,16 @@
 """The suite that judges theorems must itself be able to say no."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import pytest
 from hypothesis.internal.conjecture import engine
 
 from bayesdp import ArbitraryGroups, Count, Independent, MarkovChain, Model, Query, Theorem
-from bayesdp.testing import TheoremContract, group_cases
+from bayesdp.testing import ApproximateContract, TheoremContract, group_cases, group_laws, markov_laws
+from bayesdp.theorems.general import GeneralBound
+from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.spend import Spend, total_tau
 
 
@@ -72,3 +75,43 @@ def test_what_holds_passes() -> None:
     HalfContract().test_refuses_what_its_hypotheses_exclude()
     HalfContract().test_has_a_name_and_a_proof()
     assert Half().refusal(MarkovChain([[1.0]]), ()) is not None
+
+
+def the_same(delta: float, epsilon: float, tau: float) -> float:
+    """False: the delta of a release is its promise's, too."""
+    return delta
+
+
+def times_e_to_epsilon(delta: float, epsilon: float, tau: float) -> float:
+    """False: e^ε, which is too little where τ is small."""
+    return delta * math.exp(epsilon)
+
+
+def lifting(lift: Callable[[float, float, float], float], theorem: Theorem, of: object) -> ApproximateContract:
+    contract = type("Contract", (ApproximateContract,), {"theorem": theorem, "laws": of, "lift": staticmethod(lift)})
+    return contract()
+
+
+@pytest.mark.parametrize("lift", [the_same, times_e_to_epsilon])
+@pytest.mark.parametrize(("theorem", "of"), [(GeneralBound(), group_laws()), (MarkovMixing(), markov_laws())])
+def test_a_false_lift_fails(lift: Callable[[float, float, float], float], theorem: Theorem, of: object) -> None:
+    with pytest.raises(AssertionError):
+        lifting(lift, theorem, of).test_never_below_any_event_if_nothing_is_known()
+
+
+def test_a_theorem_that_does_not_declare_it_fails() -> None:
+    class Contract(ApproximateContract):
+        theorem = Half()
+        laws = group_laws()
+
+    with pytest.raises(AssertionError):
+        Contract().test_it_declares_that_it_covers_every_mechanism()
+
+
+def test_a_false_theorem_fails_the_attack_in_epsilon_and_delta() -> None:
+    class Contract(ApproximateContract):
+        theorem = Half()
+        laws = group_laws()
+
+    with pytest.raises(AssertionError):
+        Contract().test_never_below_any_event_if_nothing_is_known()

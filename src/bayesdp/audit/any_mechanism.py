@@ -41,7 +41,7 @@ def most_telling(more: NDArray[np.float64], less: NDArray[np.float64], tau: floa
         return np.zeros(more.shape)
     from scipy.optimize import linprog
 
-    rows = _upper(more.shape) - math.exp(tau) * _lower(more.shape)
+    rows = neighbours_above(more.shape) - math.exp(tau) * neighbours_below(more.shape)
     solved: Any = linprog(
         -more.ravel(), A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=less.reshape(1, -1), b_eq=[1.0], method="highs-ds"
     )
@@ -93,10 +93,10 @@ def _rows(places: NDArray[np.intp], size: int) -> csr_array:
 
 
 @lru_cache(maxsize=64)
-def _upper(shape: tuple[int, ...]) -> csr_array:
+def neighbours_above(shape: tuple[int, ...]) -> csr_array:
     return _rows(_pairs(shape)[0], math.prod(shape))
 
 
 @lru_cache(maxsize=64)
-def _lower(shape: tuple[int, ...]) -> csr_array:
+def neighbours_below(shape: tuple[int, ...]) -> csr_array:
     return _rows(_pairs(shape)[1], math.prod(shape))

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, PrintedTable, Section
@@ -31,6 +31,9 @@ from bayesdp.theorems.leakage import ANY_OF, BETA, Leakage, check_queries, promi
 from bayesdp.theorems.registry import theorem_named, theorems
 from bayesdp.theorems.spend import Released, Spend, as_spend, spend_with
 from bayesdp.theorems.theorem import Theorem
+
+if TYPE_CHECKING:
+    from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind
 
 __all__ = [
     "Calibration",
@@ -202,6 +205,7 @@ def calibrate(
     *,
     epsilon: float,
     alpha: None = None,
+    theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
     credibility: float | None = None,
@@ -216,6 +220,7 @@ def calibrate(
     *,
     epsilon: Sequence[float],
     alpha: None = None,
+    theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
     credibility: float | None = None,
@@ -230,11 +235,57 @@ def calibrate(
     *,
     epsilon: None = None,
     alpha: float,
+    theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
 ) -> Calibration: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float | None = None,
+    alpha: float | None = None,
+    delta: float,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    theorem: str | None = None,
+    beta: float = BETA,
+    spent: Iterable[Released] = (),
+) -> ApproximateCalibration: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: Sequence[float],
+    delta: float,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    theorem: str | None = None,
+    beta: float = BETA,
+    spent: Iterable[Released] = (),
+) -> tuple[ApproximateCalibration, ...]: ...
+
+
+@overload
+def calibrate(
+    model: Model,
+    query: Query,
+    *,
+    epsilon: float,
+    count: int,
+    noise: NoiseKind | None = None,
+    theorem: str | None = None,
+    beta: float = BETA,
+    spent: Iterable[Released] = (),
+) -> ApproximateCalibration: ...
 
 
 def calibrate(
@@ -243,20 +294,29 @@ def calibrate(
     *,
     epsilon: float | Sequence[float] | None = None,
     alpha: float | None = None,
+    delta: float | None = None,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
     credibility: float | None = None,
     draws: int | None = None,
-) -> Calibration | tuple[Calibration, ...]:
+) -> Calibration | ApproximateCalibration | tuple[Calibration, ...] | tuple[ApproximateCalibration, ...]:
     """Choose the noise: from the promise (`epsilon`, one or several), or from the accuracy wanted (`alpha`, at `beta`).
 
+    delta:       the δ of a promise of (ε, δ). Laplace or Gaussian noise is chosen, whichever errs less at `beta`.
+    noise:       insist on "laplace" or "gaussian"; Gaussian noise needs a δ.
+    count:       how many questions of this kind on the same records share the promise.
+    theorem:     ask this one only, by its name.
     spent:       what has been released on the same data before; the promise is then for everything together.
     credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
                  parameters must keep the promise (docs/uncertainty.md). The model must have been estimated (fit,
                  from_counts, from_moments); of several models under AnyOf each that was.
     draws:       how many models to draw for that; 200, or as many as the credibility needs.
 
-    Returns a Calibration, or a tuple of them for several ε. Raises InvalidInputError for values that make no sense,
+    Returns a Calibration, or a tuple of them for several ε; an ApproximateCalibration with delta, noise or a count.
+    Raises InvalidInputError for values that make no sense,
     QueryError for a query the model does not describe, NoTheoremAppliesError if nothing is proven for the model, and
     CalibrationError if theorems apply but none reaches ε.
 
@@ -264,6 +324,9 @@ def calibrate(
     >>> promise = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0)
     >>> promise.tau, promise.scale
     (0.5, 20.0)
+    >>> many = calibrate(ArbitraryGroups(4), Sum("kWh", bounds=(0, 10)), epsilon=2.0, delta=1e-6, count=100)
+    >>> many.noise, round(many.scale), round(many.leakage.delta * 1e6)
+    ('gaussian', 953, 1)
     """
     if (epsilon is None) == (alpha is None):
         raise InvalidInputError(params("give either {epsilon} (the promise) or {alpha} (the accuracy wanted)"))
@@ -273,21 +336,58 @@ def calibrate(
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     if credibility is None and draws is not None:
         raise InvalidInputError(params("{draws} goes with {credibility}; without it no models are drawn"))
+    count = validation.natural("count", count)
+    only = None if theorem is None else [theorem_named(theorem)]
+    if credibility is not None and (delta is not None or noise is not None or count > 1 or only is not None):
+        raise InvalidInputError(params("{credibility} goes without {delta}, {noise}, {count} and {theorem}"))
+    if delta is not None or noise is not None or count > 1:
+        return _approximate(model, query, epsilon, alpha, delta, noise, count, beta, before, only)
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
-        leaked = report(model, spend_with(before, [query], tau))
+        leaked = report(model, spend_with(before, [query], tau), only=only)
         every = _options_at(query, leaked, beta)
         plain = Calibration(query, leaked.epsilon, tau, leaked, every, beta)
         return plain if credibility is None else _credible_epsilon(plain, before, credibility, draws)
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     targets = validation.positives("epsilon", epsilon if several else [epsilon])
     calibrations = tuple(
-        _choose(model, query, target, choices, beta, before)
-        for target, choices in zip(targets, options(model, query, targets, beta=beta, spent=before), strict=True)
+        _choose(model, query, target, choices, beta, before, only)
+        for target, choices in zip(
+            targets, options(model, query, targets, beta=beta, spent=before, only=only), strict=True
+        )
     )
     if credibility is not None:
         calibrations = tuple(_credible_tau(plain, before, credibility, draws) for plain in calibrations)
     return calibrations if several else calibrations[0]
+
+
+def _approximate(
+    model: Model,
+    query: Query,
+    epsilon: float | Sequence[float] | None,
+    alpha: float | None,
+    delta: float | None,
+    noise: NoiseKind | None,
+    count: int,
+    beta: float,
+    spent: Spend,
+    only: Sequence[Theorem] | None,
+) -> ApproximateCalibration | tuple[ApproximateCalibration, ...]:
+    """Choose the noise for (ε, δ), or for several questions at once."""
+    from bayesdp.calibration.approximate import calibrate_noise, noise_for_accuracy
+
+    if delta is not None:
+        delta = validation.probability("delta", delta)
+    if alpha is not None:
+        return noise_for_accuracy(
+            model, query, alpha, delta, noise=noise, count=count, beta=beta, spent=spent, only=only
+        )
+    several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
+    chosen = tuple(
+        calibrate_noise(model, query, target, delta, noise=noise, count=count, beta=beta, spent=spent, only=only)
+        for target in validation.positives("epsilon", epsilon if several else [epsilon])
+    )
+    return chosen if several else chosen[0]
 
 
 def options(
@@ -298,14 +398,15 @@ def options(
     beta: float = BETA,
     spent: Spend = (),
     composing: bool = False,
+    only: Sequence[Theorem] | None = None,
 ) -> list[list[list[Option]]]:
     """Return for each ε, for each model that may hold, what every theorem allows.
 
-    composing: as in `ApplicableTheorems.about`.
+    composing, only: as in `ApplicableTheorems.about`.
     """
     asked = spend_with(spent, [query], _ANY_TAU)
     check_queries(model, asked)
-    panel = ApplicableTheorems.about(model, asked, composing=composing)
+    panel = ApplicableTheorems.about(model, asked, composing=composing, only=only)
     rows = panel.ask(lambda theorem, member: _largest_taus(theorem, member, (query,), epsilons, spent))
     by_member = [
         [_options(reply, member, query, epsilons, beta, spent) for reply in replies]
@@ -448,7 +549,13 @@ def _alpha(query: Query, tau: float, beta: float) -> float | None:
 
 
 def _choose(
-    model: Model, query: Query, epsilon: float, choices: Sequence[Sequence[Option]], beta: float, spent: Spend
+    model: Model,
+    query: Query,
+    epsilon: float,
+    choices: Sequence[Sequence[Option]],
+    beta: float,
+    spent: Spend,
+    only: Sequence[Theorem] | None,
 ) -> Calibration:
     """Take the largest τ some theorem allows, the smallest of these over the models that may hold."""
     every = combined(choices)
@@ -459,7 +566,8 @@ def _choose(
     if len(chosen) < len(taus):
         _refuse(epsilon, choices)
     tau = min(chosen)
-    return Calibration(query, epsilon, tau, report(model, spend_with(spent, [query], tau)), every, beta)
+    leaked = report(model, spend_with(spent, [query], tau), only=only)
+    return Calibration(query, epsilon, tau, leaked, every, beta)
 
 
 def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:

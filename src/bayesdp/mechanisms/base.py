@@ -19,6 +19,7 @@ Norm = Literal["l1", "l2"]
 """The norm of the difference of two lists of numbers: the sum of absolute values, or Euclidean."""
 
 _PROVEN = {
+    "bayesdp.mechanisms.discrete_gaussian.DiscreteGaussianMechanism",
     "bayesdp.mechanisms.discrete_laplace.DiscreteLaplaceMechanism",
     "bayesdp.mechanisms.noisy_max.NoisyMaxMechanism",
     "bayesdp.mechanisms.randomized_response.RandomizedResponseMechanism",
@@ -62,7 +63,7 @@ class Noise(Mechanism, ABC, Generic[Number]):
 class IntegerNoise(Noise[int]):
     """Noise that makes a list of whole numbers private, with its scale and accuracy.
 
-    norm:      the norm in which the sensitivity must be measured.
+    norm:      the norm in which the sensitivity must be measured; in l2 it is given as its square, a whole number.
     dimension: how many numbers there are.
     scale:     the scale of the noise, in the units of the numbers.
     """

@@ -6,29 +6,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
-from bayesdp._support.messages import name_of
 from bayesdp.accuracy import DiscreteLaplace
 from bayesdp.errors import InvalidInputError
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms.base import IntegerNoise, Norm
 from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, checked_integers
 from bayesdp.rounding import float_above, up
 
-__all__ = ["LARGEST_SCALE", "LARGEST_VALUE", "DiscreteLaplaceMechanism"]
-
-LARGEST_VALUE = 2**62
-LARGEST_SCALE = 2**56
-"""OpenDP adds the noise in exact integers and then silently saturates to int64. Within these two limits that needs
-noise of at least 2^62 ≥ 64·scale, which has probability 2p^(2^62)/(1 + p) ≤ 2e^(−64) < 2^−91 in a cell (p =
-e^(−1/scale)), hence less than 2^−60 in an answer of at most 2^31 − 1 cells. Saturation is post-processing: it costs
-accuracy, not privacy."""
-
-_MOST_CELLS = 2**31 - 1
-"""OpenDP stores the length of a vector in a 32-bit integer."""
+__all__ = ["DiscreteLaplaceMechanism"]
 
 _SMALLEST_TAU, _HALVINGS = 1e-300, 60
 """Where the search for the smallest τ begins, and how often it halves its bracket: more often than floats resolve."""
@@ -68,9 +57,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "sensitivity", validation.natural("sensitivity", self.sensitivity))
         object.__setattr__(self, "tau", validation.positive("tau", self.tau))
-        object.__setattr__(self, "dimension", validation.natural("dimension", self.dimension))
-        if self.dimension > _MOST_CELLS:
-            raise InvalidInputError(name_of("dimension") + f" must be at most 2^31 - 1, not {self.dimension}")
+        object.__setattr__(self, "dimension", checked_dimension(self.dimension))
         object.__setattr__(self, "scale", self._least_scale())
 
     @classmethod
@@ -121,7 +108,7 @@ class DiscreteLaplaceMechanism(IntegerNoise):
         Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
         within ±2^62, and NoiseError if the noise cannot be drawn.
         """
-        checked = self._checked(values)
+        checked = checked_integers(values, self.dimension)
         require_untouched_generator()
         return tuple(by_opendp(lambda: _measurement(self.scale, self.dimension)(checked)))
 
@@ -148,21 +135,6 @@ class DiscreteLaplaceMechanism(IntegerNoise):
 
     def _confirmed(self, scale: float) -> float:
         return float(by_opendp(lambda: _measurement(scale, self.dimension).map(self.sensitivity)))
-
-    def _checked(self, values: Sequence[int]) -> list[int]:
-        try:
-            numbers = list(values)
-        except TypeError:
-            raise InvalidInputError(name_of("values") + " must be a list of whole numbers") from None
-        if len(numbers) != self.dimension:
-            raise InvalidInputError(f"expected dimension = {self.dimension} values, not {len(numbers)}")
-        for index, value in enumerate(numbers):
-            if isinstance(value, bool) or not isinstance(value, Integral):
-                raise InvalidInputError(f"values[{index}] must be a whole number, not of type {type(value).__name__}")
-            numbers[index] = int(value)
-            if abs(numbers[index]) > LARGEST_VALUE:
-                raise InvalidInputError(f"values[{index}] lies outside ±2^62, where noise would overflow 64 bits")
-        return numbers
 
 
 def _tau(loss: Loss) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from bayesdp._support.validation import Scalar, Values
@@ -38,6 +39,14 @@ class Histogram(Counting):
 
     def cells_asked(self) -> tuple[tuple[Scalar, ...], ...]:
         return tuple((cell,) for cell in self.cells)
+
+    def in_l2(self, moved: Fraction) -> Fraction:
+        """A record that leaves one cell and enters another moves both by half of what it moves in ℓ1.
+
+        >>> Histogram("state", cells=["idle", "walk"]).in_l2(Fraction(2))
+        Fraction(2, 1)
+        """
+        return moved**2 / 2 if self.dimension > 1 else moved**2
 
     @property
     def description(self) -> str:

@@ -264,6 +264,13 @@ class Query(Document):
     def sensitivity(self) -> float:
         """How far one replaced record can move the answer, in ℓ1, rounded up."""
 
+    def in_l2(self, moved: Fraction) -> Fraction:
+        """Return the square of how far one replaced record can move the answer in ℓ2, if it is `moved` in ℓ1.
+
+        It is never more than the square of that. Override it if more is known of how the numbers move.
+        """
+        return moved**2
+
     def _sensitivity_of(self, total: Fraction) -> float:
         """Return how far the answer moves if the counts or the sum move by `total`."""
         return float_above(self.worth(total, 1))

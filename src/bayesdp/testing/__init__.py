@@ -8,7 +8,8 @@
         refused = [(Independent(), Count(equals=1))]
 
 A theorem that holds against side information, too, has a second class, under `SideInformationContract`, with `laws`
-instead of `cases`. Run them with pytest. They need `pip install "bayesdp[testing]"`.
+instead of `cases`. One that covers every mechanism, and so lifts to (ε, δ), has a class under `ApproximateContract`.
+Run them with pytest. They need `pip install "bayesdp[testing]"`.
 """
 
 from importlib.util import find_spec
@@ -32,11 +33,14 @@ from bayesdp.testing.cases import (  # noqa: E402
     transition_matrices,
     walk_cases,
 )
-from bayesdp.testing.contract import SideInformationContract, TheoremContract  # noqa: E402
+from bayesdp.testing.contract import ApproximateContract, SideInformationContract, TheoremContract  # noqa: E402
 from bayesdp.testing.laws import (  # noqa: E402
     Law,
     chain_laws,
+    group_laws,
     hidden_chain_laws,
+    independent_laws,
+    markov_laws,
     memory_chain_laws,
     network_laws,
     release_cases,
@@ -45,6 +49,7 @@ from bayesdp.testing.laws import (  # noqa: E402
 )
 
 __all__ = [
+    "ApproximateContract",
     "Case",
     "Law",
     "SideInformationContract",
@@ -54,8 +59,11 @@ __all__ = [
     "every_case",
     "gaussian_cases",
     "group_cases",
+    "group_laws",
     "hidden_chain_laws",
     "independent_cases",
+    "independent_laws",
+    "markov_laws",
     "memory_cases",
     "memory_chain_laws",
     "network_laws",

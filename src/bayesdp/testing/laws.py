@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
+from bayesdp.audit.oracle import chain_joint
 from bayesdp.audit.side_information import odds_ratios
-from bayesdp.models import Model
+from bayesdp.models import ArbitraryGroups, Independent, MarkovChain, Model
 from bayesdp.models.chain import Chain
 from bayesdp.models.memory import joint_law, stationary_law
 from bayesdp.queries import Count, Query
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Law",
     "chain_laws",
+    "group_laws",
     "hidden_chain_laws",
+    "independent_laws",
+    "markov_laws",
     "memory_chain_laws",
     "network_laws",
     "release_cases",
@@ -80,6 +84,41 @@ def chain_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law
     states, records = draw(_sizes())
     edges = [(record, record + 1) for record in range(records - 1)]
     return _law(draw, model_of, draw(_pairwise(states, records, edges)), hidden)
+
+
+@st.composite
+def independent_laws(draw: st.DrawFn) -> Law:
+    """Draw one to four independent records."""
+    states, records = draw(_sizes(least=1))
+    return Law(Independent(), draw(_pairwise(states, min(records, 4), [])))
+
+
+@st.composite
+def group_laws(draw: st.DrawFn) -> Law:
+    """Draw a group of one to three records; the likelier they are all alike, the closer to group privacy it leaks."""
+    states, size, alike = (
+        draw(st.sampled_from([2, 3])),
+        draw(st.integers(1, 3)),
+        draw(st.sampled_from([0.0, 5.0, 20.0])),
+    )
+    heights = draw(_generators()).uniform(-1, 1, size=(states,) * size)
+    for value in range(states):
+        heights[(value,) * size] += alike
+    weights = np.exp(heights)
+    return Law(ArbitraryGroups(size), weights / weights.sum())
+
+
+@st.composite
+def markov_laws(draw: st.DrawFn, positive: bool = False) -> Law:
+    """Draw a stationary chain of two to four records; some transitions are impossible now and then, or `positive`."""
+    states, records = draw(st.sampled_from([(2, 2), (2, 3), (2, 4), (3, 2), (3, 3)]))
+    generator, spread = draw(_generators()), draw(st.sampled_from([0.3, 1.0, 2.0]))
+    heights = generator.uniform(-spread, spread, size=(states, states)) + spread * np.eye(states)
+    if not positive and states > 2 and draw(st.booleans()):
+        heights[0, states - 1] = -np.inf
+    rows = _normalised(heights)
+    chain = MarkovChain(rows.tolist(), length=draw(st.sampled_from([records, records + 2])))
+    return Law(chain, chain_joint(chain, records))
 
 
 @st.composite

@@ -46,13 +46,17 @@ class ApplicableTheorems:
     rows: tuple[tuple[tuple[Theorem, str | None], ...], ...]
 
     @classmethod
-    def about(cls, model: Model, spend: Spend, *, composing: bool = False) -> ApplicableTheorems:
+    def about(
+        cls, model: Model, spend: Spend, *, composing: bool = False, only: Sequence[Theorem] | None = None
+    ) -> ApplicableTheorems:
         """Return who can be asked about a spend: hypotheses are looked at once, however often one asks then.
 
         spend:     only its queries and the kinds of its losses count, not how large these are.
         composing: only theorems that cover any number of releases together, as a ledger must.
+        only:      ask these instead of all that are registered.
         """
-        asked = [theorem for theorem in theorems() if theorem.composes or not composing]
+        candidates = theorems() if only is None else only
+        asked = [theorem for theorem in candidates if theorem.composes or not composing]
         members = model.members
         rows = tuple(tuple((theorem, _refusal(theorem, member, spend)) for theorem in asked) for member in members)
         return cls(queries_of(spend), losses_of(spend), members, rows)

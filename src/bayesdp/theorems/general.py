@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import ClassVar
 
+from bayesdp.losses import concentrated
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
@@ -19,6 +20,7 @@ class GeneralBound(Theorem):
 
     name: ClassVar[str] = "general"
     proof: ClassVar[str] = "docs/theory/general.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = ANYBODY
     larger_units: ClassVar[bool] = True
 
@@ -32,6 +34,11 @@ class GeneralBound(Theorem):
 
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float:
         return float_below(Fraction(epsilon) / _size(model) - exact_total(spent))
+
+    def concentrated(self, model: Model, spend: Spend) -> float | None:
+        """Return m²·ρ: group privacy for m records (Bun and Steinke 2016, Proposition 1.9)."""
+        together = concentrated([release.loss for release in spend])
+        return None if together is None else float_above(_size(model) ** 2 * Fraction(together.rho))
 
 
 def _size(model: Model) -> int:

@@ -18,6 +18,7 @@ class IndependentRecords(Theorem):
 
     name: ClassVar[str] = "independent"
     proof: ClassVar[str] = "docs/theory/independent.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = ANYBODY
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:

@@ -13,12 +13,14 @@ from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
+from bayesdp.losses import Neighbours, PrivacyProfile
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import hardly_a_promise, shown_above, shown_odds
 from bayesdp.theorems.adversary import Adversary
 from bayesdp.theorems.ask import ApplicableTheorems, Reply, ask
-from bayesdp.theorems.spend import Released, Spend, as_spend, queries_of, total_tau
+from bayesdp.theorems.registry import theorem_named
+from bayesdp.theorems.spend import Released, Spend, queries_of, total_tau
 from bayesdp.theorems.theorem import Theorem
 
 __all__ = [
@@ -53,11 +55,12 @@ DROPPED = "Records with missing values are left out; which values are missing is
 
 @dataclass(frozen=True)
 class Assessment:
-    """What one theorem says: an ε it proves, or the reason it does not apply."""
+    """What one theorem says: an ε it proves, with its δ if it has one, or the reason it does not apply."""
 
     theorem: str
     epsilon: float | None = None
     reason: str | None = None
+    delta: float | None = None
 
     @property
     def applies(self) -> bool:
@@ -81,6 +84,7 @@ class Leakage(Displayed, Document):
     worst_case:  in words, the case in which the bound is reached; None if the theorem does not know it.
     assessments: what every theorem says.
     adversary:   the only one this leakage is about; None for a guarantee, which is about all of them.
+    delta:       0, unless the promise is (ε, δ) (bayesdp.theorems.approximate).
     """
 
     model: Model
@@ -94,6 +98,7 @@ class Leakage(Displayed, Document):
     assessments: tuple[Assessment, ...]
     parts: tuple[Leakage, ...] = ()
     adversary: Adversary | None = None
+    delta: float = 0.0
 
     @property
     def tau(self) -> float:
@@ -190,21 +195,34 @@ def leakage(
     releases: Query | Iterable[Released],
     *,
     tau: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    profile: PrivacyProfile | None = None,
+    neighbours: Neighbours | None = None,
+    theorem: str | None = None,
     target: int | None = None,
     known: Iterable[int] | None = None,
 ) -> Leakage:
     """Say what a release really leaks about one record when records are correlated.
 
     model:    how records are correlated.
-    releases: one query, with `tau` its ordinary differential privacy — or a list of (query, tau): everything released
-              on one data set, converted together.
+    releases: one query, with the loss of its mechanism, or a list of (query, loss or τ): everything released on one
+              data set, converted together.
+    tau:      the ordinary differential privacy of the one query.
+    delta:    beside tau, the mechanism's: it is (τ, δ)-DP, and the promise is ε with a δ of its own. Otherwise the δ of
+              the promise: with rho, with profile, or with a list.
+    rho:      the loss of a ρ-zCDP mechanism, such as one with Gaussian noise.
+    profile:  δ for every τ, as an accountant states it.
+    neighbours: "replace" (the default) if tau and delta, or rho, are about replacing a record, "add-remove" if they are
+              about adding or removing one, as in most libraries. A profile says so itself.
+    theorem:  ask this one only, by its name.
     target:   ask about one adversary only, who wants to learn this record: a position from 0 in a chain of exactly
               `length` records, or in a group. Nothing else in the library takes such a leakage for a guarantee.
     known:    the positions of the records that adversary knows exactly; none unless given.
 
-    Returns the smallest ε any theorem proves, with what every theorem says. Raises InvalidInputError for a τ that is
-    not positive and finite or a record that is not there, QueryError for a query the model does not describe, and
-    NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
+    Returns the smallest ε any theorem proves, with what every theorem says; an ApproximateLeakage if it has a δ. Raises
+    InvalidInputError for losses that make no sense or a record that is not there, QueryError for a query the model does
+    not describe, and NoTheoremAppliesError if nothing is proven (about one adversary, if one is named).
 
     >>> from bayesdp import ArbitraryGroups, Count, GaussianGroups, Sum
     >>> leaked = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=1.0)
@@ -213,17 +231,35 @@ def leakage(
     >>> family = GaussianGroups(covariance=[[1, 0.5], [0.5, 1]])
     >>> round(leakage(family, Sum("height", bounds=(0, 100)), tau=1.0, target=0, known=[1]).epsilon, 6)
     1.0
+    >>> leaked = leakage(ArbitraryGroups(3), Count("ill", equals=True), tau=0.5, delta=1e-6)
+    >>> leaked.epsilon, round(leaked.delta * 1e6, 4)
+    (1.5, 5.367)
     """
-    return report(model, as_spend(releases, tau), adversary=Adversary.asked(target, known))
+    from bayesdp.theorems.approximate import approximate_report, as_losses, has_delta
+
+    adversary = Adversary.asked(target, known)
+    spend, promised_delta = as_losses(releases, tau=tau, delta=delta, rho=rho, profile=profile, neighbours=neighbours)
+    only = None if theorem is None else [theorem_named(theorem)]
+    if promised_delta is None and not has_delta(spend):
+        return report(model, spend, adversary=adversary, only=only)
+    if adversary is not None:
+        raise InvalidInputError("target= and known= go with tau= alone: what one adversary learns is known for it only")
+    return approximate_report(model, spend, promised_delta, only=only)
 
 
 def report(
-    model: Model, spend: Spend, *, panel: ApplicableTheorems | None = None, adversary: Adversary | None = None
+    model: Model,
+    spend: Spend,
+    *,
+    panel: ApplicableTheorems | None = None,
+    adversary: Adversary | None = None,
+    only: Sequence[Theorem] | None = None,
 ) -> Leakage:
     """Return the proven leakage of `spend` if the data follow `model`.
 
     panel:     the theorems to ask, if the queries are known to be described, and these to cover them; by default all.
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
+    only:      ask these theorems instead of all that are registered.
 
     Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
     NoTheoremAppliesError if nothing is proven.
@@ -233,10 +269,10 @@ def report(
     if panel is None:
         check_queries(model, spend)
     if adversary is None:
-        panel = ApplicableTheorems.about(model, spend) if panel is None else panel
+        panel = ApplicableTheorems.about(model, spend, only=only) if panel is None else panel
         members, rows = panel.members, _replies(panel, spend)
     else:
-        members, rows = model.members, _replies_about(model, spend, adversary)
+        members, rows = model.members, _replies_about(model, spend, adversary, only)
     parts = tuple(_under(member, spend, replies, adversary) for member, replies in zip(members, rows, strict=True))
     if members == (model,):
         return parts[0]
@@ -293,10 +329,12 @@ def _replies(panel: ApplicableTheorems, spend: Spend) -> tuple[tuple[Reply[float
     return panel.ask(lambda theorem, member: theorem.epsilon(member, spend))
 
 
-def _replies_about(model: Model, spend: Spend, adversary: Adversary) -> tuple[tuple[Reply[float], ...], ...]:
+def _replies_about(
+    model: Model, spend: Spend, adversary: Adversary, only: Sequence[Theorem] | None
+) -> tuple[tuple[Reply[float], ...], ...]:
     for member in model.members:
         adversary.check(member)
-    return ask(model, lambda theorem, member: theorem.epsilon_for(member, spend, adversary))
+    return ask(model, lambda theorem, member: theorem.epsilon_for(member, spend, adversary), only=only)
 
 
 def _best(replies: Sequence[Reply[float]]) -> tuple[Theorem, float]:

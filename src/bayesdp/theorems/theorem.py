@@ -56,6 +56,9 @@ class Theorem(ABC):
     larger_units: whether it covers a model that protects several records at once (`unit=`); the others are never asked.
     losses:     the kinds of losses it covers; about a spend with any other it is never asked. A subclass of a kind is
                 another kind.
+    covers_every_mechanism: whether `bound` of one AnyMechanism and a τ holds for every τ-DP mechanism whatsoever.
+                Such a theorem lifts to (ε, δ), for losses of every kind (`bayesdp.theorems.lift`). One about a certain
+                noise, or certain queries only, must leave this False.
 
     Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
     """
@@ -68,6 +71,7 @@ class Theorem(ABC):
     against: ClassVar[str] = EXACT_KNOWLEDGE
     larger_units: ClassVar[bool] = False
     losses: ClassVar[tuple[type[Loss], ...]] = (PureLoss,)
+    covers_every_mechanism: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
@@ -150,6 +154,19 @@ class Theorem(ABC):
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         """Return which target values a guarantee about `queries` covers, which mechanisms, and which attackers."""
         return f"every pair of target values, any mechanism with that tau, {self.against}"
+
+    def concentrated(self, model: Model, spend: Spend) -> float | None:
+        """Return a ρ for the answers themselves, rounded up, or None if the theorem knows none.
+
+        Given two values of a target, and whatever an adversary knows, the Rényi divergence of order α between the laws
+        of all answers must be at most α·ρ. It is called where `refusal` is None, with losses that are a τ or a ρ. The
+        noise of queries that have a `width` is then Laplace or Gaussian noise of the loss given.
+        """
+        return None
+
+    def approximate_scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        """Return what a guarantee in (ε, δ) covers, in the words of `scope`."""
+        return f"every pair of target values, any mechanism with that loss, {self.against}"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
         """Return in words the case in which the bound on `spend` is reached, if the theorem knows it."""

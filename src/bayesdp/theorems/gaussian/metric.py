@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from bayesdp.losses import concentrated
 from bayesdp.models import GaussianGroups, GaussianSeries, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
@@ -47,10 +48,33 @@ class MetricTheorem(Theorem):
             min((Fraction(epsilon) - before) / slope for before, slope in zip(leaked, slopes, strict=True))
         )
 
+    def concentrated(self, model: Model, spend: Spend) -> float | None:
+        """Return Σ h²·ρ, h the largest factor of each release, as if one adversary learned most from all of them."""
+        assert isinstance(model, Normal)
+        queries = queries_of(spend)
+        reaches = {query: reach_of(query, model, queries) for query in queries}
+        widths = tuple(sorted({reach for reach in reaches.values() if reach is not None}))
+        worst = [max(learned) for learned in zip(*self.factors(model, widths), strict=True)]
+        total = Fraction(0)
+        for release in spend:
+            rho = concentrated([release.loss])
+            if rho is None:
+                return None
+            reach = reaches[release.query]
+            factor = _factor(model, release.query, None if reach is None else worst[widths.index(reach)])
+            total += factor**2 * Fraction(rho.rho)
+        return float_above(total)
+
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return self._scope(model, queries, "Laplace noise")
+
+    def approximate_scope(self, model: Model, queries: tuple[Query, ...]) -> str:
+        return self._scope(model, queries, "Gaussian or Laplace noise")
+
+    def _scope(self, model: Model, queries: tuple[Query, ...], noise: str) -> str:
         return (
             f"target values at most {float_below(covered_distance(model, queries)):.15g} apart, "
-            f"Laplace noise on clipped sums and means, {self.against}"
+            f"{noise} on clipped sums and means, {self.against}"
         )
 
     def _leakages(self, model: Model, spend: Spend, queries: tuple[Query, ...]) -> list[Fraction]:

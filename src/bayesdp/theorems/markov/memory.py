@@ -41,6 +41,7 @@ class MarkovMemory(Theorem):
 
     name: ClassVar[str] = "markov-memory"
     proof: ClassVar[str] = "docs/theory/markov-memory.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = SIDE_INFORMATION
     tolerance: ClassVar[float] = 1e-10
 

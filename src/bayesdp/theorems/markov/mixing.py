@@ -65,6 +65,7 @@ class MarkovMixing(Theorem):
 
     name: ClassVar[str] = "markov-mixing"
     proof: ClassVar[str] = "docs/theory/markov-mixing.md"
+    covers_every_mechanism: ClassVar[bool] = True
     tolerance: ClassVar[float] = 5e-10
     vectorised: ClassVar[bool] = True
     larger_units: ClassVar[bool] = True

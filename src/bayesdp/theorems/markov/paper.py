@@ -21,6 +21,7 @@ class MarkovPaper(Theorem):
 
     name: ClassVar[str] = "markov-paper"
     proof: ClassVar[str] = "docs/theory/markov-paper.md"
+    covers_every_mechanism: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):

@@ -45,6 +45,7 @@ class MarkovQuilt(Theorem):
 
     name: ClassVar[str] = "markov-quilt"
     proof: ClassVar[str] = "docs/theory/markov-quilt.md"
+    covers_every_mechanism: ClassVar[bool] = True
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if not isinstance(model, MarkovChain):

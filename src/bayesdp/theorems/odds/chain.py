@@ -27,6 +27,7 @@ class OddsChainTheorem(Theorem):
 
     name: ClassVar[str] = "odds-chain"
     proof: ClassVar[str] = "docs/theory/odds-chain.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
     larger_units: ClassVar[bool] = True

@@ -26,6 +26,7 @@ class OddsNetwork(Theorem):
 
     name: ClassVar[str] = "odds-network"
     proof: ClassVar[str] = "docs/theory/odds-network.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
 

@@ -33,6 +33,7 @@ class OddsTree(Theorem):
 
     name: ClassVar[str] = "odds-tree"
     proof: ClassVar[str] = "docs/theory/odds-tree.md"
+    covers_every_mechanism: ClassVar[bool] = True
     against: ClassVar[str] = SIDE_INFORMATION
     vectorised: ClassVar[bool] = True
     larger_units: ClassVar[bool] = True

@@ -1,0 +1,564 @@
+"""(ε, δ) → noise: Laplace or Gaussian, whichever errs less, for one question or for several of its kind at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, NoReturn
+
+from bayesdp._support import validation
+from bayesdp._support.display import Displayed, PrintedTable, Section
+from bayesdp._support.documents import Document
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
+from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.concentrated import largest_rho
+from bayesdp.errors import (
+    CalibrationError,
+    DoesNotApplyError,
+    InvalidInputError,
+    NoTheoremAppliesError,
+    QueryError,
+    TooLargeError,
+)
+from bayesdp.losses import ConcentratedLoss, Loss, PureLoss, concentrated
+from bayesdp.models import Model
+from bayesdp.queries import AnyMechanism, Query
+from bayesdp.rounding import down, float_below, shown_above, shown_below
+from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, combined_leakage, promised_with_delta
+from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries
+from bayesdp.theorems.lift import allowed_delta, objection
+from bayesdp.theorems.spend import Release, Spend, queries_of
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = ["ApproximateCalibration", "NoiseKind", "NoiseOption", "calibrate_noise", "noise_for_accuracy"]
+
+NoiseKind = Literal["laplace", "gaussian"]
+
+_KINDS: tuple[NoiseKind, ...] = ("laplace", "gaussian")
+
+_NAMES: dict[NoiseKind, str] = {"laplace": "Laplace", "gaussian": "Gaussian"}
+
+_STEPS = 64
+"""How many floats a loss is lowered by, at most, until what is proven for it keeps the promise."""
+
+
+@dataclass(frozen=True)
+class NoiseOption:
+    """What one theorem allows for a promise of (ε, δ): the τ of each question with Laplace noise, the ρ with Gaussian.
+
+    pure: the τ keeps the promise without any δ. Either may be None; without both there is a reason.
+    """
+
+    theorem: str
+    tau: float | None = None
+    rho: float | None = None
+    pure: bool = False
+    reason: str | None = None
+    covered: bool = True
+
+
+@dataclass(frozen=True)
+class ApproximateCalibration(Displayed, Document):
+    """How much noise a promise of (ε, δ) needs: which noise, its scale, and the accuracy that remains.
+
+    query:    what would be released, `count` times: so many questions of its kind on the same records.
+    epsilon:  the promise, with delta.
+    noise:    "laplace" or "gaussian".
+    loss:     what each question may cost: a τ for Laplace noise, a ρ for Gaussian.
+    leakage:  what is proven for all of them together.
+    options:  what every theorem allows, or why it does not apply.
+    beta:     how often the error may reach α.
+    why:      why this noise was chosen, as a sentence.
+    pure:     whether the noise keeps the promise without any δ.
+    """
+
+    query: Query
+    epsilon: float
+    delta: float
+    noise: NoiseKind
+    loss: PureLoss | ConcentratedLoss
+    leakage: ApproximateLeakage
+    options: tuple[NoiseOption, ...]
+    count: int = 1
+    beta: float = BETA
+    why: str = ""
+    pure: bool = False
+
+    @property
+    def tau(self) -> float | None:
+        """The τ of each question with Laplace noise; None with Gaussian noise, which has none."""
+        return self.loss.tau if isinstance(self.loss, PureLoss) else None
+
+    @property
+    def rho(self) -> float | None:
+        """The ρ of each question with Gaussian noise; None with Laplace noise."""
+        return self.loss.rho if isinstance(self.loss, ConcentratedLoss) else None
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise in units of the answer: Laplace's b, or σ. QueryError if it is made elsewhere."""
+        return _law(self.query, self.loss).scale
+
+    @property
+    def theorem(self) -> str:
+        """The theorem that proves the promise."""
+        return self.leakage.theorem
+
+    def accuracy(self, beta: float = BETA, *, simultaneous: bool = True) -> float:
+        """Return α: the error of one question reaches it with probability at most β.
+
+        simultaneous: for a histogram, whether that holds for all cells at once or for each cell by itself.
+        """
+        return _law(self.query, self.loss).alpha(beta, cells=self.query.dimension if simultaneous else 1)
+
+    def _printed(self) -> Sequence[Section]:
+        more = ["With this noise the promise holds even with δ = 0."] if self.pure and self.delta else []
+        return [promised_with_delta(self.leakage, self._release, self.epsilon, self.why, *more)]
+
+    def _shown(self) -> Sequence[Section]:
+        return [*self._printed(), [self._table]]
+
+    @property
+    def _release(self) -> str:
+        asked, cost = self.query.description, self.loss.description
+        several = f"each of {self.count:,} releases of " if self.count > 1 else ""
+        together = " and all of them together" if self.count > 1 else " and"
+        if self.query.unforeseen:
+            released = f"{several}{asked}"
+            return f"{released[:1].upper()}{released[1:]} with {cost}{', all of them together,' if several else ''}"
+        drawn = f"{_NAMES[self.noise]} noise of scale {shown_above(self.scale)} ({cost})"
+        share = shown_below(100 * (1 - self.beta))
+        return (
+            f"{drawn} on {several}{asked} is off by less than {shown_above(self.accuracy(self.beta))} in {share} % of "
+            f"cases{together}"
+        )
+
+    def table(self) -> str:
+        """Return what every theorem allows, as a text table."""
+        return self._table.text()
+
+    @property
+    def _table(self) -> PrintedTable:
+        rows = []
+        for option in self.options:
+            tau, rho = (None if value is None else shown_below(value) for value in (option.tau, option.rho))
+            mine = option.tau if self.noise == "laplace" else option.rho
+            best = "best" if option.theorem == self.leakage.headline and mine is not None else option.reason or ""
+            rows.append([option.theorem, tau or "–", rho or "–", best])
+        return PrintedTable(["theorem", "τ (Laplace)", "ρ (Gaussian)", ""], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp calibrate --delta --json` prints."""
+        return self.leakage.to_dict() | {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "noise": self.noise,
+            "tau": self.tau,
+            "rho": self.rho,
+            "scale": None if self.query.unforeseen else self.scale,
+            "alpha": None if self.query.unforeseen else self.accuracy(self.beta),
+            "beta": self.beta,
+            "count": self.count,
+            "why": self.why,
+            "theorems": [
+                {"theorem": option.theorem, "applies": False, "reason": option.reason}
+                if option.tau is None and option.rho is None
+                else {
+                    "theorem": option.theorem,
+                    "applies": True,
+                    "epsilon": self.epsilon,
+                    "tau": option.tau,
+                    "rho": option.rho,
+                    "alpha": self._alpha_of(option),
+                }
+                for option in self.options
+            ],
+        }
+
+    def _alpha_of(self, option: NoiseOption) -> float | None:
+        """Return the α a theorem allows with the chosen noise; None if it allows none, or it is made elsewhere."""
+        loss = _loss_of(option, self.noise)
+        if loss is None or self.query.unforeseen:
+            return None
+        return _law(self.query, loss).alpha(self.beta, cells=self.query.dimension)
+
+
+def calibrate_noise(
+    model: Model,
+    query: Query,
+    epsilon: float,
+    delta: float | None,
+    *,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    beta: float = BETA,
+    spent: Spend = (),
+    only: Sequence[Theorem] | None = None,
+) -> ApproximateCalibration:
+    """Choose the noise for a promise of (ε, δ): for `count` questions of one kind, after what is `spent`.
+
+    delta: None, or the δ of the promise; without it only Laplace noise keeps a promise.
+    noise: insist on "laplace" or "gaussian".
+    only:  ask these theorems instead of all that are registered.
+
+    Raises what `calibrate` raises.
+    """
+    _check(query, noise, delta)
+    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
+    rows = ask(
+        model,
+        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
+        only=only,
+    )
+    every = [[_as_option(reply) for reply in replies] for replies in rows]
+    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
+    for kind in _KINDS:
+        allowed = [_loss_of(option, kind) for options in every if (option := _largest(options, kind)) is not None]
+        if len(allowed) == len(every):
+            losses[kind] = min((loss for loss in allowed if loss is not None), key=_size)
+    if not losses:
+        _refuse(epsilon, delta, rows, every)
+    chosen = _least_error(query, losses, beta)
+    loss = losses[chosen]
+    parts = [
+        _leakage(member, _everything(spent, query, count, loss), epsilon, delta, replies, options, chosen)
+        for member, replies, options in zip(model.members, rows, every, strict=True)
+    ]
+    return ApproximateCalibration(
+        query=query,
+        epsilon=epsilon,
+        delta=delta or 0.0,
+        noise=chosen,
+        loss=loss,
+        leakage=combined_leakage(model, parts),
+        options=(*_together(every), *([_best_of_each(losses)] if len(every) > 1 else [])),
+        count=count,
+        beta=beta,
+        why=_why(query, losses, chosen, delta, beta),
+        pure=chosen == "laplace" and all(getattr(_largest(options, chosen), "pure", False) for options in every),
+    )
+
+
+def noise_for_accuracy(
+    model: Model,
+    query: Query,
+    alpha: float,
+    delta: float | None,
+    *,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    beta: float = BETA,
+    spent: Spend = (),
+    only: Sequence[Theorem] | None = None,
+) -> ApproximateCalibration:
+    """Choose the noise from the accuracy wanted of each question: the kind that proves the smaller ε at this δ."""
+    _check(query, noise, delta)
+    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
+    if noise != "gaussian":
+        losses["laplace"] = PureLoss(tau_for_accuracy(query, alpha, beta))
+    if noise != "laplace" and delta is not None:
+        losses["gaussian"] = ConcentratedLoss(rho_for_accuracy(query, alpha, beta))
+    found = {
+        kind: approximate_report(model, _everything(spent, query, count, loss), delta, only=only)
+        for kind, loss in losses.items()
+    }
+    chosen = min(found, key=lambda kind: found[kind].epsilon)
+    leaked, loss = found[chosen], losses[chosen]
+    options = tuple(
+        NoiseOption(
+            assessment.theorem,
+            loss.tau if isinstance(loss, PureLoss) and assessment.applies else None,
+            loss.rho if isinstance(loss, ConcentratedLoss) and assessment.applies else None,
+            reason=assessment.reason,
+        )
+        for assessment in leaked.assessments
+    )
+    why = _leaks_less(found, chosen)
+    return ApproximateCalibration(query, leaked.epsilon, leaked.delta, chosen, loss, leaked, options, count, beta, why)
+
+
+def _why(
+    query: Query,
+    losses: dict[NoiseKind, PureLoss | ConcentratedLoss],
+    chosen: NoiseKind,
+    delta: float | None,
+    beta: float,
+) -> str:
+    """Return why a noise was chosen: it errs less, or there is no other."""
+    if query.unforeseen:
+        return "The noise itself is made elsewhere."
+    if delta is None:
+        return "Gaussian noise would need a δ."
+    if len(losses) == 1:
+        return f"No other noise than {_NAMES[chosen]} was asked for, or none keeps the promise."
+    other = next(kind for kind in losses if kind != chosen)
+    alpha = _law(query, losses[other]).alpha(beta, cells=query.dimension)
+    return (
+        f"{_NAMES[chosen]} noise was chosen because it errs less: with {_NAMES[other]} noise the error would stay "
+        f"below {shown_above(alpha)} only."
+    )
+
+
+def _leaks_less(found: dict[NoiseKind, ApproximateLeakage], chosen: NoiseKind) -> str:
+    """Return why a noise was chosen for an accuracy: it leaks less, or there is no other."""
+    others = [kind for kind in found if kind != chosen]
+    if not others:
+        return f"No other noise than {_NAMES[chosen]} was asked for."
+    epsilon = shown_above(found[others[0]].epsilon)
+    return (
+        f"{_NAMES[chosen]} noise was chosen because it leaks less: {_NAMES[others[0]]} noise would leak ε = {epsilon}."
+    )
+
+
+def _check(query: Query, noise: object, delta: float | None) -> None:
+    if noise not in (None, "laplace", "gaussian"):
+        raise InvalidInputError(f'noise must be "laplace" or "gaussian", not {brief(noise)}')
+    if noise == "gaussian" and delta is None:
+        raise InvalidInputError("Gaussian noise keeps no promise without a delta: give delta=, such as 1e-6")
+    if query.thresholds:
+        raise QueryError(
+            f"{query.description} is answered by selections that cost a tau, not by noise on numbers; give epsilon= or "
+            "alpha= alone"
+        )
+
+
+def _option(
+    theorem: Theorem,
+    model: Model,
+    query: Query,
+    count: int,
+    epsilon: float,
+    delta: float | None,
+    spent: Spend,
+    noise: NoiseKind | None,
+) -> NoiseOption:
+    """Return what one theorem allows under one model; DoesNotApplyError if it covers none of it."""
+    reasons: list[str] = []
+
+    def tried(compute: Callable[[], float | None]) -> float | None:
+        try:
+            return compute()
+        except DoesNotApplyError as error:
+            reasons.append(error.reason)
+        except TooLargeError as error:
+            reasons.append(str(error))
+        return None
+
+    pure = rho = None
+    if noise != "gaussian":
+        pure = tried(lambda: _pure(theorem, model, query, count, epsilon, spent))
+    if delta is not None:
+        rho = tried(lambda: _concentrated(theorem, model, query, count, epsilon, delta, spent))
+    tau, by_rho = pure, 0.0 if rho is None else _tau_of(rho)
+    if noise != "gaussian" and by_rho > (pure or 0.0):
+        tau = by_rho
+    rho = None if noise == "laplace" else rho
+    tries = (noise != "gaussian") + (delta is not None)
+    if tau is None and rho is None:
+        if len(reasons) == tries:
+            raise DoesNotApplyError(theorem.name, reasons[0])
+        return NoiseOption(theorem.name, reason="however small the loss, it proves no epsilon as small as that")
+    return NoiseOption(theorem.name, tau, rho, pure=tau is not None and tau == pure)
+
+
+def _pure(theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, spent: Spend) -> float | None:
+    """Return the largest τ of each question that keeps ε without any δ; None if none does."""
+    if not all(release.pure for release in spent):
+        raise DoesNotApplyError(theorem.name, "what was released before is not pure")
+    if not theorem.covers_every_mechanism:
+        (tau,) = largest_taus(theorem, model, (query,) * count, [epsilon], spent)
+        return tau
+    # All mechanisms with this τ are covered, whatever they release: so many questions are one of them.
+    total = _total_tau(theorem, model, epsilon, spent)
+    return None if total is None else float_below(Fraction(total) / count)
+
+
+def _concentrated(
+    theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, delta: float, spent: Spend
+) -> float | None:
+    """Return the largest ρ of each question that keeps (ε, δ), by the lift or by the theorem's own ρ; None if none."""
+    everything = _everything(spent, query, count, ConcentratedLoss(1.0))
+    reason = objection(theorem, model, everything)
+    if reason is not None:
+        raise DoesNotApplyError(theorem.name, reason)
+    found = []
+    if theorem.covers_every_mechanism:
+        found.append(_by_lift(theorem, model, count, epsilon, delta, spent))
+    found.append(_by_own_rho(theorem, model, query, count, epsilon, delta, spent))
+    best = max(found)
+    return best if best > 0 else None
+
+
+@lru_cache(maxsize=64)
+def _total_tau(theorem: Theorem, model: Model, epsilon: float, spent: Spend) -> float | None:
+    """Return the largest τ of all that is released after `spent`; pure losses and the lift both ask for it."""
+    (tau,) = largest_taus(theorem, model, AnyMechanism(), [epsilon], spent)
+    return tau
+
+
+def _by_lift(theorem: Theorem, model: Model, count: int, epsilon: float, delta: float, spent: Spend) -> float:
+    tau = _total_tau(theorem, model, epsilon, ())
+    before = concentrated([release.loss for release in spent])
+    if tau is None or before is None:
+        return 0.0
+    proven = theorem.epsilon(model, (Release(AnyMechanism(), tau),))
+    allowed = Fraction(allowed_delta(delta, proven, tau)) - Fraction(before.delta)
+    if allowed <= 0:
+        return 0.0
+    total = Fraction(largest_rho(tau, float_below(allowed))) - Fraction(before.rho)
+    return max(0.0, float_below(total / count))
+
+
+def _by_own_rho(
+    theorem: Theorem, model: Model, query: Query, count: int, epsilon: float, delta: float, spent: Spend
+) -> float:
+    """Return the largest ρ by the theorem's `concentrated`, which is linear in each ρ; 0 if it knows none."""
+    known = all(type(release.loss) in (PureLoss, ConcentratedLoss) for release in spent)
+    pure = tuple(Release(asked, 1.0) for asked in queries_of(_everything(spent, query, count, PureLoss(1.0))))
+    if not known or type(theorem).concentrated is Theorem.concentrated or theorem.objection(model, pure) is not None:
+        return 0.0
+
+    def together(rho: float) -> float:
+        total = theorem.concentrated(model, _everything(spent, query, count, ConcentratedLoss(rho)))
+        return math.inf if total is None else total
+
+    limit = largest_rho(epsilon, delta)
+    before, unit = together(0.0), together(1.0)
+    if not (before < limit and unit > before and math.isfinite(unit)):
+        return 0.0
+    rho = (limit - before) / (unit - before)
+    for _ in range(_STEPS):
+        if rho <= 0 or together(rho) <= limit:
+            return max(0.0, rho)
+        rho = down(rho, 2)
+    return 0.0
+
+
+def _leakage(
+    model: Model,
+    spend: Spend,
+    epsilon: float,
+    delta: float | None,
+    replies: Sequence[Reply[NoiseOption]],
+    options: Sequence[NoiseOption],
+    noise: NoiseKind,
+) -> ApproximateLeakage:
+    """Return the promise under one model, which the noise chosen keeps by the theorem that allows least noise."""
+    best = _largest(options, noise)
+    assert best is not None
+    theorem = next(reply.theorem for reply in replies if reply.theorem.name == best.theorem)
+    queries = queries_of(spend)
+    in_tau = noise == "laplace" and best.pure
+    return ApproximateLeakage(
+        model=model,
+        spend=spend,
+        epsilon=epsilon,
+        theorem=theorem.name,
+        scope=theorem.scope(model, queries) if in_tau else theorem.approximate_scope(model, queries),
+        unit=model.protects,
+        proof=theorem.proof,
+        worst_case=None,
+        assessments=tuple(
+            Assessment(option.theorem, reason=option.reason)
+            if _loss_of(option, noise) is None
+            else Assessment(option.theorem, epsilon, delta=delta or 0.0)
+            for option in options
+        ),
+        delta=delta or 0.0,
+    )
+
+
+def _refuse(
+    epsilon: float,
+    delta: float | None,
+    rows: Sequence[Sequence[Reply[NoiseOption]]],
+    every: Sequence[Sequence[NoiseOption]],
+) -> NoReturn:
+    """Raise with the reasons under the model that allows fewest kinds of noise: they share none."""
+    stuck = min(range(len(every)), key=lambda place: sum(_largest(every[place], kind) is not None for kind in _KINDS))
+    where = f"under model {stuck + 1}, " if len(every) > 1 else ""
+    reasons = [
+        (f"{where}{option.theorem}", option.reason or "it allows a noise that another model does not")
+        for option in every[stuck]
+    ]
+    if not any(reply.value is not None for reply in rows[stuck]):
+        raise NoTheoremAppliesError(reasons)
+    listed = "; ".join(f"{name}: {reason}" for name, reason in reasons)
+    promise = f"ε = {epsilon:g}" if delta is None else f"ε = {epsilon:g} with δ = {delta:g}"
+    raise CalibrationError(f"no theorem reaches {promise} here ({listed})")
+
+
+def _as_option(reply: Reply[NoiseOption]) -> NoiseOption:
+    return NoiseOption(reply.theorem.name, reason=reply.reason, covered=False) if reply.value is None else reply.value
+
+
+def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]:
+    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason."""
+    found = []
+    for options in zip(*every, strict=True):
+        taus, rhos = ([getattr(option, name) for option in options] for name in ("tau", "rho"))
+        tau = None if None in taus else min(taus)
+        rho = None if None in rhos else min(rhos)
+        refused = next((place for place, option in enumerate(options) if option.reason is not None), None)
+        reason = None if refused is None else options[refused].reason
+        if refused is not None and len(every) > 1:
+            reason = f"under model {refused + 1}: {reason}"
+        found.append(NoiseOption(options[0].theorem, tau, rho, reason=reason, covered=refused is None))
+    return tuple(found)
+
+
+def _best_of_each(losses: dict[NoiseKind, PureLoss | ConcentratedLoss]) -> NoiseOption:
+    """Return what the best theorem of each model allows, as a last row."""
+    laplace, gaussian = (losses.get(kind) for kind in _KINDS)
+    tau = laplace.tau if isinstance(laplace, PureLoss) else None
+    return NoiseOption(ANY_OF, tau, gaussian.rho if isinstance(gaussian, ConcentratedLoss) else None)
+
+
+def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | None:
+    """Return the option that allows least noise of a kind; None if none does."""
+    usable = [option for option in options if _loss_of(option, noise) is not None]
+    return max(usable, key=lambda option: _size(_loss_of(option, noise)), default=None)
+
+
+def _loss_of(option: NoiseOption, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
+    if noise == "laplace":
+        return None if option.tau is None else PureLoss(option.tau)
+    return None if option.rho is None else ConcentratedLoss(option.rho)
+
+
+def _size(loss: Loss | None) -> float:
+    return loss.tau if isinstance(loss, PureLoss) else loss.rho if isinstance(loss, ConcentratedLoss) else 0.0
+
+
+def _least_error(query: Query, losses: dict[NoiseKind, PureLoss | ConcentratedLoss], beta: float) -> NoiseKind:
+    """Return the noise that errs less at β; for what is made elsewhere a ρ, which most mechanisms can spend."""
+    if len(losses) == 1:
+        return next(iter(losses))
+    if query.unforeseen:
+        return "gaussian"
+    return min(losses, key=lambda kind: _law(query, losses[kind]).alpha(beta, cells=query.dimension))
+
+
+def _law(query: Query, loss: Loss) -> Laplace | Gaussian:
+    """Return the law of the noise in units of the answer."""
+    if isinstance(loss, PureLoss):
+        return Laplace(laplace_scale(query, loss.tau))
+    assert isinstance(loss, ConcentratedLoss)
+    return Gaussian(gaussian_scale(query, loss.rho))
+
+
+def _tau_of(rho: float) -> float:
+    """Return the largest float τ with τ²/2 ≤ ρ: what Laplace noise may cost."""
+    tau = math.sqrt(2 * rho)
+    while Fraction(tau) ** 2 / 2 > Fraction(rho):
+        tau = down(tau)
+    return tau
+
+
+def _everything(spent: Spend, query: Query, count: int, loss: Loss) -> Spend:
+    return (*spent, *(Release(query, loss) for _ in range(validation.natural("count", count))))

@@ -1,0 +1,155 @@
+"""Discrete Gaussian noise on 64-bit integers, drawn by OpenDP: for releases that cost a ρ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Self, final
+
+from bayesdp._support import validation
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
+from bayesdp.errors import InvalidInputError
+from bayesdp.losses import ConcentratedLoss, Loss
+from bayesdp.mechanisms.base import IntegerNoise, Norm
+from bayesdp.mechanisms.drawing import by_opendp, require_untouched_generator
+from bayesdp.mechanisms.integers import LARGEST_SCALE, checked_dimension, checked_integers
+from bayesdp.rounding import up
+
+__all__ = ["DiscreteGaussianMechanism"]
+
+_LARGEST_SQUARE = 2**124
+"""One record moves no number beyond 2^62."""
+
+_HALVINGS = 60
+_NUDGES = 16
+"""OpenDP takes the sensitivity as a float, rounded up here, and rounds its square and quotient up: a few steps."""
+
+
+@final
+@dataclass(frozen=True)
+class DiscreteGaussianMechanism(IntegerNoise):
+    """Discrete Gaussian noise that makes integers ρ-zCDP, if one replaced record moves them little in ℓ2.
+
+    squared_sensitivity: the square of how far one replaced record can move the values in ℓ2: 1 for a count, 2 for a
+                         histogram, the square of the number of steps for a sum on a grid.
+    rho:                 the privacy of a release, above 0.
+    dimension:           how many values there are.
+    scale:               the scale σ of the noise; σ² is at least squared_sensitivity/(2ρ).
+
+    Raises `InvalidInputError` for what is not of that kind, and for a ρ so small that the scale passes 2^56.
+
+    >>> mechanism = DiscreteGaussianMechanism(squared_sensitivity=2, rho=0.25, dimension=3)
+    >>> round(mechanism.scale, 12)
+    2.0
+    >>> len(mechanism.release([10, 0, 7]))
+    3
+    """
+
+    squared_sensitivity: int
+    rho: float
+    dimension: int = 1
+    scale: float = field(init=False)
+
+    private: ClassVar[bool] = True
+    norm: ClassVar[Norm] = "l2"
+
+    def __post_init__(self) -> None:
+        squared = self.squared_sensitivity  # beyond 10^18 for sums on a fine grid, which `natural` refuses
+        if not (type(squared) is int and 1 <= squared <= _LARGEST_SQUARE):
+            raise InvalidInputError(f"squared_sensitivity must be a whole number from 1 to 2^124, not {brief(squared)}")
+        object.__setattr__(self, "rho", validation.positive("rho", self.rho))
+        object.__setattr__(self, "dimension", checked_dimension(self.dimension))
+        object.__setattr__(self, "scale", self._confirmed_scale())
+
+    @classmethod
+    def for_loss(cls, loss: Loss, sensitivity: int, dimension: int) -> Self:
+        return cls(sensitivity, _rho(loss), dimension)
+
+    @classmethod
+    def law_of(cls, scale: float) -> DiscreteGaussian:
+        return DiscreteGaussian(scale)
+
+    @classmethod
+    def fits(cls, loss: Loss, sensitivity: int) -> bool:
+        return sensitivity <= 2 * Fraction(_rho(loss)) * LARGEST_SCALE**2
+
+    @classmethod
+    def for_accuracy(cls, units: int, beta: float, sensitivity: int, dimension: int) -> ConcentratedLoss:
+        """Return the smallest ρ at which all values are off by less than `units` at once, except with probability β.
+
+        Raises InvalidInputError if no ρ is large enough for β.
+
+        >>> DiscreteGaussianMechanism.for_accuracy(units=4, beta=0.05, sensitivity=1, dimension=1).description
+        'rho = 0.15281'
+        """
+
+        def reached(rho: float) -> bool:
+            return cls.law_of(least_gaussian_scale(Fraction(sensitivity), rho)).alpha(beta, cells=dimension) <= units
+
+        high = float(Fraction(sensitivity, units**2))
+        while not reached(high):
+            high *= 2
+            if high > 1e300:
+                raise InvalidInputError(f"no noise is small enough for beta = {beta:g}; give a larger beta")
+        low = high / 2
+        while reached(low) and low > 1e-300:
+            low, high = low / 2, low
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if reached(middle) else (middle, high)
+        return ConcentratedLoss(high)
+
+    def release(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
+
+        Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
+        Raises `NoiseError` if the noise cannot be drawn.
+        """
+        checked = checked_integers(values, self.dimension)
+        require_untouched_generator()
+        return tuple(by_opendp(lambda: _measurement(self.scale, self.dimension)(checked)))
+
+    def _confirmed_scale(self) -> float:
+        """Return a scale, hardly above the smallest, at which OpenDP's own map is at most ρ.
+
+        In exact numbers the mechanism is squared_sensitivity/(2σ²)-zCDP (Canonne, Kamath and Steinke 2020).
+        """
+        scale = least_gaussian_scale(Fraction(self.squared_sensitivity), self.rho)
+        if scale > LARGEST_SCALE:
+            raise InvalidInputError(
+                f"rho = {self.rho:g} asks for noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
+                "choose a larger rho or a coarser grid"
+            )
+        for _ in range(_NUDGES):
+            if self._confirmed(scale) <= self.rho:
+                return scale
+            scale = up(scale)
+        raise InvalidInputError(f"OpenDP does not confirm rho = {self.rho!r} at scale {scale!r}; choose another rho")
+
+    def _confirmed(self, scale: float) -> float:
+        moved = math.sqrt(self.squared_sensitivity)
+        if Fraction(moved) ** 2 < self.squared_sensitivity:
+            moved = up(moved)
+        return float(by_opendp(lambda: _measurement(scale, self.dimension).map(moved)))
+
+
+def _rho(loss: Loss) -> float:
+    if type(loss) is not ConcentratedLoss or loss.delta:
+        raise InvalidInputError(f"discrete Gaussian noise costs {ConcentratedLoss.kind}, not {loss.kind}")
+    return loss.rho
+
+
+def _measurement(scale: float, dimension: int) -> Any:
+    """Return OpenDP's mechanism on vectors of 64-bit integers, whose distance in ℓ2 need not be a whole number."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64"), size=dimension), l2_distance(T="f64"), scale=scale)

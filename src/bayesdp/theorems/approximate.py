@@ -1,0 +1,309 @@
+"""What a release leaks in (ε, δ): the smallest ε that is proven, with its δ, and what every theorem says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bayesdp._support import validation
+from bayesdp._support.display import PrintedTable, Section, Words, warned
+from bayesdp._support.validation import brief
+from bayesdp.accuracy import Gaussian, gaussian_scale
+from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
+from bayesdp.losses import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    Loss,
+    Neighbours,
+    PrivacyProfile,
+    PureLoss,
+    composed,
+    concentrated,
+    under_replacement,
+)
+from bayesdp.models import Model
+from bayesdp.queries import Query
+from bayesdp.rounding import hardly_a_promise, shown_above, up
+from bayesdp.theorems.ask import Reply, ask
+from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, Leakage, check_queries, promised
+from bayesdp.theorems.lift import Lifted, lifted
+from bayesdp.theorems.spend import Release, Released, Spend, as_spend, queries_of
+from bayesdp.theorems.theorem import Theorem
+
+__all__ = [
+    "LIFT",
+    "ApproximateLeakage",
+    "approximate_report",
+    "as_losses",
+    "combined_leakage",
+    "has_delta",
+    "promised_with_delta",
+]
+
+LIFT = "docs/theory/approximate.md"
+
+_PLAIN = 1e6
+"""Up to this odds factor e^ε is shown as a number."""
+
+
+@dataclass(frozen=True)
+class ApproximateLeakage(Leakage):
+    """The proven leakage of a spend in (ε, δ): whichever answers are named beforehand, Pr[x] ≤ e^ε·Pr[x′] + δ.
+
+    Everything is as in `Leakage`; `delta` is that of the promise.
+    """
+
+    def plot(self, path: str | Path) -> Path:
+        """Refuse with InvalidInputError: there is no picture of a promise with a δ; `table` has the figures."""
+        raise InvalidInputError("there is no picture of a promise with a delta; print its table() instead")
+
+    @property
+    def loss(self) -> Loss:
+        """What the whole spend costs in ordinary differential privacy."""
+        return composed([release.loss for release in self.spend])
+
+    def _printed(self) -> Sequence[Section]:
+        releases = "; ".join(f"{release.query.description} with {release.loss.description}" for release in self.spend)
+        return [promised_with_delta(self, f"Releasing {releases}", self.epsilon)]
+
+    @property
+    def _table(self) -> PrintedTable:
+        rows = [
+            [
+                assessment.theorem,
+                shown_above(assessment.epsilon),
+                shown_above(assessment.delta or 0.0, 3),
+                "best" if assessment.theorem == self.headline else "",
+            ]
+            if assessment.epsilon is not None
+            else [assessment.theorem, "–", "–", assessment.reason or ""]
+            for assessment in self.assessments
+        ]
+        return PrintedTable(["theorem", "ε", "δ", ""], rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object that `bayesdp leakage --json` prints; of the losses, what does not exist is null."""
+        loss = self.loss
+        tau = loss.tau if isinstance(loss, PureLoss | ApproximateLoss) else None
+        together = concentrated([release.loss for release in self.spend])
+        rho = together.rho if together is not None and isinstance(loss, ConcentratedLoss) else None
+        scale, alpha = _noise_of(self.spend)
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "tau": tau,
+            "mechanism_delta": loss.delta if isinstance(loss, ApproximateLoss) else None,
+            "rho": rho,
+            "noise": None if scale is None else "gaussian",
+            "scale": scale,
+            "alpha": alpha,
+            "beta": BETA,
+            "theorem": self.theorem,
+            "scope": self.scope,
+            "worst_case": None,
+            "unit": self.unit,
+            "assumption": self.assumption,
+            "proof": self.proof,
+            "notes": [*self.notes, *self.denial],
+            "theorems": [
+                {
+                    "theorem": assessment.theorem,
+                    "applies": True,
+                    "epsilon": assessment.epsilon,
+                    "delta": assessment.delta,
+                    "tau": tau,
+                    "rho": rho,
+                    "alpha": alpha,
+                }
+                if assessment.applies
+                else {"theorem": assessment.theorem, "applies": False, "reason": assessment.reason}
+                for assessment in self.assessments
+            ],
+        }
+
+
+def as_losses(
+    releases: Query | Iterable[Released],
+    *,
+    tau: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    profile: PrivacyProfile | None = None,
+    neighbours: Neighbours | None = None,
+) -> tuple[Spend, float | None]:
+    """Return a checked spend, and the δ of the promise if one is given, from what `leakage` takes.
+
+    >>> from bayesdp.queries import Count
+    >>> as_losses(Count(equals=1), tau=0.5, delta=1e-6)[0][0].loss, as_losses(Count(equals=1), rho=0.01, delta=1e-6)[1]
+    (ApproximateLoss(tau=0.5, delta=1e-06), 1e-06)
+    """
+    given = [name for name, value in (("tau", tau), ("rho", rho), ("profile", profile)) if value is not None]
+    if len(given) > 1:
+        raise InvalidInputError(
+            f"give one of tau=, rho= and profile=, not {' and '.join(given)}: each is the whole loss"
+        )
+    if delta is not None:
+        delta = validation.probability("delta", delta)
+    if not isinstance(releases, Query) or not given:
+        if neighbours is not None and not isinstance(releases, Query):
+            raise InvalidInputError(
+                "neighbours= goes with one query; convert the losses of several with bayesdp.losses.under_replacement"
+            )
+        if given and given != ["tau"]:
+            raise InvalidInputError(
+                f"several releases bring their own losses: give [(query, loss), ...] without {given[0]}="
+            )
+        return as_spend(releases, tau), delta
+    if profile is not None:
+        if not isinstance(profile, PrivacyProfile):
+            raise InvalidInputError(f"profile must be a PrivacyProfile(function, neighbours=...), not {brief(profile)}")
+        if neighbours is not None:
+            raise InvalidInputError("a profile says itself which neighbours it is about; leave neighbours= out")
+        loss: Loss = profile
+    elif rho is not None:
+        loss = ConcentratedLoss(validation.positive("rho", rho))
+    else:
+        as_tau = validation.positive("tau", tau)
+        loss, delta = (PureLoss(as_tau), None) if delta is None else (ApproximateLoss(as_tau, delta), None)
+    if delta is None and not isinstance(loss, PureLoss | ApproximateLoss):
+        raise InvalidInputError(f"{given[0]}= needs delta=, that of the promise: each delta gives another epsilon")
+    if neighbours is not None:
+        loss = under_replacement(loss, neighbours)
+    return (Release(releases, loss),), delta
+
+
+def has_delta(spend: Spend) -> bool:
+    """Tell whether a loss of a spend is one of those that are proven with a δ only."""
+    return any(type(release.loss) in (ApproximateLoss, ConcentratedLoss, PrivacyProfile) for release in spend)
+
+
+def approximate_report(
+    model: Model, spend: Spend, delta: float | None, *, only: Sequence[Theorem] | None = None
+) -> ApproximateLeakage:
+    """Return the proven (ε, δ) of a spend if the data follow `model`.
+
+    delta: that of the promise; None takes what the lift makes of the losses' own.
+    only:  ask these theorems instead of all that are registered.
+
+    Raises QueryError for queries the model does not describe, InvalidInputError for losses that do not compose, and
+    NoTheoremAppliesError if nothing is proven.
+
+    >>> from bayesdp.models import OddsChain
+    >>> from bayesdp.queries import Count
+    >>> spend = (Release(Count(equals=1), ConcentratedLoss(0.00144)),)
+    >>> round(approximate_report(OddsChain(17.12), spend, 1e-6).epsilon, 2)
+    1.0
+    """
+    check_queries(model, spend)
+    rows = ask(model, lambda theorem, member: lifted(theorem, member, spend, delta), only=only)
+    parts = [_under(member, spend, replies) for member, replies in zip(model.members, rows, strict=True)]
+    return combined_leakage(model, parts)
+
+
+def combined_leakage(model: Model, parts: Sequence[ApproximateLeakage]) -> ApproximateLeakage:
+    """Return what leaks under the worst of the models that may hold, from the leakage under each."""
+    if model.members == (model,):
+        return parts[0]
+    worst = max(parts, key=lambda part: (part.epsilon, part.delta))
+    delta = max(part.delta for part in parts)
+    scopes = list(dict.fromkeys(part.scope for part in parts))
+    together = [_together(assessments) for assessments in zip(*(part.assessments for part in parts), strict=True)]
+    return replace(
+        worst,
+        model=model,
+        unit=model.protects,
+        delta=delta,
+        scope=scopes[0]
+        if len(scopes) == 1
+        else "; ".join(f"under model {index}: {part.scope}" for index, part in enumerate(parts, start=1)),
+        assessments=(*together, Assessment(ANY_OF, worst.epsilon, delta=delta)),
+        parts=tuple(parts),
+    )
+
+
+def _under(model: Model, spend: Spend, replies: Sequence[Reply[Lifted]]) -> ApproximateLeakage:
+    """Return the leakage under one model, by the theorem that proves least."""
+    values = [(reply.theorem, reply.value) for reply in replies if reply.value is not None]
+    if not values:
+        raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+    theorem, best = min(values, key=lambda pair: (pair[1].epsilon, pair[1].delta))
+    queries = queries_of(spend)
+    return ApproximateLeakage(
+        model=model,
+        spend=spend,
+        epsilon=best.epsilon,
+        theorem=theorem.name,
+        scope=theorem.scope(model, queries) if best.pure else theorem.approximate_scope(model, queries),
+        unit=model.protects,
+        proof=theorem.proof,
+        worst_case=None,
+        assessments=tuple(
+            Assessment(reply.theorem.name, reason=reply.reason)
+            if reply.value is None
+            else Assessment(reply.theorem.name, reply.value.epsilon, delta=reply.value.delta)
+            for reply in replies
+        ),
+        delta=best.delta,
+    )
+
+
+def _together(assessments: Sequence[Assessment]) -> Assessment:
+    """Combine what one theorem says under each model that may hold: the largest ε and δ, or the first reason."""
+    for index, assessment in enumerate(assessments):
+        if assessment.epsilon is None:
+            return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")
+    worst = max(assessments, key=lambda assessment: assessment.epsilon or 0.0)
+    return replace(worst, delta=max(assessment.delta or 0.0 for assessment in assessments))
+
+
+def _noise_of(spend: Spend) -> tuple[float | None, float | None]:
+    """Return the scale and α of Gaussian noise on a single query; None for others, or where no scale is known."""
+    if len(spend) != 1 or not isinstance(spend[0].loss, ConcentratedLoss):
+        return None, None
+    query = spend[0].query
+    try:
+        scale = gaussian_scale(query, spend[0].loss.rho)
+        return scale, Gaussian(scale).alpha(BETA, cells=query.dimension)
+    except InvalidInputError:
+        return None, None
+
+
+def promised_with_delta(leakage: ApproximateLeakage, release: str, epsilon: float, *more: str) -> Section:
+    """Return what a release leaks at most, what its δ means, and everything that rests on, as sentences."""
+    if leakage.delta == 0:
+        return promised(leakage, release, epsilon, *more)
+    delta = shown_above(leakage.delta)
+    factor = math.exp(epsilon) if epsilon < math.log(_PLAIN) else math.inf
+    times = f"e^ε = {shown_above(up(factor, 2), 4)}" if factor < _PLAIN else f"e^{shown_above(epsilon)}"
+    right = shown_above(100 * min(1.0, up((1 + leakage.delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)), 4)), 4)
+    proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
+    listed = "; ".join(f"under model {index}: {proof}" for index, proof in enumerate(proofs, start=1))
+    sentences = [
+        f"{release} leaks at most ε = {shown_above(epsilon)} with δ = {delta} about {leakage.unit}",
+        f"Whichever answers are named beforehand, their probability under one value is at most {times} times that "
+        f"under another value, plus {delta}",
+        f"An attacker who starts at 50 : 50 between two values and then guesses is right in at most {right} % of cases",
+        f"This {'would be' if leakage.denial else 'is'} proven ({listed if leakage.parts else proofs[0]}, and {LIFT}) "
+        f"if {leakage.assumption}",
+        f"It covers {leakage.scope}",
+    ]
+    meaning = (
+        "δ is not the probability that the bound fails. Rare answers may tell more than e^ε allows, and a release that "
+        f"publishes a record outright with probability {delta} keeps this promise, too: choose δ far below one in "
+        "the number of records."
+    )
+    warnings = [*leakage.denial, hardly_a_promise(epsilon), _large_delta(leakage)]
+    paragraph = " ".join([*(f"{sentence}." for sentence in sentences), meaning, *leakage.notes, *more])
+    return [Words(paragraph), *warned([warning for warning in warnings if warning is not None])]
+
+
+def _large_delta(leakage: ApproximateLeakage) -> str | None:
+    """Return the warning that belongs to a δ of more than one in the number of records, where that is known."""
+    length = getattr(leakage.model, "length", None)
+    if not isinstance(length, int) or leakage.delta * length <= 1:
+        return None
+    shown = shown_above(leakage.delta)
+    return f"δ = {shown} is more than one in the {length:,} records: publishing one of them outright would keep it."
