@@ -17,7 +17,7 @@ from pathlib import Path
 
 import bayesdp as bdp
 from attacks.common import Finding, main, opened, processes, sample, verified
-from bayesdp.testing.postgresql import PostgreSQL
+from shared.postgresql import PostgreSQL
 
 __all__ = ["attack", "killed"]
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.audit.oracle import bdpl, worst_mechanism
 from bayesdp.audit.side_information import Attack, climb, knowing, odds_ratios, worst_output
 from bayesdp.errors import InvalidInputError
@@ -16,6 +15,7 @@ from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.spend import as_spend
+from shared.chain_attack import chain_attack
 
 LAWS = tree_laws(lambda odds, hidden: Independent()) | network_laws(lambda odds, hidden: Independent())
 HIDDEN = tree_laws(lambda odds, hidden: Independent(), hidden=True)

@@ -1,4 +1,4 @@
-"""The README's figures: what protecting a step counter costs, by what one is ready to assume."""
+"""The README's figures: what protecting a step counter costs, for each assumption about its records."""
 
 from __future__ import annotations
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from bayesdp._support import validation
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.dependent import dependent_scales
-from bayesdp.experiments.influence import influence_scales
-from bayesdp.experiments.quilts import approximate_quilt_scales, exact_quilt_scales
-from bayesdp.experiments.uninformed import uninformed_scales
 from bayesdp.models import MarkovChain
 from bayesdp.queries import Count
 from bayesdp.theorems.registry import theorem_named
+from peer_mechanisms.dependent import dependent_scales
+from peer_mechanisms.influence import influence_scales
+from peer_mechanisms.quilts import approximate_quilt_scales, exact_quilt_scales
+from peer_mechanisms.uninformed import uninformed_scales
 
 __all__ = [
     "KNOWS_ANY",

@@ -14,10 +14,10 @@ import numpy as np
 
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.experiments.data import activity_chain
-from bayesdp.experiments.headline import ACTIVE
 from bayesdp.plotting.charts import Chart, Line, Panel
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN, colour_of
+from step_counter import ACTIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
