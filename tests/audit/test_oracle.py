@@ -35,7 +35,7 @@ def test_reference_values(records: int, tau: float, leak: float) -> None:
 def test_the_worst_adversary_is_named() -> None:
     found = bdpl(chain_joint(ACTIVITY, 5), laplace_sum([0, 1], 5, 1.0))
     assert (found.target, found.known, found.values) == (2, (), (1, 0))
-    assert "record 2 is 1 than if it is 0, to someone who knows nothing" in str(found)
+    assert "record 2 is 1 than if it is 0, for an adversary who knows nothing" in str(found)
 
 
 @pytest.mark.parametrize(("records", "epsilon", "leak"), [(5, 13.0, 14.06), (7, 5.0, 5.07)])

@@ -192,7 +192,7 @@ def test_markov_theorems_are_about_exact_knowledge() -> None:
 def test_an_attack_says_who_it_is() -> None:
     text = str(climb(chain(LAZY, 2), 1.0, target=0))
     assert text.startswith("leaks 1.492308: an output is e^1.4923 times likelier if record 0 is")
-    assert "to someone with the likelihoods 0: 1, 1; 1: " in text
+    assert "for an attacker with the likelihoods 0: 1, 1; 1: " in text
 
 
 def test_a_target_that_is_known_leaks_nothing() -> None:
@@ -207,7 +207,7 @@ def test_wrong_input_is_refused() -> None:
         climb(joint, 1.0, target=0, hidden=[0])
     with pytest.raises(InvalidInputError, match="target must be a record"):
         climb(joint, 1.0, target=[])
-    with pytest.raises(InvalidInputError, match="no vertex 7"):
+    with pytest.raises(InvalidInputError, match="vertex 7 does not exist"):
         worst_output(joint, 1.0, target=0, hidden=[7])
     with pytest.raises(InvalidInputError, match="one likelihood for each vertex"):
         worst_output(joint, 1.0, target=0, evidence=[[1, 1]])
