@@ -7,7 +7,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.models import Model
 from bayesdp.models.diagnosis import Diagnosis
-from bayesdp.plotting.captions import caption, titled
+from bayesdp.plotting.charts import caption, titled
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_every_rung_with_a_price_is_a_line_from_the_promise_to_what_leaks_if_the
 def test_it_says_that_it_is_not_private_what_was_asked_and_how_many_records_there_are() -> None:
     chart = advice_chart(advice(CHEAP))
     assert chart.says.startswith("meters.csv: ")
-    assert "not to be published" in chart.source
+    assert "do not publish" in chart.source
     assert COUNT.description in chart.source
     assert chart.source.endswith("Recommended: none")
     assert CHEAP.model is not None

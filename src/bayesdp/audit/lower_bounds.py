@@ -193,7 +193,8 @@ class _Runs:
 
     def promise(self, tables: NeighbouringTables, runs: int, confidence: float) -> float:
         """Return the lower bound that these tables seem to support."""
-        return best_event(*self.cells(tables, runs)[1], confidence).promise
+        _, (first, second) = self.cells(tables, runs)
+        return best_event(first, second, confidence).promise
 
     def cells(self, tables: NeighbouringTables, runs: int) -> tuple[Cells, NDArray[np.int64]]:
         """Return cells that may distinguish outputs, and the counts in each, a row for each table."""
@@ -211,7 +212,7 @@ class _Runs:
         """Choose an event on some of the runs, and count it on the others."""
         choosing = min(runs // 2, _MOST_CHOOSING)
         cells, counts = self.cells(tables, choosing)
-        event = best_event(*counts, confidence)
+        event = best_event(counts[0], counts[1], confidence)
         more, less, tested = 0, 0, runs - choosing
         for one, other in self.batches(tables, tested):
             hits, misses = event.counted(cells.count(one), cells.count(other))
