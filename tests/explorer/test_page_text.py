@@ -97,5 +97,5 @@ def test_a_fitted_model_shows_no_state_that_was_not_typed() -> None:
 
 def test_what_this_noise_would_leak_if_the_assumption_were_not_quite_right_is_said() -> None:
     odds = Choices(assumed="odds")
-    (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("What if")]
+    (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("If the assumption is wrong")]
     assert "half as large again" in said

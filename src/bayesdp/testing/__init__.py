@@ -18,7 +18,7 @@ from bayesdp.errors import MissingDependencyError
 for _needed in ("hypothesis", "pytest"):
     if find_spec(_needed) is None:
         raise MissingDependencyError(
-            f'the theorem suite needs {_needed}, which is not installed; install it with: pip install "bayesdp[testing]"'
+            f'the test suites need {_needed}, which is not installed; install it with: pip install "bayesdp[testing]"'
         )
 
 from bayesdp.testing.cases import (  # noqa: E402
