@@ -1,4 +1,4 @@
-"""The paper's errata with evidence: each is recomputed here, and described in docs/errata.md under the same number."""
+"""The paper's errata with recomputed evidence; docs/errata.md describes each under the same number."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 __all__ = ["errata_table"]
 
 _LAGS = 10
-"""Autocorrelations are looked at up to this distance."""
+"""The largest lag of autocorrelations."""
 
 _CHANCE = 3.29
-"""A standard normal variable is farther from 0 than this once in a thousand cases."""
+"""A standard normal variable exceeds this in absolute value once in a thousand cases."""
 
 
 Find = Callable[[str], Study | None]
-"""Look up a data set; None if it cannot be read."""
+"""Looks up a data set; None if it cannot be read."""
 
 
 def errata_table(find: Find) -> Table:
-    """Return what is wrong or loose in the paper, and the evidence."""
+    """Return the errors and loose bounds of the paper, with evidence."""
     rows = []
     for number, claim, needs, evidence in _ERRATA:
         studies = [find(name) for name in needs]
@@ -171,7 +171,7 @@ def _conditions(steps: Study, pairs: Study) -> str:
 
 
 def _triples(steps: Sequence[int | None]) -> list[list[list[int]]]:
-    """Return how often three intervals in a row, none of them missing, were inactive or active."""
+    """Return the counts of inactive and active states in three consecutive intervals without missing values."""
     counts = [[[0, 0], [0, 0]], [[0, 0], [0, 0]]]
     for first, second, third in zip(steps, steps[1:], steps[2:], strict=False):
         if first is not None and second is not None and third is not None:
@@ -180,7 +180,7 @@ def _triples(steps: Sequence[int | None]) -> list[list[list[int]]]:
 
 
 def _autocorrelation(rows: NDArray[np.float64]) -> float:
-    """Return the largest autocorrelation of the rows' means, ten lags tried."""
+    """Return the largest autocorrelation of the rows' means over the first ten lags."""
     means = rows.mean(axis=1)
     centred = means - means.mean()
     lags = range(1, min(_LAGS, len(centred) - 1) + 1)

@@ -18,7 +18,7 @@ _TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
 
 
 def error_chart(study: Study, result: Result) -> Chart:
-    """Return the figure of the error: α in theory, the 95 % quantile of the simulated releases as markers."""
+    """Return the figure of the error: the theoretical α, with the 95 % quantile of simulated releases as markers."""
     lines: list[Line] = []
     for names in _distinct(result):
         lines.append(_drawn(result, names, lambda row: row.alpha))
@@ -38,7 +38,7 @@ def error_chart(study: Study, result: Result) -> Chart:
 
 
 def mape_chart(study: Study, result: Result) -> Chart:
-    """Return the figure of the mean absolute percentage error: in theory, that of the simulated releases as markers."""
+    """Return the figure of the mean absolute percentage error in theory, with simulated releases as markers."""
     lines: list[Line] = []
     for names in _distinct(result):
         lines.append(_drawn(result, names, result.expected))
@@ -61,7 +61,7 @@ def mape_chart(study: Study, result: Result) -> Chart:
 
 
 def _distinct(result: Result) -> list[list[str]]:
-    """Return the mechanisms, those that coincide at every ε together."""
+    """Return the mechanisms, grouped if they coincide at every ε."""
     return coinciding({name: _points(result, name, lambda row: row.factor) for name in result.mechanisms})
 
 
@@ -93,7 +93,7 @@ def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> 
 
 
 def _label(names: list[str]) -> str:
-    """Return the name of a line: of several theorems that coincide all names, and what they suppose once.
+    """Return the label of a line: the names of all theorems that coincide, and their common assumption.
 
     >>> print(_label(["gaussian-paper, if variances were equal", "gaussian-tight, if variances were equal"]))
     gaussian-paper
