@@ -13,6 +13,7 @@ from bayesdp import leakage
 from bayesdp.audit import oracle
 from bayesdp.experiments import twins
 from bayesdp.experiments.data import FAMILY_IQ_AUTOCORRELATION
+from bayesdp.experiments.gaussian_pair import gaussian_pair
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
@@ -51,7 +52,7 @@ def errata_table(find: Find) -> Table:
 
 def _scope() -> str:
     spread = np.array([[0.25, 0.125], [0.125, 0.25]])
-    true = oracle.gaussian_pair(spread, mean=(0, 0), bounds=(-0.5, 0.5), tau=1.0, values=(1.5, -1.5))
+    true = gaussian_pair(spread, mean=(0, 0), bounds=(-0.5, 0.5), tau=1.0, values=(1.5, -1.5))
     return f"two records, ρ = 0.5, σ = 0.5, clipped to ±0.5, τ = 1: theorem 1.5, target values ±1.5 leak {true:.3f}"
 
 
