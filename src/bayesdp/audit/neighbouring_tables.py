@@ -16,7 +16,7 @@ import numpy as np
 from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.audit.group_attack_models import conditional
 from bayesdp.audit.tree_attack_models import BoundedOdds, Tree, tree_attack_model, worst_tree
-from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
+from bayesdp.audit.worst_cases import NormalCase, normal_cases, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
     Chain,
@@ -29,7 +29,6 @@ from bayesdp.models import (
     OddsChain,
 )
 from bayesdp.queries import AnyMechanism, Query
-from bayesdp.theorems.gaussian.metric import covered_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -231,35 +230,24 @@ def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float)
         raise InvalidInputError(
             "normal records need the bounds of the query: give query=Sum(..., bounds=(low, high)) without a filter"
         )
-    low, high = query.clipped.bounds
-    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
-    values = (centre - reach, centre + reach)
-    for matrix, target, known, spread in matrices(model, query, tau):
-        mean = np.full(len(matrix), centre)
-        first, second = (_normal(matrix, target, known, value, mean, spread) for value in values)
+    for case in normal_cases(model, query, tau):
+        low, high = case.values
         yield NeighbouringTables(
-            first,
-            second,
-            f"record {target} of {len(matrix)} normal records, at {values[0]:g} or {values[1]:g}, "
-            f"{len(known)} of the others known",
+            _normal(case, low),
+            _normal(case, high),
+            f"record {case.target} of {len(case.mean)} normal records, at {low:g} or {high:g}, {len(case.known)} of "
+            "the others known",
         )
 
 
-def _normal(
-    covariance: NDArray[np.float64],
-    target: int,
-    known: tuple[int, ...],
-    value: float,
-    mean: NDArray[np.float64],
-    spread: float,
-) -> Draw:
-    unknown, slopes, left = conditional(covariance, target, known)
-    root = np.linalg.cholesky(left + 1e-12 * np.eye(len(left))) * spread if len(left) else left
+def _normal(case: NormalCase, value: float) -> Draw:
+    unknown, slopes, left = conditional(case.covariance, case.target, case.known)
+    root = np.linalg.cholesky(left + 1e-12 * np.eye(len(left))) * case.spread if len(left) else left
 
     def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
-        rows = np.tile(mean, (runs, 1))
-        rows[:, target] = value
-        shifts = slopes[:, -1] * (value - mean[target])
+        rows = np.tile(case.mean, (runs, 1))
+        rows[:, case.target] = value
+        shifts = slopes[:, -1] * (value - case.mean[case.target])
         rows[:, unknown] += shifts + generator.standard_normal((runs, len(unknown))) @ root.T
         return rows
 

@@ -48,7 +48,18 @@ from bayesdp.theorems.worst import WorstInChain, WorstInGroup
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Setting", "WorstCase", "matrices", "settings", "shown", "usual_suspects", "worst_case"]
+__all__ = [
+    "SCHEMA",
+    "NormalCase",
+    "Setting",
+    "WorstCase",
+    "autocorrelations",
+    "normal_cases",
+    "settings",
+    "shown",
+    "usual_suspects",
+    "worst_case",
+]
 
 SCHEMA = 1
 """The version of the JSON documents of an audit."""
@@ -67,6 +78,9 @@ _ROUNDING = 1e-9
 
 _LARGEST_SERIES = 41
 """Records of a normal series that an attack includes; those farther away hardly depend on the target."""
+
+_LONGEST_RESPONSE = 2000
+"""The number of records after which the response of a series to a shock is cut off, unless it vanishes earlier."""
 
 _STRETCHES = (0, 1, 2, 4, 8, 16)
 """Numbers of unknown records on each side, for chains whose worst adversary no theorem names."""
@@ -364,13 +378,8 @@ def _between(chain: MarkovChain, stretch: Stretch) -> str:
 
 
 def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | None], ...]:
-    left, right = stretch.before, stretch.after
-    known: list[tuple[int, Scalar | None]] = []
-    if left.boundary is not None:
-        known.append((-left.unknown - 1, chain.states[left.boundary]))
-    if right.boundary is not None:
-        known.append((right.unknown + chain.unit, chain.states[right.boundary]))
-    return tuple(known)
+    places = ((-stretch.before.unknown - 1, stretch.before), (stretch.after.unknown + chain.unit, stretch.after))
+    return tuple((place, chain.states[end.boundary]) for place, end in places if end.boundary is not None)
 
 
 @_known_attackers.register(OddsChain)
@@ -390,68 +399,67 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
 
 
 @_known_attackers.register(GaussianGroups)
-def _in_group(model: GaussianGroups, query: Query, tau: float) -> Iterator[Setting]:
-    yield from _among_copies(model, query, tau) if model.protects_several else _among_normal(model, query, tau, "group")
-
-
 @_known_attackers.register(GaussianSeries)
-def _in_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
-    yield from _among_normal(model, query, tau, "series")
-
-
-def _among_normal(model: Normal, query: Query, tau: float, whole: str) -> Iterator[Setting]:
-    """Yield attackers of a record in a group or a series of normal records; whole: "group" or "series"."""
-    clipped = query.clipped
-    if clipped is None or query.width is None:
+def _among_normal(model: Normal, query: Query, tau: float) -> Iterator[Setting]:
+    if isinstance(model, GaussianGroups) and model.protects_several:
+        yield from _among_copies(model, query, tau)
         return
-    assert clipped.bounds is not None
-    low, high = clipped.bounds
-    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
-    values = (centre - reach, centre + reach)
-    for matrix, target, known, spread in matrices(model, query, tau):
-        mean = np.full(len(matrix), centre)
-        group = group_attack_model(matrix, target, known, values, (low, high), mean=mean, spread=spread)
-        knows = f"records {', '.join(map(str, known))}" if known else "no other record"
-        small = "" if spread else ", in the limit of small variances"
+    whole = "group" if isinstance(model, GaussianGroups) else "series"
+    for case in normal_cases(model, query, tau):
+        group = group_attack_model(
+            case.covariance, case.target, case.known, case.values, case.bounds, mean=case.mean, spread=case.spread
+        )
+        knows = f"records {', '.join(map(str, case.known))}" if case.known else "no other record"
+        small = "" if case.spread else ", in the limit of small variances"
         yield Setting(
             group.attack_model,
-            f"It is record {target} of a {whole} of {len(matrix)}{small}, and he knows {knows} of that {whole}.",
-            known=tuple((record, centre) for record in known),
+            f"It is record {case.target} of a {whole} of {len(case.mean)}{small}, and he knows {knows} of it.",
+            known=tuple((record, float(case.mean[record])) for record in case.known),
             direction=tuple(zip(group.unknown, group.direction, strict=True)),
         )
 
 
-Attacked = tuple["NDArray[np.float64]", int, tuple[int, ...], float]
-"""A covariance, the target, the known records, and the `spread` of `group_scene`."""
+@dataclass(frozen=True, eq=False)
+class NormalCase:
+    """Normal records to attack: the law, the target and its two values, and the known records; see `group_scene`."""
+
+    covariance: NDArray[np.float64]
+    target: int
+    known: tuple[int, ...]
+    spread: float
+    values: tuple[float, float]
+    bounds: tuple[float, float]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of every record: the middle of the bounds."""
+        return np.full(len(self.covariance), sum(self.bounds) / 2)
 
 
-@singledispatch
-def matrices(model: Model, query: Query, tau: float) -> Iterator[Attacked]:
-    """Yield the covariances to attack, with a target, the known records and the spread; only for normal records."""
-    return iter(())
-
-
-@matrices.register(GaussianSeries)
-def _of_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Attacked]:
-    size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
-    yield _series_covariance(model, size), size // 2, (), 0.0
-
-
-@matrices.register(GaussianGroups)
-def _of_groups(model: GaussianGroups, query: Query, tau: float) -> Iterator[Attacked]:
-    if model.correlation is not None:
-        size = model.group_size
-        yield (1 - model.correlation) * np.eye(size) + model.correlation, 0, (), 0.0
+def normal_cases(model: Normal, query: Query, tau: float) -> Iterator[NormalCase]:
+    """Yield the worst groups or series of normal records for a clipped sum; none for another query."""
+    if query.clipped is None or query.clipped.bounds is None or query.width is None:
+        return
+    low, high = query.clipped.bounds
+    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
+    values, bounds = (centre - reach, centre + reach), (low, high)
+    if isinstance(model, GaussianSeries):
+        size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
+        yield NormalCase(autocorrelations(model, size), size // 2, (), 0.0, values, bounds)
+    elif model.correlation is not None:
+        equal = (1 - model.correlation) * np.eye(model.group_size) + model.correlation
+        yield NormalCase(equal, 0, (), 0.0, values, bounds)
     else:
         for worst in _adversaries(model, query, tau):
             if isinstance(worst, WorstInGroup):
-                yield np.array(model.kinds[worst.kind]), worst.target, worst.known, 1.0
+                covariance = np.array(model.kinds[worst.kind])
+                yield NormalCase(covariance, worst.target, worst.known, 1.0, values, bounds)
 
 
-def _series_covariance(series: GaussianSeries, size: int) -> NDArray[np.float64]:
-    """Return the autocorrelations of `size` records, computed from the response to one shock."""
+def autocorrelations(series: GaussianSeries, size: int) -> NDArray[np.float64]:
+    """Return the correlations of `size` neighbouring records of a series, from its response to one shock."""
     order, shocks = len(series.coefficients), [1.0]
-    while len(shocks) < 20 * size and abs(np.array(shocks[-order:])).max() > 1e-12:
+    while len(shocks) < _LONGEST_RESPONSE and abs(np.array(shocks[-order:])).max() > 1e-12:
         shocks.append(sum(phi * shocks[-lag] for lag, phi in enumerate(series.coefficients, 1) if lag <= len(shocks)))
     response = np.array([*shocks, *[0.0] * size])
     lags = np.array([response[: len(shocks)] @ response[lag : lag + len(shocks)] for lag in range(size)])

@@ -13,6 +13,7 @@ from itertools import count
 
 import numpy as np
 
+from bayesdp.audit.worst_cases import autocorrelations
 from bayesdp.models import GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain
 from bayesdp.plotting.charts import Chart, Line, Points
 from bayesdp.rounding import shown_above
@@ -74,7 +75,7 @@ def _of_groups(model: GaussianGroups) -> Iterator[str]:
 
 @_pictures.register(GaussianSeries)
 def _of_series(model: GaussianSeries) -> Iterator[str]:
-    yield _correlations(_by_lag(model.coefficients))
+    yield _correlations(autocorrelations(model, _SHOWN_LAGS).tolist())
 
 
 def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
@@ -96,17 +97,6 @@ def _matrices(model: GaussianGroups) -> Iterator[Matrix]:
         for covariance in model.matrices:
             scale = np.sqrt(np.diag(covariance))
             yield (np.asarray(covariance) / np.outer(scale, scale)).tolist()
-
-
-def _by_lag(coefficients: Sequence[float]) -> Matrix:
-    """Return the correlations of neighbouring records of a series, from its response to one shock."""
-    weights = [1.0]
-    while len(weights) < 2000:
-        past = zip(coefficients, reversed(weights), strict=False)
-        weights.append(sum(factor * weight for factor, weight in past))
-    shocks = np.array(weights)
-    lags = [float(shocks[: len(shocks) - lag] @ shocks[lag:]) for lag in range(_SHOWN_LAGS)]
-    return [[lags[abs(i - j)] / lags[0] for j in range(_SHOWN_LAGS)] for i in range(_SHOWN_LAGS)]
 
 
 def _correlations(matrix: Matrix) -> str:
