@@ -1,4 +1,4 @@
-"""The Laplace scale of markov-mixing on chains of many activities, beside that of the exact Markov quilt."""
+"""The Laplace scale of markov-mixing on chains of many activities, beside the exact Markov quilt's."""
 
 from __future__ import annotations
 

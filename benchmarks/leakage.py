@@ -78,7 +78,7 @@ def plain_mixing(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
 
 
 def plain_memory(table: NDArray[np.float64], tau: float, depth: int) -> float:
-    """Every two pasts on the right side, one minimisation after the other; what later evidence says is left out."""
+    """Every two pasts on the right side, one minimisation after the other, without later evidence."""
     values = np.zeros((2, 2, 2, 2))
     for _ in range(depth):
         new = np.zeros_like(values)
