@@ -2,8 +2,9 @@
 # The default command is the demo; anything else is the command line: docker run --rm bayesdp bayesdp --help
 FROM python:3.11-slim
 COPY . /bayesdp
-RUN PIP_CONSTRAINT=/bayesdp/constraints.txt pip install --no-cache-dir --no-compile '/bayesdp[demo]' && rm -r /bayesdp \
-    && useradd --create-home analyst && mkdir -p /work/demo-output && chown -R analyst /work
+RUN PIP_CONSTRAINT=/bayesdp/constraints.txt pip install --no-cache-dir --no-compile '/bayesdp[demo]' \
+    && useradd --create-home analyst && mkdir -p /work/demo-output && mv /bayesdp/examples /work && rm -r /bayesdp \
+    && chown -R analyst /work
 USER analyst
 WORKDIR /work
-CMD ["python", "-m", "bayesdp.experiments.demo", "demo-output"]
+CMD ["python", "examples/demo.py", "demo-output"]

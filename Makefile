@@ -9,7 +9,7 @@ DOCS_READY := $(VENV)/.ready-docs
 .PHONY: demo test test-all lint docs pictures pages notebooks bench bench-short clean
 
 demo: $(DEMO_READY)
-	$(BIN)/python -m bayesdp.experiments.demo demo-output
+	$(BIN)/python examples/demo.py demo-output
 
 # Two processes, each on one core; tests of one group share a process, and what is expensive to make.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -35,9 +35,7 @@ docs: $(DOCS_READY)
 	@echo "The site is built: open site/index.html"
 
 pictures: $(DEMO_READY)
-	$(BIN)/python -c 'from bayesdp.experiments.demo import activity_picture; activity_picture("docs/pictures/activity.svg")'
-	$(BIN)/python -c 'from bayesdp.experiments.odds_price import odds_picture; odds_picture("docs/pictures/odds.svg")'
-	$(BIN)/python -c 'from bayesdp.experiments.belief import belief_picture; belief_picture("docs/pictures/attacker.svg")'
+	$(BIN)/python examples/pictures.py docs/pictures
 
 # What the pages show, and the notebooks made of them; the tests fail if either is not up to date.
 pages: $(READY)

@@ -1,4 +1,4 @@
-"""Randomized response's exact accuracy against the plain double loop over binomial terms, in the same run."""
+"""The exact accuracy of randomized response against a plain double loop over binomial terms, in the same run."""
 
 import math
 import time

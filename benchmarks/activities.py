@@ -1,4 +1,4 @@
-"""The Laplace scale of markov-mixing on chains of many activities, beside that of the exact Markov quilt."""
+"""The Laplace scale of markov-mixing on chains of many activities, beside the exact Markov quilt's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import time
 
 from bayesdp import Count
 from bayesdp.calibration.calibrate import largest_taus
-from bayesdp.experiments.quilts import exact_quilt_scales
-from bayesdp.testing.activities import activities
 from bayesdp.theorems.markov.mixing import MarkovMixing
+from peer_mechanisms.quilts import exact_quilt_scales
+from shared.activities import activities
 from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)

@@ -1,4 +1,4 @@
-"""How long `advise` takes: 15,264 rows in memory, and ten million rows of 2,000 meters in Polars and DuckDB.
+"""The running time of `advise`: 15,264 rows in memory, and ten million rows of 2,000 meters in Polars and DuckDB.
 
 python benchmarks/advise.py            # ten million rows
 python benchmarks/advise.py 1000000    # fewer
@@ -24,7 +24,7 @@ MINUTES = 15
 
 
 def generate(path: Path, rows: int) -> None:
-    """Write chains of two states, all of them of one kind, a record every quarter of an hour."""
+    """Write chains of two states with the same law, one record every quarter of an hour."""
     generator = np.random.default_rng(1)
     length = rows // METERS
     states = np.zeros((METERS, length), dtype=np.int8)

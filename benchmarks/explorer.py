@@ -1,4 +1,4 @@
-"""How long the explorer takes to start, and a slider to answer, beside a bare Shiny page in the same run.
+"""The startup time of the explorer and the response time of a slider, beside a bare Shiny page in the same run.
 
 Needs the extra dev and a Chromium. Starting: from the command until the page shows something. Answering: from a key on
 the slider until the new words are there, median of many. The issue asks for 3 s and 200 ms.
@@ -50,12 +50,12 @@ Server(uvicorn.Config(App(page, server), log_level="error")).run([opened])
 """
 
 KEYS = 24
-"""Moves of the slider that are measured: from stop to stop, and back."""
+"""The measured moves of the slider: between two positions, back and forth."""
 
 
 @contextmanager
 def served(arguments: Sequence[str]) -> Iterator[str]:
-    """Start a page in a process of its own and give its address."""
+    """Start a page in its own process and yield its address."""
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
@@ -67,7 +67,7 @@ def served(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def started(browser: Browser, arguments: Sequence[str]) -> float:
-    """Return the seconds from the command until the page shows its first words."""
+    """Return the seconds from the command until the page shows text."""
 
     def once() -> float:
         begin = time.perf_counter()
@@ -84,7 +84,7 @@ def started(browser: Browser, arguments: Sequence[str]) -> float:
 
 
 def answered(page: Page, act: Callable[[int], None]) -> float:
-    """Return the median of the seconds from an action until the last words of the page are others."""
+    """Return the median of the seconds from an action until the last text of the page has changed."""
     times = []
     for number in range(KEYS):
         words = "Array.from(document.querySelectorAll('.bar .words')).map(e => e.textContent).join()"
@@ -97,7 +97,7 @@ def answered(page: Page, act: Callable[[int], None]) -> float:
 
 
 def slider(browser: Browser, address: str) -> float:
-    """Return what the slider of ε takes to answer, the slower theorems being asked meanwhile."""
+    """Return the response time of the slider of ε while the slower theorems run."""
     page = browser.new_page()
     page.goto(address)
     page.wait_for_selector(".bar .words")
@@ -108,7 +108,7 @@ def slider(browser: Browser, address: str) -> float:
 
 
 def typed(browser: Browser, address: str) -> float:
-    """Return what the bare page takes to answer to a key, without the pause that Shiny makes after typing."""
+    """Return the response time of the bare page to a key, without Shiny's pause after typing."""
     page = browser.new_page()
     page.goto(address)
     page.wait_for_selector(".bar .words")

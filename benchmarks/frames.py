@@ -27,7 +27,7 @@ ROWS = 100_000_000
 CSV_ROWS = 1_000_000
 REPEATS, ROUNDS = 2, 3
 FEW = 2_000_000
-"""Up to so many rows there is one round and no target: what takes the same time, however many there are, is most."""
+"""The largest number of rows with one round and no target, because constant costs dominate there."""
 
 LIMITS = {"polars": 1.15, "duckdb": 1.15, "spark": 1.3}
 TRANSITIONS_LIMIT = 1.25
@@ -36,7 +36,7 @@ Query = Callable[[], Any]
 
 
 def hand_written(engine: str, frame: Any, folder: Path, step: float) -> dict[str, Query]:
-    """Return the queries as one writes them for an engine."""
+    """Return the hand-written queries for an engine."""
     if engine == "polars":
         return _in_polars(frame, step)
     table = f"'{folder}/*.parquet'" if engine == "duckdb" else "meters"
@@ -72,7 +72,7 @@ def _in_polars(frame: Any, step: float) -> dict[str, Query]:
 
 
 def private(frame: Any, question: Any, folder: Path) -> Query:
-    """Return a release, anew each time: a session, a charge to a new ledger, noise."""
+    """Return a function that makes a new release each time: a session, a charge to a new ledger, noise."""
     from bayesdp import Independent, Session
 
     numbers = count()
@@ -86,7 +86,7 @@ def private(frame: Any, question: Any, folder: Path) -> Query:
 
 
 def child(engine: str, name: str, variant: str, place: str) -> None:
-    """Time one query in this process; print it with its exact answer."""
+    """Time one query in this process; print the time and the exact answer."""
     from bayesdp import Count, Sum
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.transitions import transitions
@@ -132,7 +132,7 @@ def measured(*arguments: object) -> dict[str, Any]:
 
 
 def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None) -> None:
-    """Report ours beside the hand-written query."""
+    """Report our time beside the hand-written query."""
     from shared.reporting import report
 
     hand, ours, floats = [], [], []
@@ -158,7 +158,7 @@ def compare(engine: str, name: str, folder: Path, rows: int, limit: float | None
 
 
 def csv_types(folder: Path, rows: int) -> None:
-    """Report what finding the types of a CSV file with dates takes, beside Polars reading it."""
+    """Report the time to infer the types of a CSV file with dates, beside Polars reading it."""
     import numpy as np
     import polars
 

@@ -24,7 +24,6 @@ from scipy.optimize import linprog, minimize_scalar
 
 from bayesdp import Count, GaussianGroups, GaussianSeries, MarkovChain, Network, OddsChain, Sum, Theorem, calibrate
 from bayesdp.calibration.calibrate import largest_taus
-from bayesdp.testing.activities import activities
 from bayesdp.theorems.gaussian.covariance import covariance_factor
 from bayesdp.theorems.gaussian.tight import tight_factor
 from bayesdp.theorems.gaussian.walk import GaussianWalk
@@ -38,6 +37,7 @@ from bayesdp.theorems.odds.sides import leakage_of_any_length
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.odds.walks import walks as walks_of
 from bayesdp.theorems.spend import as_spend
+from shared.activities import activities
 from shared.reporting import heading, peak_megabytes, report
 
 COUNT = Count(equals=1)
@@ -78,7 +78,7 @@ def plain_mixing(matrix: NDArray[np.float64], tau: float, depth: int) -> float:
 
 
 def plain_memory(table: NDArray[np.float64], tau: float, depth: int) -> float:
-    """Every two pasts on the right side, one minimisation after the other; what later evidence says is left out."""
+    """Every two pasts on the right side, one minimisation after the other, without later evidence."""
     values = np.zeros((2, 2, 2, 2))
     for _ in range(depth):
         new = np.zeros_like(values)

@@ -36,7 +36,7 @@ import psycopg
 import bayesdp as bdp
 from bayesdp.frames.aggregates import tally
 from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
-from bayesdp.testing.postgresql import PostgreSQL
+from shared.postgresql import PostgreSQL
 from shared.reporting import heading, report
 
 ROW = "x" * 1000

@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 import bayesdp as bdp
 from bayesdp.audit.lower_bounds import lower_bound
 from bayesdp.experiments.data import activity_chain
-from bayesdp.experiments.peers import KNOWS_ANY, PEERS, Compared, compared, exceeded, two_state_chains
 from bayesdp.experiments.twins import ACTIVITY_COUNTS, ELECTRICITY_COUNTS
 from bayesdp.models import MarkovChain
-from bayesdp.testing.activities import activities
+from peer_mechanisms.comparison import KNOWS_ANY, PEERS, Compared, compared, exceeded, two_state_chains
+from shared.activities import activities
 from shared.reporting import heading, report
 
 EPSILONS = (0.2, 1.0, 5.0)

@@ -1,4 +1,4 @@
-"""The complete reproduction of the paper, and the ratio of its parts to the straightforward way, in the same run.
+"""The complete reproduction of the paper, and the ratio of its parts to a straightforward implementation.
 
 The straightforward way stacks one copy of the data for every run, clips and sums them all, and adds noise, anew for
 every ε and mechanism; and adds up the binomial terms of randomized response in two Python loops. Each is measured on
@@ -52,7 +52,7 @@ def stacked(values: NDArray[np.float64], low: float, high: float, scale: float) 
 
 
 def utility(name: str, theorems: tuple[str, str]) -> tuple[float, float]:
-    """Return our time and the straightforward way's for 20 ε, 3 mechanisms and 1000 runs."""
+    """Return our time and that of the straightforward implementation for 20 ε, 3 mechanisms and 1000 runs."""
     spec = study(name, runs=RUNS).experiment
     ours = Experiment(
         name=name,
@@ -90,7 +90,7 @@ def looped_beta(flip: float, records: int, ones: int, alpha: float) -> float:
 
 
 def response() -> tuple[float, float]:
-    """Return our time for α over ε = 1…10 at n = 700, and that of one double loop an ε, as if bisection were free."""
+    """Return our time for α over ε = 1…10 at n = 700, and that of one double loop per ε, without the bisection."""
     chain = MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=700)
     epsilons = EPSILONS[:10]
     ours = best(lambda: [Chakrabarti2022.noise(chain, epsilon).alpha(BETA) for epsilon in epsilons])
@@ -102,7 +102,7 @@ def response() -> tuple[float, float]:
 
 
 def complete() -> tuple[float, float, float]:
-    """Return seconds, processor seconds and megabytes of a complete reproduction in a process of its own."""
+    """Return seconds, processor seconds and megabytes of a complete reproduction in its own process."""
     begin = time.perf_counter()
     done = subprocess.run([sys.executable, __file__, "child"], check=True, capture_output=True, text=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -36,21 +36,21 @@ BEGIN, END = "<!-- measured: begin (python benchmarks/scale.py --write-docs) -->
 SIZES = (10**6, 10**7, 10**8)
 QUESTIONS = ("count", "sum", "histogram", "quantile", "transitions by hour")
 REPEATED = 10**8
-"""Up to so many rows a question is asked once before it is timed, and the better of two times is taken; beyond, one."""
+"""The largest number of rows with a warm-up and the better of two times; larger tables are timed once."""
 
 MEMORY = {"polars": 130, "duckdb": 60, "spark": 0}
-"""Bytes a row that transitions may need; a question for which the machine has fewer is not run. Spark spills."""
+"""Bytes per row for transitions; a query that needs more memory than is free is skipped. Spark spills to disk."""
 
 FUTURE, EXECUTORS = 10**10, 1000
 """Rows, and executors of one core each."""
 
 THREADS = 2
-"""Of Spark, in these measurements."""
+"""Settings of Spark in these measurements."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a question took: seconds, megabytes at the peak (of Python's process), and what Spark logged."""
+    """The cost of a query: seconds, peak megabytes of the Python process, and Spark's log."""
 
     seconds: float
     megabytes: float
@@ -58,7 +58,7 @@ class Cost:
 
 
 def asked(frame: Any, question: str) -> Callable[[], object]:
-    """Return the exact part of a private answer: what is asked of the engine."""
+    """Return the exact part of a private answer, which the engine computes."""
     from bayesdp import Count, Histogram, Median, Query, Sum
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.transitions import transitions
@@ -76,7 +76,7 @@ def asked(frame: Any, question: str) -> Callable[[], object]:
 
 
 def child(engine: str, question: str, folder: str, rows: str) -> None:
-    """Time one question in this process."""
+    """Time one query in this process."""
     from shared.meters import opened
     from shared.reporting import peak_megabytes
 
@@ -98,7 +98,7 @@ def child(engine: str, question: str, folder: str, rows: str) -> None:
 
 
 def spark_log(folder: Path) -> dict[str, int]:
-    """Return what the last run of a question read, shuffled and returned: bytes, and how many tasks did so."""
+    """Return the bytes that the last run of a query read, shuffled and returned, and the number of tasks."""
     events = [json.loads(line) for path in folder.iterdir() for line in path.read_text("utf-8").splitlines()]
     stages = {
         stage
@@ -122,7 +122,7 @@ def spark_log(folder: Path) -> dict[str, int]:
 
 
 def measured(engine: str, question: str, folder: Path, rows: int, seconds: float) -> Cost | str:
-    """Return what a question costs, or why it was not run."""
+    """Return the cost of a query, or the reason why it was skipped."""
     if question == QUESTIONS[-1] and available() < MEMORY[engine] * rows:
         return "needs more memory than was free"
     command = [sys.executable, __file__, "child", engine, question, str(folder), str(rows)]
@@ -136,7 +136,7 @@ def measured(engine: str, question: str, folder: Path, rows: int, seconds: float
 
 
 def available() -> int:
-    """Return the bytes of memory that are free."""
+    """Return the bytes of free memory."""
     lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
 
@@ -145,14 +145,14 @@ Costs = dict[tuple[str, str], dict[int, Cost | str]]
 
 
 def line_through(costs: dict[int, Cost]) -> tuple[float, float]:
-    """Return the seconds a question takes whatever the rows, and those per row, by the two largest sizes."""
+    """Return the constant seconds of a query and those per row, from the two largest sizes."""
     (less, first), (more, second) = sorted(costs.items())[-2:]
     slope = max(0.0, (second.seconds - first.seconds) / (more - less))
     return max(0.0, first.seconds - slope * less), slope
 
 
 def ran(costs: dict[int, Cost | str]) -> dict[int, Cost]:
-    """Return what was measured, without what was not run."""
+    """Return the measurements without skipped queries."""
     return {rows: cost for rows, cost in costs.items() if isinstance(cost, Cost)}
 
 
@@ -179,7 +179,7 @@ def report_growth(costs: Costs) -> None:
 
 
 def leakage_times() -> dict[str, list[float]]:
-    """Return the seconds that calibrations take for chains of 10⁶, 10⁸ and 10¹⁰ records: they read no data."""
+    """Return the seconds of calibrations for chains of 10⁶, 10⁸ and 10¹⁰ records, which read no data."""
     from bayesdp import Count, MarkovChain, OddsChain, calibrate
 
     seconds: dict[str, list[float]] = {}
@@ -189,7 +189,7 @@ def leakage_times() -> dict[str, list[float]]:
     ):
         calibrate(chain(10**5, 0.12), Count(equals=1), epsilon=1.0)
         seconds[name] = [math.inf] * 3
-        for number in range(15):  # another chain every time, for what was computed about one is remembered
+        for number in range(15):  # a new chain every time, because results are cached
             place, rows = number % 3, (10**6, 10**8, 10**10)[number % 3]
             begun = time.perf_counter()
             calibrate(chain(rows, 0.121 + 0.001 * number), Count(equals=1), epsilon=1.0)
@@ -229,7 +229,7 @@ def rates(costs: Costs, sizes: Sequence[int]) -> str:
 
 
 def future(costs: Costs) -> str:
-    """Return a table of what Spark would read, shuffle and return for 10¹⁰ rows, beside what it did."""
+    """Return a table of what Spark would read, shuffle and return for 10¹⁰ rows, beside the measured bytes."""
     lines = [
         "| question | rows | tasks that read | read | shuffled | returned to the driver | seconds |",
         "|---|---|---|---|---|---|---|",
@@ -244,7 +244,7 @@ def future(costs: Costs) -> str:
 
 
 def extrapolated(question: str, measured_at: dict[int, Cost]) -> tuple[dict[str, int], str]:
-    """Return what the largest measured size means for 10¹⁰ rows: bytes, and seconds on 1,000 executors.
+    """Extrapolate the largest measured size to 10¹⁰ rows: bytes, and seconds on 1,000 executors.
 
     Bytes read grow with the rows, and so do files, and the tasks that read them. What a task hands on is one row, or
     for transitions every record once; what it returns depends on neither.
@@ -301,20 +301,20 @@ def setting(load: float) -> str:
 
 
 def write_docs(text: str) -> None:
-    """Put the tables between the markers of the page."""
+    """Write the tables between the markers of the page."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
 def kept() -> dict[str, Cost | str]:
-    """Return what an earlier run measured."""
+    """Return the measurements of an earlier run."""
     measured = json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else {}
     return {name: cost if isinstance(cost, str) else Cost(**cost) for name, cost in measured.items()}
 
 
 def keep(measured: dict[str, Cost | str]) -> None:
-    """Keep what was measured, for a run that goes on."""
+    """Store the measurements for a later run with --resume."""
     KEPT.parent.mkdir(exist_ok=True)
     plain = {name: cost if isinstance(cost, str) else asdict(cost) for name, cost in measured.items()}
     KEPT.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
@@ -327,8 +327,8 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", type=int, default=SIZES)
     parser.add_argument("--write-docs", action="store_true", help="write the tables of docs/scale.md")
     parser.add_argument("--resume", action="store_true", help="measure only what build/scale.json lacks")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no question after so many minutes")
-    parser.add_argument("--seconds", type=float, default=1800, help="give up a question that takes longer")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no query after this many minutes")
+    parser.add_argument("--seconds", type=float, default=1800, help="abort a query that takes longer")
     arguments = parser.parse_args()
     sizes, load, end = sorted(arguments.rows), os.getloadavg()[0], time.monotonic() + 60 * arguments.minutes
     known = kept() if arguments.resume else {}

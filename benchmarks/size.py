@@ -1,4 +1,4 @@
-"""What an installation weighs: megabytes of bayesdp and of everything it needs, largest first.
+"""The size of an installation: megabytes of bayesdp and its dependencies, largest first.
 
 python benchmarks/size.py [EXTRA ...]
 
@@ -18,7 +18,7 @@ from shared.reporting import report
 
 
 def needed(name: str, extras: set[str]) -> set[str]:
-    """Return the names of all packages that one needs, itself included."""
+    """Return the names of a package and all its dependencies."""
     seen: set[tuple[str, str]] = set()
     waiting = [(name, extra) for extra in ("", *extras)]
     while waiting:

@@ -1,4 +1,4 @@
-"""What starting costs, as a ratio to starting Python itself in the same run."""
+"""Startup times, as ratios to starting Python itself in the same run."""
 
 import subprocess
 import sys

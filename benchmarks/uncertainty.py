@@ -1,4 +1,4 @@
-"""`calibrate(credibility=0.95)`, 200 models drawn, against calibrating each of them by itself with every theorem.
+"""`calibrate(credibility=0.95)` with 200 drawn models, against calibrating each of them with every theorem.
 
 Two chains: Activity (two states), and five states in small steps, about which markov-mixing proves most.
 The baseline calibrates every so many of the models drawn by itself, in the same run; its time is scaled.
@@ -18,11 +18,11 @@ from bayesdp.experiments.data import activity_chain
 from shared.reporting import heading, report
 
 SHARE = 20
-"""Every so many of the models drawn is calibrated by itself; the time is scaled."""
+"""One in this many drawn models is calibrated separately; the time is scaled."""
 
 
 def five_states() -> MarkovChain:
-    """Return a chain of five states that stays or moves a state up or down, estimated from 5,000 transitions."""
+    """Return a chain of five states that stays or moves one state up or down, estimated from 5,000 transitions."""
     matrix = 0.6 * np.eye(5) + 0.2 * np.eye(5, k=1) + 0.2 * np.eye(5, k=-1)
     matrix[0, 0] = matrix[4, 4] = 0.8
     counts = [np.random.default_rng(0).multinomial(1000, row).tolist() for row in matrix]

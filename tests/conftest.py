@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+from shared.postgresql import PostgreSQL
+
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 _NUMBERS = itertools.count()
@@ -34,8 +36,6 @@ settings.register_profile(
     "explore", parent=settings.get_profile("default"), max_examples=3000, derandomize=False, phases=set(Phase)
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-from bayesdp.testing.postgresql import PostgreSQL  # noqa: E402 - the suites of bayesdp.testing inherit the profile
 
 
 @pytest.fixture(autouse=True)

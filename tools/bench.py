@@ -1,10 +1,10 @@
-"""Run the benchmarks, print one table of what was measured beside its targets, and keep it in build/bench.json.
+"""Run the benchmarks, print one table of measurements and targets, and store it in build/bench.json.
 
     python tools/bench.py                    all of them, in full (`make bench`)
     python tools/bench.py --short            the short form, a few minutes (`make bench-short`, and CI)
     python tools/bench.py frames release     some of them
 
-A program that fails is an error. A target that is not met is said, and is none: machines are busy, and differ.
+A program that fails is an error. A missed target is reported but is no error, because machines differ and are busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "benchmarks"))
 
-from shared.reporting import ROWS, Row, heading, read, table  # noqa: E402 - what the programs there report with
+from shared.reporting import ROWS, Row, heading, read, table  # noqa: E402 - the reporting of the programs there
 
 __all__ = ["ROOT", "SHORT", "Row", "main", "programs"]
 
@@ -45,7 +45,7 @@ SHORT: Mapping[str, Sequence[str]] = {
     "size": (),
     "startup": (),
 }
-"""What the programs of the short form are told; the others take too long for it."""
+"""The arguments of the programs in the short form; the others take too long for it."""
 
 PACKAGES = ("bayesdp", "polars", "duckdb", "pyspark", "narwhals", "numpy", "scipy", "opendp")
 
@@ -56,7 +56,7 @@ def programs(folder: Path = ROOT / "benchmarks") -> dict[str, Path]:
 
 
 def run(program: Path, arguments: Sequence[str]) -> tuple[list[Row], bool]:
-    """Run a benchmark, showing what it prints; return its rows, and whether it failed."""
+    """Run a benchmark, showing its output; return its rows, and whether it failed."""
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows"
         done = subprocess.run([sys.executable, str(program), *arguments], env={**os.environ, ROWS: str(rows)})
@@ -64,7 +64,7 @@ def run(program: Path, arguments: Sequence[str]) -> tuple[list[Row], bool]:
 
 
 def machine() -> dict[str, object]:
-    """Return what the figures depend on: processors, memory, how busy they are, and versions."""
+    """Return what the measurements depend on: processors, memory, load, and versions."""
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -82,14 +82,14 @@ def machine() -> dict[str, object]:
 
 
 def summary(measured: Mapping[str, Sequence[Row]]) -> str:
-    """Return one table of everything, and how many targets were met."""
+    """Return one table of all rows, and the number of targets met."""
     judged = [row.met for rows in measured.values() for row in rows if row.met is not None]
     blocks = [f"\n{name}\n{table(rows).removeprefix(heading()).lstrip()}" for name, rows in measured.items() if rows]
     return "\n".join([heading(), *blocks, "", f"{sum(judged)} of {len(judged)} targets met"])
 
 
 def main(arguments: Sequence[str] | None = None, folder: Path = ROOT / "benchmarks", kept: Path | None = None) -> int:
-    """Run what is asked for; return the exit status: 1 if a program failed."""
+    """Run the chosen benchmarks; return the exit status: 1 if a program failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = programs(folder)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
@@ -107,15 +107,18 @@ def main(arguments: Sequence[str] | None = None, folder: Path = ROOT / "benchmar
         print(f"\n== {name}", flush=True)
         measured[name], broken = run(path, SHORT[name] if asked.short else ())
         failed += [name] * broken
-    print(f"\n{'=' * 100}\n{summary(measured)}, {time.monotonic() - begun:.0f} s in all")
-    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; beyond 1 times are too long")
+    print(f"\n{'=' * 100}\n{summary(measured)}, {time.monotonic() - begun:.0f} s in total")
+    print(
+        f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors; above 1 per processor, times "
+        "are too long"
+    )
     if left_out:
         print(f"not in the short form: {', '.join(left_out)}")
     kept = kept or ROOT / "build" / "bench.json"
     kept.parent.mkdir(exist_ok=True)
     rows = [{"benchmark": name, **asdict(row), "met": row.met} for name, listed in measured.items() for row in listed]
     kept.write_text(json.dumps({"short": asked.short, **described, "failed": failed, "rows": rows}, indent=1) + "\n")
-    print(f"kept in {kept}")
+    print(f"stored in {kept}")
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return bool(failed)

@@ -1,1 +1,1 @@
-"""Attacks from outside, to be run again after every change: `cd benchmarks && python -m attacks.races --short`."""
+"""Attacks from outside; run them after every change: `cd benchmarks && python -m attacks.races --short`."""

@@ -1,4 +1,4 @@
-"""What the attacks share: how they are started, how they report, and how they open a session."""
+"""Shared by the attacks: the command line, the report, and opening a session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayesdp.ledger import Ledger
 __all__ = ["Finding", "main", "opened", "processes", "verified"]
 
 _SHOWN = 5
-"""So many violations of one attack are printed."""
+"""The largest number of violations of one attack that are printed."""
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Finding:
 
 
 def main(attack: Callable[[bool], Iterable[Finding]], arguments: Sequence[str] | None = None) -> int:
-    """Run an attack, print a table of what it found, and return the exit status: 1 if a promise was broken."""
+    """Run an attack, print a table of its findings, and return the exit status: 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description=inspect.getdoc(inspect.getmodule(attack)))
     parser.add_argument("--short", action="store_true", help="less of everything: under 30 seconds")
     begin = time.monotonic()
@@ -59,18 +59,18 @@ def opened(frame: object, model: bdp.Model, public: Sequence[str] = (), **option
 
 
 def processes() -> ForkServerContext:
-    """Return what starts processes quickly: each is a copy of one that has imported the library."""
+    """Return a context that starts processes quickly, as copies of one that has imported the library."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["attacks.common"])
     return context
 
 
 def sample(rows: int = 200) -> pl.DataFrame:
-    """Return a table of independent records with a public number each."""
+    """Return a table of independent records, each with a public number."""
     return pl.DataFrame({"t": range(rows), "s": [row * 7 % 3 for row in range(rows)]})
 
 
 def verified(url: str) -> tuple[list[str], list[Any]]:
-    """Return what is wrong with a ledger, and its entries."""
+    """Return the problems of a ledger, and its entries."""
     with Ledger(url, create=False) as ledger:
         return list(ledger.verify().problems), list(ledger.entries())

@@ -59,7 +59,7 @@ EDITS: dict[str, str] = {
     "the head": f"UPDATE {HEAD} SET head = 'x'",
     "where it ends": f"UPDATE {HEAD} SET entries = entries - 1",
 }
-"""Statements that change a ledger, none of which recomputes what depends on the change."""
+"""Statements that change a ledger without recomputing what depends on the change."""
 
 
 def attack(short: bool) -> Iterator[Finding]:
@@ -105,7 +105,7 @@ def _made(folder: Path) -> tuple[Path, Path, list[tuple[int, str]]]:
 
 
 def _found(path: Path, kept: list[tuple[int, str]] | None = None) -> bool:
-    """Tell whether somebody who verifies a ledger is told that something is wrong."""
+    """Return whether verifying a ledger reports a problem."""
     try:
         with Ledger(path, create=False) as ledger:
             return not ledger.verify(kept or ()).ok
@@ -118,7 +118,7 @@ def _replaced(path: Path, older: Path) -> None:
 
 
 def _cut(path: Path, older: Path) -> None:
-    """Cut off everything after the older copy, with the tables that follow from the entries."""
+    """Cut off everything after the older copy, including the tables derived from the entries."""
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("ATTACH ? AS older", [str(older)])
         for name in (ENTRIES, TOTALS, ACCOUNTS, HEAD):
@@ -127,7 +127,7 @@ def _cut(path: Path, older: Path) -> None:
 
 
 def _resealed(path: Path, older: Path) -> None:
-    """Change the first answer, and compute the hashes of all entries from there on anew."""
+    """Change the first answer, and recompute the hashes of all entries from there on."""
     with closing(sqlite3.connect(path)) as database, database:
         rows = [Entry(*row) for row in database.execute(f"SELECT * FROM {ENTRIES} ORDER BY number")]
         changed = next(row.number for row in rows if row.kind == "answer")
@@ -148,7 +148,7 @@ REWRITTEN: dict[str, Callable[[Path, Path], None]] = {
     "its end cut off": _cut,
     "an answer changed and all hashes recomputed": _resealed,
 }
-"""What SECURITY.md says that verify cannot detect by itself: only a hash that was kept elsewhere shows it."""
+"""Edits that verify cannot detect without a hash stored elsewhere, as SECURITY.md explains."""
 
 
 if __name__ == "__main__":

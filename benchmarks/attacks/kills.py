@@ -17,12 +17,12 @@ from pathlib import Path
 
 import bayesdp as bdp
 from attacks.common import Finding, main, opened, processes, sample, verified
-from bayesdp.testing.postgresql import PostgreSQL
+from shared.postgresql import PostgreSQL
 
 __all__ = ["attack", "killed"]
 
 _LONGEST = 0.5
-"""Seconds after its first answer within which a process is killed."""
+"""A process is killed within this many seconds after its first answer."""
 
 
 def attack(short: bool) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ def attack(short: bool) -> Iterator[Finding]:
 
 
 def killed(url: str, folder: Path, times: int, name: str) -> Finding:
-    """Start a process that releases, kill it, and look at what it left; again and again on one account."""
+    """Repeatedly start a process that releases on one account, kill it, and check the ledger."""
     folder.mkdir(exist_ok=True)
     draw = random.Random(times)
     broken: list[str] = []
@@ -63,7 +63,7 @@ def killed(url: str, folder: Path, times: int, name: str) -> Finding:
 
 
 def _wrong(url: str, given: list[dict[str, object]]) -> Iterator[str]:
-    """Yield what is wrong with a ledger after a kill, given the answers that were out."""
+    """Yield the problems of a ledger after a kill, given the answers that were returned."""
     problems, entries = verified(url)
     yield from problems
     charges = {entry.number for entry in entries if entry.kind == "charge"}
@@ -80,7 +80,7 @@ def _wrong(url: str, given: list[dict[str, object]]) -> Iterator[str]:
 
 
 def _release(url: str, log: str, number: int) -> None:
-    """Release different questions for ever; write each answer down when it is there."""
+    """Release different questions forever; write down each answer when it is returned."""
     with (
         Path(log).open("ab", buffering=0) as file,
         opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="kills", epsilon=1e6) as session,

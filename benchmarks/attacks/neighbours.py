@@ -1,4 +1,4 @@
-"""Two tables that differ in one private value: all that a session and the command line say of them is the same.
+"""Two tables that differ in one private value: sessions and the command line must print the same about both.
 
 cd benchmarks && python -m attacks.neighbours           # 4,000 pairs in Python, 400 on the command line
 cd benchmarks && python -m attacks.neighbours --short   # 50 and 6
@@ -42,7 +42,7 @@ NOISY = {
     "value", "rounded", "interval", "ends", "accuracy", "alpha", "warnings", "timestamp", "head", "column", "text",
     "odds", "model", "learnt", "bound", "statement", "epsilon_total", "epsilon_remaining", "correlation", "printed",
 }  # fmt: skip
-"""What follows from a noisy number, or from the time."""
+"""Fields that depend on a noisy number or on the time."""
 
 MODELS: dict[str, Callable[[], bdp.Model]] = {
     "independent": bdp.Independent,
@@ -59,7 +59,7 @@ MODELS: dict[str, Callable[[], bdp.Model]] = {
 }
 
 DROPPED = "normal groups"
-"""A model that says that missing values are dropped."""
+"""A model whose fit dropped missing values."""
 
 QUERIES: tuple[bdp.Query, ...] = (
     bdp.Count("x", equals=1),
@@ -81,12 +81,12 @@ QUERIES: tuple[bdp.Query, ...] = (
 BY_PARTS = bdp.Count("x", equals=1, by="g", by_cells=[0, 1])
 
 ODD_VALUES = (7, -1, None, math.inf, -math.inf, math.nan, 1e300, 0.5, 2**40)
-"""What a private value may be beside 0 and 1."""
+"""Private values besides 0 and 1."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two tables that differ in one private value, and what to ask of them."""
+    """Two tables that differ in one private value, and the queries on them."""
 
     first: Mapping[str, Sequence[Any]]
     second: Mapping[str, Sequence[Any]]
@@ -97,17 +97,17 @@ class Pair:
 
 
 def attack(short: bool, pairs: int | None = None, lines: int | None = None) -> Iterator[Finding]:
-    """Draw pairs of tables, and compare all that is said of the two."""
+    """Draw pairs of tables, and compare all outputs about both."""
     yield compared("sessions", pairs or (50 if short else 4000), _asked)
     yield compared("command line", lines or (6 if short else 400), _typed)
 
 
 Said = list[tuple[str, str]]
-"""What was said, one thing after the other: what was done, and all that came of it."""
+"""The outputs in order: each action with its complete result."""
 
 
 def compared(name: str, pairs: int, ask: Callable[[Pair, Mapping[str, Sequence[Any]], Path], Said]) -> Finding:
-    """Ask about so many pairs; a difference is a violation, unless it is the bit that one table is refused."""
+    """Query this many pairs; a difference is a violation, unless it is the refusal of one table."""
     draw = random.Random(pairs)
     finding, bits, refused = Finding(name), 0, 0
     for _ in range(pairs):
@@ -128,7 +128,7 @@ def compared(name: str, pairs: int, ask: Callable[[Pair, Mapping[str, Sequence[A
 
 
 def _drawn(draw: random.Random) -> Pair:
-    """Draw a pair. Where missing values are dropped, which ones are missing is public, and the same in both tables."""
+    """Draw a pair. If missing values are dropped, their places are public and the same in both tables."""
     model, missing = draw.choice(list(MODELS)), draw.choice((None, None, "drop"))
     values: list[Any] = [draw.choice((0, 1)) for _ in range(ROWS)]
     if draw.random() < 0.4:
@@ -151,7 +151,7 @@ def _is_missing(value: Any) -> bool:
 def _said(
     pair: Pair, table: Mapping[str, Sequence[Any]], ask: Callable[[Pair, Mapping[str, Sequence[Any]], Path], Said]
 ) -> Said:
-    """Return what is said of one table, in a folder of its own whose name is left out."""
+    """Return the outputs about one table, in its own folder, whose name is removed from them."""
     with tempfile.TemporaryDirectory() as folder:
         return [
             (what, re.sub(r" at 0x[0-9a-f]+", "", said.replace(folder, "FOLDER")))
@@ -176,11 +176,11 @@ def _frame(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Any:
 
 
 def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said:
-    """Ask everything of a session on the table."""
+    """Run every action of a session on the table."""
     said: Said = []
 
     def tell(what: str, ask: Callable[[], Any]) -> Any:
-        """Do one thing, and write down what came of it."""
+        """Run one action, and record its result."""
         try:
             done = ask()
         except BayesDPError as error:
@@ -212,7 +212,7 @@ def _asked(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
 
 
 def _typed(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said:
-    """Ask on the command line."""
+    """Run commands of the command line."""
     data, model, ledger = folder / "table.csv", folder / "model.json", folder / "budget.db"
     pl.DataFrame(table, schema={"t": pl.Int64, "g": pl.Int64, "x": pl.Float64}, strict=False).write_csv(data)
     MODELS[pair.model]().save(model)
@@ -240,7 +240,7 @@ def _typed(pair: Pair, table: Mapping[str, Sequence[Any]], folder: Path) -> Said
 
 
 def _document(done: Any) -> str:
-    """Return all of a result but what follows from noise."""
+    """Return a result without the fields that depend on noise."""
     many = done if isinstance(done, tuple | list) else [done]
     shown = [_masked(each.to_dict()) if hasattr(each, "to_dict") else type(each).__name__ for each in many]
     return json.dumps(shown, default=repr, sort_keys=True)
@@ -255,7 +255,7 @@ def _masked(document: Any) -> Any:
 
 
 def _exception(error: BaseException) -> str:
-    """Return all that an exception tells: its text with those of its causes, and every attribute of each."""
+    """Return the texts and all attributes of an exception and its causes."""
     told = [type(error).__name__, "".join(traceback.format_exception(error))]
     seen: set[int] = set()
     waiting: list[Any] = [error]

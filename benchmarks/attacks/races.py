@@ -19,7 +19,7 @@ from bayesdp.errors import BudgetError
 __all__ = ["attack", "race"]
 
 EPSILON = 0.125
-"""Of one release; a power of two, so that sums of it are exact."""
+"""The ε of one release; a power of two, so that sums are exact."""
 
 
 def attack(short: bool) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def attack(short: bool) -> Iterator[Finding]:
 
 
 def race(url: str, workers: int, releases: int, name: str = "race") -> Finding:
-    """Let so many processes try so many releases each, of which the budget allows half."""
+    """Let several processes try several releases each, of which the budget allows half."""
     budget = workers * releases * EPSILON / 2
     with processes().Pool(workers) as pool:
         given = pool.map(partial(_releases, url, budget, releases), range(workers), chunksize=1)
@@ -51,7 +51,7 @@ def race(url: str, workers: int, releases: int, name: str = "race") -> Finding:
 
 
 def _releases(url: str, budget: float, releases: int, worker: int) -> list[int]:
-    """Release different questions until the budget ends; return the entries of those that were answered."""
+    """Release different questions until the budget is used up; return the entries of the answers."""
     answered = []
     with opened(sample(), bdp.Independent(), ["t"], ledger=url, dataset="race", epsilon=budget) as session:
         for number in range(releases):

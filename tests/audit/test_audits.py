@@ -47,7 +47,7 @@ def test_nothing_realised_is_more_than_is_proven(
         reported = json.loads(audit.to_json())
         assert (reported["kind"], reported["schema"]) == ("audit", 1)
         said = str(audit)
-        assert ("attacks are run on one noisy number" in said) != attacked
+        assert ("attacks are simulated for a single noisy number" in said) != attacked
         assert ("cannot be simulated" in said) != bounded
 
 
@@ -65,5 +65,5 @@ def test_a_bound_above_what_is_proven_is_said_to_be_chance() -> None:
     audit = audited(CHAIN, COUNT, tau=0.5, runs=300)
     assert audit.lower_bound is not None
     accused = replace(audit, lower_bound=replace(audit.lower_bound, epsilon=9.0))
-    assert "Warning: that is more than is proven" in str(accused)
+    assert "Warning: that exceeds the proven leakage" in str(accused)
     assert "Warning" not in str(audit)

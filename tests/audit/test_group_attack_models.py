@@ -11,7 +11,7 @@ from bayesdp import (
     leakage,
 )
 from bayesdp.audit.group_attack_models import conditional, group_attack_model
-from bayesdp.audit.oracle import gaussian_pair
+from bayesdp.experiments.gaussian_pair import gaussian_pair
 
 
 @given(st.floats(-0.9, 0.9), st.floats(0.5, 3), st.floats(0.2, 4))

@@ -131,7 +131,7 @@ def test_it_is_a_document() -> None:
     document = found.to_dict()
     assert (document["kind"], document["schema"], document["contradicted"]) == ("lower-bound", 1, False)
     json.dumps(document, allow_nan=False)
-    assert "Claimed: ε = 90. So few runs cannot contradict that: they show ε = 3.2" in str(found)
+    assert "Claimed: ε = 90. Too few runs to contradict that: they can show at most ε = 3.2" in str(found)
     assert document["reach"] == found.reach == pytest.approx(log_ratio_below(np.array([100]), np.array([0]), 100, 0.95))
 
 

@@ -27,7 +27,7 @@ def test_a_real_record_is_counted_in_the_order_of_the_chain() -> None:
     found = real_record(chain(), FRAME, 3, None)
     assert found.states == (1, 1, 0, 1, 0, 0)
     assert (found.place, found.state) == (3, 1)
-    assert found.described == "Record 3 of a real chain of 6 records is attacked."
+    assert found.described == "The target is record 3 of a real chain of 6 records."
 
 
 def test_records_without_a_state_are_not_counted() -> None:
@@ -52,7 +52,7 @@ def test_one_of_several_entities_is_named_by_all_its_columns() -> None:
     model = chain(("who",))
     assert real_record(model, both, 0, "me").states == (1, 1, 0, 1, 0, 0)
     assert real_record(model, both, 0, ["you"]).states == (0,) * 6
-    with pytest.raises(RecordsError, match="chain of 0"):
+    with pytest.raises(RecordsError, match="chain has 0 records"):
         real_record(model, both, 0, "nobody")
     for entity in (None, ["me", "you"]):
         with pytest.raises(InvalidInputError, match=r"entity= must give a value for each .* \(who\)"):
@@ -66,12 +66,12 @@ def test_it_shows_nothing_of_the_records_in_its_repr() -> None:
 @pytest.mark.parametrize(
     ("model", "record", "error", "said"),
     [
-        (bdp.Independent(), 0, InvalidInputError, "remembers one record"),
-        (chain(unit=2, length=6), 0, InvalidInputError, "remembers one record"),
-        (bdp.MarkovChain(ROWS), 0, InvalidInputError, "does not name the columns"),
-        (chain(), None, InvalidInputError, "must name the record"),
+        (bdp.Independent(), 0, InvalidInputError, "only under a MarkovChain with memory 1"),
+        (chain(unit=2, length=6), 0, InvalidInputError, "only under a MarkovChain with memory 1"),
+        (bdp.MarkovChain(ROWS), 0, InvalidInputError, "has no order columns"),
+        (chain(), None, InvalidInputError, "must be the position"),
         (chain(), -1, InvalidInputError, "record"),
-        (chain(), 5000, RecordsError, "no record 5000 in a chain of 6"),
+        (chain(), 5000, RecordsError, "record 5000 does not exist: the chain has 6"),
     ],
 )
 def test_what_is_no_record_of_a_chain_is_refused(
@@ -84,5 +84,5 @@ def test_what_is_no_record_of_a_chain_is_refused(
 def test_a_table_of_another_kind_is_refused() -> None:
     with pytest.raises(FrameError):
         real_record(chain(), FRAME.drop("t"), 0, None)
-    with pytest.raises(RecordsError, match="does not know"):
+    with pytest.raises(RecordsError, match="not in the model"):
         real_record(chain(), FRAME.with_columns(s=polars.lit("away")), 0, None)

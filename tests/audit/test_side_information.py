@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.audit.oracle import bdpl, worst_mechanism
 from bayesdp.audit.side_information import Attack, climb, knowing, odds_ratios, worst_output
 from bayesdp.errors import InvalidInputError
@@ -16,6 +15,7 @@ from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.odds.contraction import contraction
 from bayesdp.theorems.spend import as_spend
+from shared.chain_attack import chain_attack
 
 LAWS = tree_laws(lambda odds, hidden: Independent()) | network_laws(lambda odds, hidden: Independent())
 HIDDEN = tree_laws(lambda odds, hidden: Independent(), hidden=True)
@@ -192,7 +192,7 @@ def test_markov_theorems_are_about_exact_knowledge() -> None:
 def test_an_attack_says_who_it_is() -> None:
     text = str(climb(chain(LAZY, 2), 1.0, target=0))
     assert text.startswith("leaks 1.492308: an output is e^1.4923 times likelier if record 0 is")
-    assert "to someone with the likelihoods 0: 1, 1; 1: " in text
+    assert "for an attacker with the likelihoods 0: 1, 1; 1: " in text
 
 
 def test_a_target_that_is_known_leaks_nothing() -> None:
@@ -207,7 +207,7 @@ def test_wrong_input_is_refused() -> None:
         climb(joint, 1.0, target=0, hidden=[0])
     with pytest.raises(InvalidInputError, match="target must be a record"):
         climb(joint, 1.0, target=[])
-    with pytest.raises(InvalidInputError, match="no vertex 7"):
+    with pytest.raises(InvalidInputError, match="vertex 7 does not exist"):
         worst_output(joint, 1.0, target=0, hidden=[7])
     with pytest.raises(InvalidInputError, match="one likelihood for each vertex"):
         worst_output(joint, 1.0, target=0, evidence=[[1, 1]])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayesdp.audit.tables import array, enumerable_tau, joint_table
+from bayesdp.audit.any_mechanism import array, enumerable_tau, joint_table
 from bayesdp.errors import InvalidInputError
 
 

@@ -1,4 +1,4 @@
-"""Scenes of bounded odds: the side information attains what is proven."""
+"""Attack models of bounded odds: the side information attains what is proven."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from bayesdp import Count, HiddenMarkov, Network, OddsChain, leakage
 from bayesdp.audit.side_information import worst_output
-from bayesdp.audit.tree_attack_models import BoundedOdds, network_tree, odds_chain_tree, tree_attack_model, worst_tree
+from bayesdp.audit.tree_attack_models import BoundedOdds, tree_attack_model, worst_tree
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from bayesdp.audit.tree_attack_models import BoundedOdds, network_tree, odds_cha
 def test_side_information_on_a_tree_attains_the_worst_mechanism(network: Network) -> None:
     """The likelihoods that are named, put before the linear program over all mechanisms, leak as much."""
     tau = 1.3
-    tree = network_tree(network, tau)
+    tree = worst_tree(network, tau)
     attack_model, evidence = tree_attack_model(tree, tau)
     joint = np.ones((2,) * len(tree.parents))
     for vertex, (parent, odds) in enumerate(zip(tree.parents, tree.log_odds, strict=True)):
@@ -37,7 +37,7 @@ def test_side_information_on_a_tree_attains_the_worst_mechanism(network: Network
 
 
 def test_side_information_leaves_the_target_fifty_fifty() -> None:
-    tree = odds_chain_tree(OddsChain(9.0, length=4))
+    tree = worst_tree(OddsChain(9.0, length=4), 1.0)
     _, evidence = tree_attack_model(tree, 1.0)
     joint = np.ones((2,) * 4)
     for vertex, parent in enumerate(tree.parents):

@@ -62,14 +62,14 @@ def test_no_attacker_learns_more_than_is_proven(model: bdp.Model, query: bdp.Que
 def test_where_the_bound_is_attained(model: bdp.Model, query: bdp.Query) -> None:
     worst = worst_case(model, query, tau=1.0)
     assert worst.attained
-    assert "which is all that is proven" in str(worst)
+    assert "which is the proven bound" in str(worst)
 
 
 @pytest.mark.parametrize(("model", "query"), NOT_ATTAINED)
 def test_where_it_is_not_both_figures_are_said(model: bdp.Model, query: bdp.Query) -> None:
     worst = worst_case(model, query, tau=1.0)
     assert not worst.attained
-    assert f"is proven ({worst.theorem})" in str(worst)
+    assert f"the proven bound is ε = {bdp.rounding.shown_above(worst.epsilon)} ({worst.theorem})" in str(worst)
 
 
 @settings(max_examples=2 * settings().max_examples, deadline=None)
@@ -97,10 +97,10 @@ def test_the_activity_chain_in_words() -> None:
     assert (worst.output, worst.direction) == (15.0, 1)
     assert str(worst) == (
         "Released: the number of records in state 1, with tau = 1. An attacker asks whether a record is 1 or 0. "
-        "He knows every record but this one, the 7 before it and the 7 after; the nearest that he knows are 0 before "
-        "and 0 after. "
-        "An answer of 15 or more for the records he does not know betrays 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.6. "
-        "He learns ε = 3.48122, which is all that is proven."
+        "He knows every record but this one, the 7 before it and the 7 after; the nearest records he knows are 0 "
+        "before and 0 after. "
+        "An answer of 15 or more for the records he does not know reveals 1: 27.2 : 72.8 for 1 becomes 92.4 : 7.6. "
+        "He learns ε = 3.48122, which is the proven bound."
     )
 
 
@@ -139,7 +139,7 @@ def test_a_wrong_proof_is_contradicted(monkeypatch: pytest.MonkeyPatch) -> None:
 
     bdp.register(Half())
     try:
-        with pytest.raises(TheoremError, match=r"half proves 0\.5, but an attacker learns 3"):
+        with pytest.raises(TheoremError, match=r"half proves ε = 0\.5, but an attacker learns 3"):
             worst_case(bdp.ArbitraryGroups(3), COUNT, tau=1.0)
     finally:
         bdp.unregister("half")

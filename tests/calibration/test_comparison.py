@@ -56,7 +56,7 @@ def test_pictures_that_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.Monke
         found.plot(tmp_path / "picture.doc")
     with pytest.raises(InvalidInputError, match="cannot write"):
         found.plot("/nonexistent/picture.png")
-    with pytest.raises(InvalidInputError, match="needs a path"):
+    with pytest.raises(InvalidInputError, match="path of a picture"):
         found.plot(None)  # type: ignore[arg-type]
     original = builtins.__import__
 

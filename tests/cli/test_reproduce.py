@@ -44,7 +44,7 @@ def test_the_list_names_everything(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nonsense"], "nothing called 'nonsense'"),
+        (["nonsense"], "cannot reproduce 'nonsense'"),
         (["tightness", "--runs", "many"], "--runs must be a whole number"),
         (["tightness", "--runs", "0"], "bayesdp: --runs must be "),
         (["tightness", "--seed", "-1"], "bayesdp: --seed must be "),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bayesdp as bdp
 from bayesdp import Model, Query
-from bayesdp.experiments.peers import KNOWS_ANY, KNOWS_NONE, PEERS
 from bayesdp.theorems.registry import theorems
+from peer_mechanisms.comparison import KNOWS_ANY, KNOWS_NONE, PEERS
 from tools.docs.tables import PAGE, ROOT, covered, engines, examples, page, queries
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bayesdp.experiments import Report, run
-from bayesdp.experiments.figures import error_chart, mape_chart
+from bayesdp.experiments.figures import coinciding, error_chart, mape_chart
 from bayesdp.experiments.simulate import Result
 from bayesdp.experiments.studies import STUDIES, Study, study
 
@@ -96,3 +96,13 @@ def test_a_theorem_has_no_point_where_it_reaches_no_epsilon(days: tuple[Study, R
     (paper,) = [each for each in chart.panels[0].lines if each.name == "markov-paper" and each.style != "o"]
     assert [epsilon for epsilon, _ in paper.points] == [10.0]  # it begins at 6.02
     assert "markov-paper begins at ε = 6.02" in chart.says
+
+
+def test_only_curves_that_cannot_be_told_apart_are_drawn_as_one() -> None:
+    curves = {
+        "a": ((1.0, 10.0), (2.0, 5.0)),
+        "near": ((1.0, 10.005), (2.0, 5.0)),
+        "apart": ((1.0, 10.02), (2.0, 5.0)),
+        "shorter": ((1.0, 10.0),),
+    }
+    assert coinciding(curves) == [["a", "near"], ["apart"], ["shorter"]]

@@ -143,6 +143,6 @@ def test_what_goes_wrong_unforeseen_is_a_failure_too(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("bayesdp.experiments.reproduction.mape_chart", broken)
     found = reproduce(["electricity-80", "impossibility"], out=tmp_path, runs=5, progress=False)
-    assert found.failures == {"electricity-80": "ZeroDivisionError: no days (not foreseen; please report it)"}
+    assert found.failures == {"electricity-80": "ZeroDivisionError: no days (unexpected; please report this)"}
     assert [chart.name for chart in found.charts] == ["impossibility"]
     assert not (tmp_path / "numbers/electricity-80.csv").exists()

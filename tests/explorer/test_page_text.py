@@ -97,5 +97,5 @@ def test_a_fitted_model_shows_no_state_that_was_not_typed() -> None:
 
 def test_the_leakage_under_a_wrong_assumption_is_shown() -> None:
     odds = Choices(assumed="odds")
-    (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("What if")]
+    (said,) = [note for note in settled(NOTHING, odds).notes if note.startswith("If the assumption is wrong")]
     assert "half as large again" in said

@@ -43,7 +43,7 @@ def test_every_model_has_its_pictures(model: Model, number: int) -> None:
 
 def test_the_words_say_what_is_largest() -> None:
     assert (
-        "The likeliest step: b stays, 0.8."
+        "The most likely step: b stays, 0.8."
         in graph(["a", "b"], [[0.7, 0.3], [0.2, 0.8]], "t", "x")
         + pictures(MarkovChain([[0.7, 0.3], [0.2, 0.8]], states=["a", "b"]))[0]
     )

@@ -76,8 +76,8 @@ def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Subje
     [
         ({"column": ""}, "name the column"),
         ({"column": "nothing"}, "no column"),
-        ({"kind": "count", "values": "1"}, "in order"),
-        ({"kind": "count", "order_by": "family"}, "which values"),
+        ({"kind": "count", "values": "1"}, "order the records"),
+        ({"kind": "count", "order_by": "family"}, "the values to count"),
         ({"kind": "count", "column": "height >", "order_by": "family", "values": "true"}, "cannot read"),
         (
             {"kind": "count", "column": "height > 3", "order_by": "family", "values": "true"},

@@ -31,7 +31,7 @@ def test_states_of_a_fitted_model_are_neither_listed_nor_guessed() -> None:
             asked(Choices(values=values), FITTED)[0].check_query(asked(Choices(values=values), FITTED)[1])
         assert "attic" not in str(refused.value)
         assert "hall" not in str(refused.value)
-    with pytest.raises(QueryError, match="adds the states"):
+    with pytest.raises(QueryError, match="adds up the states"):
         asked(Choices(kind="sum"), MarkovChain.from_counts([[5, 2], [2, 5]], states=[981, 982]))
 
 

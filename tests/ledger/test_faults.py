@@ -28,7 +28,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, State, database, transaction
-from bayesdp.testing.postgresql import PostgreSQL
+from shared.postgresql import PostgreSQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
 

@@ -11,7 +11,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.errors import BudgetError, LedgerError
 from bayesdp.ledger import Ledger
-from bayesdp.testing.postgresql import PostgreSQL
+from shared.postgresql import PostgreSQL
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("faults")]
 

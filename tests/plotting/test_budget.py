@@ -74,7 +74,7 @@ def test_parts_with_equal_charges_share_a_line(place: Path) -> None:
     assert others[3.0] == others[2.0] < east[3.0]
     releases = [(query, tau) for query, tau in _met(shown, "N")]
     assert others[4.0] == pytest.approx(bdp.leakage(accountant.model, releases).epsilon, rel=1e-9)
-    assert any(line.label.endswith("(same as in all)") for line in chart.panels[0].lines if line.name == "district E")
+    assert any(line.label.endswith("(same as total)") for line in chart.panels[0].lines if line.name == "district E")
 
 
 def _met(shown: Overview, part: str) -> Iterator[tuple[bdp.Query, float]]:
@@ -94,7 +94,7 @@ def test_data_sets_have_a_panel_each_sorted_by_budget_left(tmp_path: Path) -> No
             opened.release(ON, epsilon=0.5)
     chart = drawn(overview(where, None))
     assert [panel.title.partition(",")[0] for panel in chart.panels] == ["set 1", "set 2", "set 0"]
-    assert chart.says == "What 3 data sets leaked, and may leak"
+    assert chart.says == "Leakage and budget of 3 data sets"
 
 
 def test_more_data_sets_than_fit_are_counted() -> None:
@@ -115,7 +115,7 @@ def test_more_data_sets_than_fit_are_counted() -> None:
 
 
 def test_an_empty_ledger_has_nothing_to_draw() -> None:
-    with pytest.raises(InvalidInputError, match="nothing to draw"):
+    with pytest.raises(InvalidInputError, match="no account to draw"):
         budget_chart([], {})
 
 

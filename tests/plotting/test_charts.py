@@ -8,8 +8,7 @@ import pytest
 import bayesdp as bdp
 from bayesdp.models import Model
 from bayesdp.models.diagnosis import Diagnosis, Verdict
-from bayesdp.plotting.captions import caption, titled
-from bayesdp.plotting.charts import Chart, Line, Panel, coinciding, line, steps, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, caption, line, steps, titled, told_apart
 from bayesdp.plotting.palette import COLOURS, PALETTE, PLAIN, colour_of, verdict_colour
 from bayesdp.theorems.registry import theorems
 
@@ -27,16 +26,6 @@ def test_the_numbers_read_back_as_they_were() -> None:
     third = 1 / 3
     chart = Chart("x", "x", "ε", "α", (Panel((line("general", ((third, 0.1),)),), "left"),))
     assert chart.csv().splitlines() == ["panel,series,kind,ε,α", f"left,general,line,{third!r},0.1"]
-
-
-def test_only_curves_that_cannot_be_told_apart_are_drawn_as_one() -> None:
-    curves = {
-        "a": ((1.0, 10.0), (2.0, 5.0)),
-        "near": ((1.0, 10.005), (2.0, 5.0)),
-        "apart": ((1.0, 10.02), (2.0, 5.0)),
-        "shorter": ((1.0, 10.0),),
-    }
-    assert coinciding(curves) == [["a", "near"], ["apart"], ["shorter"]]
 
 
 def drawn(name: str, *heights: float) -> Line:

@@ -42,7 +42,7 @@ def test_a_picture_is_written_in_the_format_of_its_name(tmp_path: Path) -> None:
     assert save(chart(rising(2)), tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
     assert save(chart(rising(2)), str(tmp_path / "a.svg")).read_bytes().startswith(b"<?xml")
     assert save(chart(rising(2)), tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(InvalidInputError, match="ends in"):
+    with pytest.raises(InvalidInputError, match="must end in"):
         save(chart(rising(2)), tmp_path / "a")
 
 

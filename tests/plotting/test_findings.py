@@ -51,10 +51,10 @@ def test_every_finding_is_a_row_at_its_p_value_with_its_verdict() -> None:
 @pytest.mark.parametrize(
     ("findings", "says"),
     [
-        (SEEN.findings, "denied: order"),
+        (SEEN.findings, "violated: order"),
         (SEEN.findings[1:], "doubtful: same over time"),
-        (SEEN.findings[2:], "nothing is denied, but not tested: independent entities"),
-        (SEEN.findings[3:], "nothing speaks against the model"),
+        (SEEN.findings[2:], "nothing is violated, but not tested: independent entities"),
+        (SEEN.findings[3:], "no evidence against the model"),
         ((), "nothing was tested"),
     ],
 )

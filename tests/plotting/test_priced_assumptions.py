@@ -54,7 +54,7 @@ def test_priced_assumptions_are_lines_from_promise_to_leakage() -> None:
 def test_it_states_the_question_the_size_and_not_private() -> None:
     chart = advice_chart(advice(CHEAP))
     assert chart.says.startswith("meters.csv: ")
-    assert "not to be published" in chart.source
+    assert "do not publish" in chart.source
     assert COUNT.description in chart.source
     assert chart.source.endswith("Recommended: none")
     assert CHEAP.model is not None

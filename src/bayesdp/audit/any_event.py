@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesdp._support import validation
-from bayesdp.audit.any_mechanism import neighbours_above, neighbours_below
-from bayesdp.audit.tables import joint_table
+from bayesdp.audit.any_mechanism import joint_table, neighbours
 from bayesdp.errors import BayesDPError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _worst(gain: NDArray[np.float64], tau: float, delta: float) -> float:
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
-    upper, lower, factor = neighbours_above(gain.shape), neighbours_below(gain.shape), math.exp(tau)
+    (upper, lower), factor = neighbours(gain.shape), math.exp(tau)
     rows = vstack([upper - factor * lower, factor * upper - lower])
     # 1 − g ≤ e^τ(1 − g′) + δ is e^τ·g′ − g ≤ e^τ − 1 + δ, for every ordered pair.
     bounds = np.concatenate([np.full(upper.shape[0], delta), np.full(upper.shape[0], factor - 1 + delta)])

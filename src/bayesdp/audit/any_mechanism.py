@@ -1,12 +1,12 @@
 """The most telling output of *any* τ-DP mechanism, by linear programming.
 
 The likelihood of one output is a function g > 0 of the data set that changes by at most a factor e^τ when one record
-does; every such function is, up to a constant, the likelihood of some output of some τ-DP mechanism. Telling two laws
+does; every such function is, up to a constant, the likelihood of some output of some τ-DP mechanism. To tell two laws
 of the data set apart, the worst g maximises E_more[g] / E_less[g]: a linear program.
 
-Where the program is solved, so many constraints are tight that they connect all data sets. So the worst g is e^(τ·k)
-for a *whole* number k of the data set, up to a constant. What a solver returns is rounded to that, and made private
-exactly: the value is attained by a mechanism that exists, whatever the solver's tolerance.
+At its solution, the tight constraints connect all data sets. So the worst g is e^(τ·k) for a *whole* number k of the
+data set, up to a constant. The solver's result is rounded to that and made exactly private: some mechanism attains the
+value, whatever the solver's tolerance.
 """
 
 from __future__ import annotations
@@ -17,13 +17,41 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp.errors import BayesDPError
+from bayesdp._support import validation
+from bayesdp.errors import BayesDPError, InvalidInputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from scipy.sparse import csr_array
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["log_ratio", "most_telling"]
+__all__ = ["array", "enumerable_tau", "joint_table", "log_ratio", "most_telling"]
+
+_LARGEST_EXPONENT = 600
+
+
+def array(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return a rectangular table of numbers; raises InvalidInputError for anything else."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{name} must be a rectangular table of numbers") from None
+
+
+def joint_table(value: ArrayLike, largest: int) -> NDArray[np.float64]:
+    """Return a joint law with one axis for each record; InvalidInputError if it is not one, or too large."""
+    law = array("the joint table", value)
+    if law.ndim < 1 or law.size == 0 or law.size > largest:
+        raise InvalidInputError(f"joint tables of 1 to {largest} entries are enumerated, not of {law.size}")
+    if not (np.isfinite(law).all() and (law >= 0).all() and abs(law.sum() - 1) < 1e-9):
+        raise InvalidInputError("the joint table must hold probabilities that sum to 1")
+    return law
+
+
+def enumerable_tau(tau: float, records: int) -> float:
+    """Return τ if likelihoods over that many records do not underflow; raises InvalidInputError otherwise."""
+    tau = validation.positive("tau", tau)
+    if tau * records > _LARGEST_EXPONENT:
+        raise InvalidInputError(f"tau times the number of records must be at most {_LARGEST_EXPONENT} to be enumerated")
+    return tau
 
 
 def most_telling(more: NDArray[np.float64], less: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
@@ -31,7 +59,7 @@ def most_telling(more: NDArray[np.float64], less: NDArray[np.float64], tau: floa
 
     more, less: two laws of the data set, one axis for each record. The output is likelier under `more`.
 
-    Raises BayesDPError if the solver gives up, which no law of a few hundred data sets has made it do.
+    Raises BayesDPError if the solver fails, which has not happened for any law of a few hundred data sets.
 
     >>> g = most_telling(np.array([0.9, 0.1]), np.array([0.2, 0.8]), tau=1.0)
     >>> float(g[0] - g[1])
@@ -41,7 +69,8 @@ def most_telling(more: NDArray[np.float64], less: NDArray[np.float64], tau: floa
         return np.zeros(more.shape)
     from scipy.optimize import linprog
 
-    rows = neighbours_above(more.shape) - math.exp(tau) * neighbours_below(more.shape)
+    first, second = neighbours(more.shape)
+    rows = first - math.exp(tau) * second
     solved: Any = linprog(
         -more.ravel(), A_ub=rows, b_ub=np.zeros(rows.shape[0]), A_eq=less.reshape(1, -1), b_eq=[1.0], method="highs-ds"
     )
@@ -72,31 +101,18 @@ def _private(heights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=64)
-def _pairs(shape: tuple[int, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return all ordered pairs of data sets that differ in one record, by their positions."""
-    places = np.arange(math.prod(shape)).reshape(shape)
-    here, there = [], []
-    for axis, states in enumerate(shape):
-        lines = np.moveaxis(places, axis, -1).reshape(-1, states)
-        for first in range(states):
-            for second in range(states):
-                if first != second:
-                    here.append(lines[:, first])
-                    there.append(lines[:, second])
-    return np.concatenate(here), np.concatenate(there)
-
-
-def _rows(places: NDArray[np.intp], size: int) -> csr_array:
+def neighbours(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Return sparse matrices that select the first and the second of all ordered pairs of neighbouring data sets."""
     from scipy.sparse import csr_array
 
-    return csr_array((np.ones(len(places)), (np.arange(len(places)), places)), shape=(len(places), size))
-
-
-@lru_cache(maxsize=64)
-def neighbours_above(shape: tuple[int, ...]) -> csr_array:
-    return _rows(_pairs(shape)[0], math.prod(shape))
-
-
-@lru_cache(maxsize=64)
-def neighbours_below(shape: tuple[int, ...]) -> csr_array:
-    return _rows(_pairs(shape)[1], math.prod(shape))
+    places = np.arange(math.prod(shape)).reshape(shape)
+    pairs: list[NDArray[np.intp]] = []
+    for axis, states in enumerate(shape):
+        lines = np.moveaxis(places, axis, 0).reshape(states, -1)
+        one, other = np.nonzero(~np.eye(states, dtype=bool))
+        pairs.append(np.stack([lines[one].ravel(), lines[other].ravel()]))
+    first, second = (
+        csr_array((np.ones(len(row)), (np.arange(len(row)), row)), shape=(len(row), places.size))
+        for row in np.concatenate(pairs, axis=1)
+    )
+    return first, second

@@ -1,7 +1,8 @@
-"""What an attacker faces: a secret with a few values, and the law of the exact answer given each of them.
+"""Attack models: a secret with a few values, and the law of the exact answer given each of them.
 
-Everything else he knows is in these laws already. Laplace noise is added to the answer, continuous or discrete: the
-likelihood of an output is then known up to a constant, and with it the attacker's best guess and what he learns.
+These laws already contain everything else the attacker knows. Laplace noise is added to the answer, continuous or
+discrete. The likelihood of an output is then known up to a constant, and so are the attacker's best guess and what he
+learns.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from bayesdp._support.validation import Scalar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["AttackModel", "Betrayal", "alone", "copies"]
+__all__ = ["AttackModel", "Betrayal", "copies"]
 
 _SAME = 1e-9
-"""Outputs that betray a secret equally, but for this share, are one."""
+"""Outputs whose likelihood ratios differ by less than this share count as equally telling."""
 
 
 @dataclass(frozen=True)
 class Betrayal:
-    """The output that tells two values of the secret apart best.
+    """The output that best distinguishes two values of the secret.
 
     epsilon:   ln of how much likelier it is under the first value than under the second.
-    values:    the two, by their positions.
-    output:    the noisy answer, in the units of the scene; beyond the largest or smallest answer all outputs are alike.
-    direction: 1 if larger outputs betray as much, −1 if smaller ones do, 0 for this one alone.
+    values:    the positions of the two values.
+    output:    the noisy answer, in the units of the attack model; all outputs beyond the largest or the smallest answer
+               are equally telling.
+    direction: 1 if all larger outputs tell as much, −1 if all smaller ones do, 0 if only this one does.
     """
 
     epsilon: float
@@ -40,14 +42,14 @@ class Betrayal:
 
 @dataclass(frozen=True, eq=False)
 class AttackModel:
-    """A secret, what the attacker believes of it, and how the exact answer depends on it.
+    """An attack model: a secret, the attacker's prior belief about it, and how the exact answer depends on it.
 
     secret:      the values of the secret.
-    prior:       the probability of each to someone with the attacker's knowledge.
-    answers:     the possible exact answers, ascending, less what the known records add for certain.
-    laws:        the law of the answer given each value: a row for each, a column for each answer.
+    prior:       the probability of each value, given what the attacker knows.
+    answers:     the possible exact answers, ascending, without the contribution of known records.
+    laws:        the law of the answer given each value: a row for each value, a column for each answer.
     sensitivity: how far one record can move the answer; noise of scale sensitivity/τ makes it τ-DP.
-    extremes:    whether only the smallest and the largest outputs are looked at.
+    extremes:    whether only the smallest and the largest outputs are examined.
 
     >>> pair = copies(2)
     >>> round(pair.betrayal(1.0).epsilon, 9)
@@ -64,7 +66,8 @@ class AttackModel:
     def log_likelihood(self, outputs: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
         """Return ln of the density of each output given each value of the secret, up to a constant: (value, output).
 
-        Sorted answers below an output weigh e^(rate·answer), those above it e^(−rate·answer), so that running sums do.
+        Answers below an output have the weight e^(rate·answer), those above it e^(−rate·answer). Running sums over the
+        sorted answers are therefore enough.
         """
         rate = tau / self.sensitivity
         with np.errstate(divide="ignore"):
@@ -81,17 +84,17 @@ class AttackModel:
         )
 
     def posterior(self, outputs: NDArray[np.float64], tau: float) -> NDArray[np.float64]:
-        """Return what the attacker believes after each output: (value, output)."""
+        """Return the attacker's belief after each output: (value, output)."""
         with np.errstate(divide="ignore"):
             logs = self.log_likelihood(outputs, tau) + np.log(self.prior)[:, None]
         weights = np.exp(logs - logs.max(axis=0))
         return np.asarray(weights / weights.sum(axis=0))
 
     def betrayal(self, tau: float, values: tuple[int, int] | None = None) -> Betrayal:
-        """Return the output that tells two values apart best; of all pairs of possible values, unless they are given.
+        """Return the output that best distinguishes two values; by default, over all pairs of possible values.
 
-        Between two neighbouring answers the ratio of two mixtures of Laplace densities is monotone, and beyond all
-        answers it is constant: the answers are all the outputs that need be looked at.
+        The ratio of two mixtures of Laplace densities is monotone between two neighbouring answers and constant beyond
+        all answers. It is therefore enough to examine the answers themselves.
         """
         outputs = self.answers[[0, -1]] if self.extremes else self.answers
         logs = self.log_likelihood(outputs, tau)
@@ -109,17 +112,15 @@ class AttackModel:
 
 
 def _first_extreme(ratios: NDArray[np.float64]) -> int:
-    """Return where ratios are largest: at the end or the beginning, if that is as large but for rounding."""
+    """Return where ratios are largest; prefer the end, then the beginning, if they are as large up to rounding."""
     place = int(np.argmax(ratios))
     ends = (len(ratios) - 1, 0)
     return next((end for end in ends if ratios[end] >= ratios[place] * (1 - _SAME)), place)
 
 
 def copies(records: int) -> AttackModel:
-    """Return the scene of records that are all alike, 0 or 1 with equal probability: the worst that a group can be."""
+    """Return the attack model of records that are all equal, 0 or 1 with probability ½: the worst case of a group.
+
+    With one record, the attacker knows every other record, as in ordinary differential privacy.
+    """
     return AttackModel((0, 1), np.full(2, 0.5), np.array([0.0, records]), np.eye(2), 1.0)
-
-
-def alone() -> AttackModel:
-    """Return the scene of someone who knows every record but one: what ordinary differential privacy is about."""
-    return copies(1)

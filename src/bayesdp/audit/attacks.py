@@ -1,14 +1,13 @@
-"""The Bayes-optimal attacker, run: how often he guesses a record right, after plain DP and after a calibrated release.
+"""Simulate the Bayes-optimal attacker: how often he guesses a record, after plain DP and after a calibrated release.
 
-Nothing is trained. The attacker knows the model and some records; the likelihood of every output is known, and he
-guesses what is most probable. A run draws what he faces, the secret, the exact answer and the noise, each from its law.
+Nothing is trained. The attacker knows the model and some records. The likelihood of every output is known, and he
+guesses the most probable value. A run draws an attack model, the secret, the exact answer and the noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,18 +38,18 @@ __all__ = ["AttackReport", "Outcome", "attack"]
 
 _QUANTILES = (0.5, 0.9, 0.99)
 _LONGEST = 2000
-"""So many unknown records around a target are followed."""
+"""The largest number of unknown records around a target."""
 
-HOLDER = "This report was computed from private records. It is for the holder of the data, and is not to be published."
+HOLDER = "This report was computed from private records. It is for the holder of the data; do not publish it."
 
 
 @dataclass(frozen=True)
 class Outcome(Displayed, Document):
-    """What an attacker achieves against one release.
+    """How well an attacker does against one release.
 
-    success:  how often his guess was right; interval: its Clopper–Pearson interval.
-    believed: the probability that he gave to the truth afterwards, on average.
-    moved:    ln of how far the odds between two values moved: its quantiles at 50, 90 and 99 %, and the largest.
+    success:  the share of runs in which his guess was right; interval: its Clopper–Pearson interval.
+    believed: the probability he gave to the true value afterwards, on average.
+    moved:    ln of the factor by which the odds between two values changed: 50, 90 and 99 % quantiles, and maximum.
     """
 
     tau: float
@@ -61,11 +60,11 @@ class Outcome(Displayed, Document):
     moved: tuple[float, float, float, float]
 
     def _printed(self) -> list[Section]:
-        reported = (
-            f"right in {self._share} of {self.runs} runs ({self._between}); the odds moved by a factor of up to "
-            f"e^{self.moved[0]:.3g} in half of the runs, of e^{self.moved[3]:.3g} at most"
+        text = (
+            f"right in {self._share} of {self.runs} runs ({self._between}); the odds changed by a factor of up to "
+            f"e^{self.moved[0]:.3g} in half of the runs, and of at most e^{self.moved[3]:.3g}"
         )
-        return [lines(reported)]
+        return [lines(text)]
 
     def row(self, name: str) -> list[str]:
         """Return the outcome as a row of a table."""
@@ -98,11 +97,11 @@ class Outcome(Displayed, Document):
 class AttackReport(Displayed, Document):
     """The same attacker against plain DP and against the release that keeps the promise.
 
-    promise:    the ε that both say they keep.
-    prior:      how often he is right without any release: he guesses what is most probable.
-    believed:   the probability that he gives to the truth before any release, on average.
+    promise:    the ε that both claim.
+    prior:      how often his best guess is right without any release.
+    believed:   the probability he gives to the true value before any release, on average.
     who:        what he knows.
-    holder:     whether real records were attacked. Then the report tells about them.
+    holder:     whether real records were attacked. Then the report reveals information about them.
     """
 
     promise: float
@@ -116,14 +115,14 @@ class AttackReport(Displayed, Document):
     holder: bool = False
 
     def _printed(self) -> list[Section]:
-        reported = (
+        text = (
             f"Released: {self.release}. {self.who} Without a release, his best guess is right in "
-            f"{100 * self.prior:.2f} % of cases. Afterwards, in {self.plain.runs} runs each:"
+            f"{100 * self.prior:.2f} % of cases. After a release, in {self.plain.runs} runs each:"
         )
-        usual, most = "odds move, in half of the runs", "at most"
+        usual, most = "change of the odds: median", "largest"
         header = ["", "tau", "right", f"{100 * self.confidence:.6g} % interval", usual, most, ""]
         rows = [self.plain.row("plain DP"), self.calibrated.row(f"bayesdp, keeping ε = {shown_above(self.promise)}")]
-        return [[Words(reported, filled=True)], [PrintedTable(header, rows)], lines(HOLDER) if self.holder else []]
+        return [[Words(text, filled=True)], [PrintedTable(header, rows)], lines(HOLDER) if self.holder else []]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
@@ -157,20 +156,21 @@ def attack(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> AttackReport:
-    """Attack one record as well as anybody could, after plain DP and after noise that keeps the promise.
+    """Run the optimal attack on one record, after plain DP and after noise that keeps the promise.
 
-    mechanism:    the noise of plain DP, as a release draws it; or say what it promises:
-    tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise.
-    runs:         how often everything is drawn anew: secret, unknown records, noise.
-    unknown:      for chains: how many records before and after the target he does not know, as a pair; all others he
-                  knows. "worst": as many as the worst attacker; "all": he knows none, of a chain of `length` records.
-    frame:        attack a real record instead, of a table that follows the model. Only the noise is then drawn. What
-                  comes back tells about private records: it is for the holder of the data.
-    record:       which one: its position in the chain, from 0; entity: in whose chain, if there are several.
-    confidence:   of the intervals.
+    mechanism:    the noise of plain DP, as a release draws it; or instead give the promise:
+    tau, epsilon: the promise; give one of them. Plain DP uses τ = ε.
+    runs:         the number of simulations; each draws the secret, the unknown records and the noise anew.
+    unknown:      for chains: how many records before and after the target the attacker does not know, as a pair; he
+                  knows all others. "worst": as many as for the worst attacker; "all": he knows no record of a chain of
+                  `length` records.
+    frame:        attack a real record of this table, which follows the model. Only the noise is then drawn. The report
+                  reveals information about private records: it is for the holder of the data.
+    record:       the position of the record in the chain, from 0; entity: the chain, if there are several.
+    confidence:   the confidence of the intervals.
 
-    Returns an AttackReport. Raises as `calibrate` does, and InvalidInputError for a model that says too little to be
-    simulated, a query that is not one number, or another mechanism: `lower_bound` runs any.
+    Returns an AttackReport. Raises as `calibrate` does, and InvalidInputError for a model that cannot be simulated, a
+    query that is not one number, or another mechanism; `lower_bound` accepts any mechanism.
 
     >>> from bayesdp import Count, MarkovChain
     >>> chain = MarkovChain([[0.9, 0.1], [0.4, 0.6]], length=1000)
@@ -183,11 +183,11 @@ def attack(
     confidence = validation.probability("confidence", confidence)
     chosen = calibrate(model, query, epsilon=promise).tau
     if query.by_cell or query.thresholds or query.made_elsewhere:
-        raise InvalidInputError(f"an attack is run on one noisy number, not on {query.description}")
-    if frame is None and record is not None:
         raise InvalidInputError(
-            params("{record} names a record of {frame}, the table to attack; without one, leave it out")
+            f"an attack needs one noisy number, and {query.description} is not one; lower_bound accepts any mechanism"
         )
+    if frame is None and record is not None:
+        raise InvalidInputError(params("{record} needs {frame}, the table that holds the record; give both or neither"))
     faced = (
         _drawn(model, query, promise, unknown)
         if frame is None
@@ -209,19 +209,19 @@ def attack(
 
 
 def _promised(mechanism: object, tau: float | None, epsilon: float | None) -> float:
-    """Return what a mechanism promises; the likelihoods of others than discrete Laplace noise are not known here."""
+    """Return the promise of a mechanism; only the likelihoods of discrete Laplace noise are implemented."""
     if not isinstance(mechanism, DiscreteLaplaceMechanism):
         raise InvalidInputError(
-            f"attacks know the noise of a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound runs anything"
+            f"mechanism must be a DiscreteLaplaceMechanism, not {brief(mechanism)}; lower_bound accepts any mechanism"
         )
     if tau is not None or epsilon is not None:
-        raise InvalidInputError(params("a mechanism says what it promises: leave {tau} and {epsilon} out"))
+        raise InvalidInputError(params("the mechanism already has a tau; leave {tau} and {epsilon} out"))
     return mechanism.tau
 
 
 @dataclass(frozen=True, eq=False)
 class _Faced:
-    """What the attacker may face, and how often; of a real record the secret and the answer are known to us."""
+    """Possible attack models with their weights; for a real record also the true secret and the exact answer."""
 
     attack_models: Sequence[AttackModel]
     weights: NDArray[np.float64]
@@ -231,7 +231,7 @@ class _Faced:
 
     @property
     def prior(self) -> float:
-        """How often the most probable value is the true one, before any release."""
+        """How often the most probable value is the true one without a release."""
         if self.secret is not None:
             return float(self.attack_models[0].prior.argmax() == self.secret)
         return float(
@@ -240,7 +240,7 @@ class _Faced:
 
     @property
     def believed(self) -> float:
-        """The probability of the truth before any release, on average."""
+        """The average probability of the true value without a release."""
         if self.secret is not None:
             return float(self.attack_models[0].prior[self.secret])
         return float(
@@ -302,40 +302,25 @@ def _noise(attack_model: AttackModel, tau: float, times: int, generator: np.rand
 
 
 def _drawn(model: Model, query: Query, tau: float, unknown: tuple[int, int] | str) -> _Faced:
-    """Return what is faced in data drawn from the model."""
+    """Return the attack models in data drawn from the model."""
     if unknown != "worst":
         if not isinstance(model, MarkovChain):
-            raise InvalidInputError(
-                param("unknown") + " says how many records around the target of a Markov chain are unknown"
-            )
+            raise InvalidInputError(param("unknown") + " applies to Markov chains only; leave it out for this model")
         return _in_chain(model, query, _stretch(model, unknown), free=True)
     member, setting = _worst(model, query, tau)
-    return _faced(member, query, setting)
-
-
-@singledispatch
-def _faced(model: Model, query: Query, setting: Setting) -> _Faced:
-    """Return what an attacker faces in data drawn from a type of models; by default, always the same scene."""
-    return _the_same(setting)
-
-
-@_faced.register(MarkovChain)
-def _faced_in_chain(model: MarkovChain, query: Query, setting: Setting) -> _Faced:
-    return _the_same(setting) if setting.stretch is None else _in_chain(model, query, setting.stretch, free=True)
-
-
-def _the_same(setting: Setting) -> _Faced:
+    if isinstance(member, MarkovChain) and setting.stretch is not None:
+        return _in_chain(member, query, setting.stretch, free=True)
     return _Faced([setting.attack_model], np.ones(1), setting.who)
 
 
 def _worst(model: Model, query: Query, tau: float) -> tuple[Model, Setting]:
-    """Return the worst attacker of plain DP, and under which of the models that may hold."""
+    """Return the worst attacker of plain DP, and the possible model under which he is worst."""
     every = [(member, setting) for member in model.members for setting in settings(member, query, tau)]
     return max(every, key=lambda one: one[1].attack_model.betrayal(tau, one[1].values).epsilon)
 
 
 def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
-    """Return the unknown records that are asked for; what is known at their ends is not said yet."""
+    """Return the stretch of unknown records that `unknown` describes; the states at its ends are placeholders."""
     if unknown == "all":
         if chain.length is None or chain.length > _LONGEST:
             raise InvalidInputError(
@@ -349,14 +334,14 @@ def _stretch(chain: MarkovChain, unknown: tuple[int, int] | str) -> Stretch:
         )
     before, after = (validation.natural("unknown", number, least=0) for number in unknown)
     if before + after > _LONGEST:
-        raise InvalidInputError(f"at most {_LONGEST} unknown records are followed, not {before + after}")
+        raise InvalidInputError(param("unknown") + f" allows at most {_LONGEST} records together, not {before + after}")
     return Stretch(Ending(before, 0), Ending(after, 0))
 
 
 def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool) -> _Faced:
-    """Return what is faced around a record of a chain.
+    """Return the attack models around a record of a chain.
 
-    free: whatever states are at the known ends, as often as they occur; else those of the stretch.
+    free: allow all states at the known ends, weighted by how often they occur, instead of those of the stretch.
     """
     added = adding(query, chain)
     ends = [
@@ -379,7 +364,7 @@ def _in_chain(chain: MarkovChain, query: Query, stretch: Stretch, *, free: bool)
 
 
 def _often(chain: MarkovChain, state: int) -> float:
-    """Return how often a stationary chain is in a state; with memory, in that state as often as it is remembered."""
+    """Return how often a stationary chain is in a state; with memory k, in that state k times in a row."""
     if chain.memory == 1:
         return float(chain.stationary[state])
     from bayesdp.models.memory import stationary_law
@@ -388,7 +373,7 @@ def _often(chain: MarkovChain, state: int) -> float:
 
 
 def _real(model: Model, query: Query, tau: float, unknown: tuple[int, int] | str, real: RealRecord) -> _Faced:
-    """Return what is faced around a real record, which stays where it is: only noise is drawn."""
+    """Return the attack model around a real record; only the noise will be drawn."""
     chain = real.chain
     wanted = _worst(model, query, tau)[1].stretch if unknown == "worst" else _stretch(chain, unknown)
     before, after = (0, 0) if wanted is None else (wanted.before.unknown, wanted.after.unknown)

@@ -1,6 +1,6 @@
-"""The whole audit of one release: the worst attacker, what he believes, how often he is right, and a lower bound.
+"""The complete audit of one release: the worst attacker, his beliefs, how often he is right, and a lower bound.
 
-No data are read and nothing is released: everything is drawn from the model, with noise for simulations.
+It reads no data and releases nothing: it draws everything from the model, with noise for simulations.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 __all__ = ["Audit", "audited", "simulated_release"]
 
 _CHANCE = (
-    "that is more than is proven. It happens by chance, as often as the confidence allows; run it again with a higher "
-    "one, and report it if it happens again."
+    "that exceeds the proven leakage. It can happen by chance, as often as the confidence allows. Run the audit again "
+    "with a higher confidence, and please report it if it happens again."
 )
 
 
 @dataclass(frozen=True)
 class Audit(Displayed, Document):
-    """What is proven of a release, and what attackers who are known achieve against it.
+    """The proven leakage of a release, and how well known attackers do against it.
 
-    model:       what is assumed.
-    plain:       whether a plain τ-DP release was audited, or one that keeps a promise of ε.
-    epsilon:     what is proven of it.
+    model:       the assumption.
+    plain:       whether a plain τ-DP release was audited, rather than one that keeps a promise of ε.
+    epsilon:     the proven leakage.
     attack:      how often the best guess is right; None for answers that are not one number.
-    lower_bound: what leaks at least, found by running the release; None where it cannot be simulated.
+    lower_bound: the least leakage, found by running the release; None if it cannot be simulated.
     """
 
     plain: bool
@@ -61,7 +61,7 @@ class Audit(Displayed, Document):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the attacker achieved against the release that was audited."""
+        """How well the attacker did against the audited release."""
         if self.attack is None:
             return None
         return self.attack.plain if self.plain else self.attack.calibrated
@@ -75,23 +75,23 @@ class Audit(Displayed, Document):
         parts = [
             [Words(proven, filled=True)],
             _headed("The worst attacker", str(self.worst_case)),
-            [Words("What anyone can come to believe"), *self.beliefs._printed()[0]],
+            [Words("Largest possible belief of any attacker"), *self.beliefs._printed()[0]],
         ]
         if self.attack is not None:
             reported, *tables = self.attack._printed()
-            parts += [[Words("An attack that was run"), *reported], *tables]
+            parts += [[Words("Simulated attack"), *reported], *tables]
         else:
-            parts.append(_headed("An attack that was run", "None: attacks are run on one noisy number."))
+            parts.append(_headed("Simulated attack", "None: attacks are simulated for a single noisy number."))
         if self.lower_bound is None:
-            parts.append(_headed("From outputs alone", "Nothing: such a release cannot be simulated from this model."))
+            parts.append(_headed("Lower bound from outputs", "None: this release cannot be simulated from this model."))
         else:
-            parts.append(_headed("From outputs alone", str(self.lower_bound)))
+            parts.append(_headed("Lower bound from outputs", str(self.lower_bound)))
             if self.lower_bound.epsilon > self.epsilon:
                 parts.append(warned([_CHANCE]))
         return parts
 
     def plot(self, path: str | Path) -> Path:
-        """Draw what an attacker believes before and after, plain DP beside bayesdp, and write the picture."""
+        """Draw the attacker's belief before and after, plain DP beside bayesdp, and write the picture."""
         from bayesdp.plotting.beliefs import plot_audit
 
         return plot_audit(self, path)
@@ -134,15 +134,15 @@ def audited(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Audit:
-    """Audit a release that is described by a model and a query: everything that `bayesdp audit` prints.
+    """Audit the release of a query under a model: everything that `bayesdp audit` prints.
 
     tau:        audit a plain τ-DP release.
-    epsilon:    or the release that keeps this promise, with the largest τ that is proven to.
-    runs:       how often the attack is run, and the release on each of two kinds of data sets.
-    confidence: of intervals and of the lower bound.
+    epsilon:    or the release that keeps this promise, with the largest τ that provably does.
+    runs:       the number of simulated attacks, and of runs of the release on each of two neighbouring tables.
+    confidence: the confidence of the intervals and of the lower bound.
 
-    Raises as `leakage` and `calibrate` do. A lower bound above what is proven is chance, at most as often as the
-    confidence allows, or contradicts a proof; the audit then says so.
+    Raises as `leakage` and `calibrate` do. If the lower bound exceeds the proven leakage, that is chance, at most as
+    often as the confidence allows, or contradicts a proof; the printed audit then contains a warning.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> audit = audited(ArbitraryGroups(3), Count(equals=1), tau=1.0, runs=2000)
@@ -179,8 +179,8 @@ def simulated_release(
 ) -> Callable[[NDArray[Any]], NDArray[np.float64]] | None:
     """Return a function that answers a query for many data sets, a row each, with noise for simulations only.
 
-    Means and proportions are answered as the sums and counts that they are made of, which leak the same. None for a
-    query that is answered in another way, or asks of records what they are not: a sum of texts, a count of normal ones.
+    Means and proportions are answered as sums and counts, which leak the same. Returns None for a query that is
+    answered in another way or does not suit the records: a sum of texts, a count of normal records.
     """
     clipped, cells = query.clipped, query.cells_asked()
     texts = any(isinstance(state, str) for state in model.states)

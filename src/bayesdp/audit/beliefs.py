@@ -1,4 +1,4 @@
-"""What an attacker believes of a record before and after a release: plain DP beside noise that keeps the promise."""
+"""An attacker's belief about a record before and after a release: plain DP beside noise that keeps the promise."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from bayesdp.theorems.leakage import leakage
 __all__ = ["Belief", "Beliefs", "belief", "posterior", "promise_of"]
 
 _ULPS = 4
-"""What the exponential and the quotient of a posterior may be off, rounded up."""
+"""Upper bound on the rounding error of a posterior's exponential and quotient."""
 
 
 @dataclass(frozen=True)
 class Belief(Displayed, Document):
-    """How sure an attacker can become of one of two values of a record, through one release.
+    """How certain an attacker can become about one of two values of a record, through one release.
 
     tau:       the ordinary differential privacy of the release.
-    epsilon:   what it leaks at most, as proven.
-    prior:     the probability the attacker gave to the value before.
+    epsilon:   the proven bound on its leakage.
+    prior:     the probability the attacker gives to the value before.
     posterior: the largest probability he can give to it afterwards; rounded up.
-    attained:  the probability that an attacker who is known does give to it afterwards, if that was asked for.
+    attained:  the probability that the worst known attacker gives to it afterwards, if that was asked for.
     """
 
     tau: float
@@ -44,7 +44,7 @@ class Belief(Displayed, Document):
 
     @property
     def odds(self) -> tuple[float, float]:
-        """The odds for the value, before and after: they change by a factor of at most e^ε."""
+        """The odds for the value before and after; they change by a factor of at most e^ε."""
         before = self.prior / (1 - self.prior)
         return before, math.inf if self.posterior >= 1 else self.posterior / (1 - self.posterior)
 
@@ -56,15 +56,15 @@ class Belief(Displayed, Document):
 
     def to_dict(self) -> dict[str, Any]:
         """Return τ, ε and the probabilities as a JSON object."""
-        reported = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
-        return reported if self.attained is None else reported | {"attained": self.attained}
+        document = {"tau": self.tau, "epsilon": self.epsilon, "prior": self.prior, "posterior": self.posterior}
+        return document if self.attained is None else document | {"attained": self.attained}
 
 
 @dataclass(frozen=True)
 class Beliefs(Displayed, Document):
-    """The attacker's belief after plain DP, which promises ε by adding noise for τ = ε, and after a calibrated release.
+    """The attacker's belief after plain DP, with noise for τ = ε, and after a calibrated release.
 
-    promise: the ε that both say they keep; only the calibrated release does.
+    promise: the ε that both claim; only the calibrated release keeps it in general.
     """
 
     promise: float
@@ -72,12 +72,9 @@ class Beliefs(Displayed, Document):
     calibrated: Belief
 
     def _printed(self) -> list[Section]:
-        reported = (
-            f"Promised: ε = {shown_above(self.promise)}.",
-            f"Plain DP (tau = {shown_below(self.plain.tau)}): {self.plain}.",
-            f"Calibrated (tau = {shown_below(self.calibrated.tau)}): {self.calibrated}.",
-        )
-        return [lines(*reported)]
+        promised = f"Promised: ε = {shown_above(self.promise)}."
+        sides = (("Plain DP", self.plain), ("Calibrated", self.calibrated))
+        return [lines(promised, *(f"{name} (tau = {shown_below(side.tau)}): {side}." for name, side in sides))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return both beliefs as a JSON object."""
@@ -99,19 +96,19 @@ def belief(
     prior: float = 0.5,
     attained: bool = False,
 ) -> Beliefs:
-    """Return how sure an attacker can become of a record: after plain DP, and after noise that keeps the promise.
+    """Return how certain an attacker can become about a record: after plain DP, and after noise that keeps the promise.
 
-    tau, epsilon: the promise; give one of them. Plain DP takes τ for the promise (τ = ε), so both mean the same here.
-    prior:        the probability that the attacker gave to the true value, of the two that he compares.
-    attained:     whether to look, too, for an attacker who attains it (`worst_case`), which takes longer.
+    tau, epsilon: the promise; give one of them. Plain DP uses τ = ε, so both mean the same here.
+    prior:        the attacker's probability of the true value, among the two that he compares.
+    attained:     whether to compute the belief of the worst known attacker as well (`worst_case`), which takes longer.
 
-    No data are needed. Raises as `leakage` and `calibrate` do.
+    Needs no data. Raises as `leakage` and `calibrate` do.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> reported = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
-    >>> print(reported.plain)
+    >>> both = belief(ArbitraryGroups(3), Count("ill", equals=True), epsilon=1.0)
+    >>> print(both.plain)
     50 : 50 becomes at most 95.3 : 4.7
-    >>> print(reported.calibrated)
+    >>> print(both.calibrated)
     50 : 50 becomes at most 73.2 : 26.8
     """
     promise = promise_of(tau, epsilon)
@@ -134,7 +131,7 @@ def belief(
 
 
 def promise_of(tau: float | None, epsilon: float | None) -> float:
-    """Return the promise: ε, or the τ of plain DP, which is taken for one; InvalidInputError unless just one is given.
+    """Return the promise: ε, or the τ of plain DP; InvalidInputError unless exactly one is given.
 
     >>> promise_of(None, 1)
     1.0
@@ -145,7 +142,7 @@ def promise_of(tau: float | None, epsilon: float | None) -> float:
 
 
 def posterior(epsilon: float, prior: float = 0.5) -> float:
-    """Return the largest probability of a value after a release that leaks ε, from the one before it; rounded up.
+    """Return the largest probability of a value after a release that leaks ε, given the prior probability; rounded up.
 
     >>> round(posterior(1.0), 4), posterior(0.0), posterior(1000.0)
     (0.7311, 0.5, 1.0)

@@ -1,6 +1,6 @@
-"""Scenes of a Markov chain: a record between two known ones, unknown records around it, and an answer that counts them.
+"""Attack models of a Markov chain: a target between two known records, with unknown records around it.
 
-The law of (last records, running answer) is followed record by record, once for each value of the target.
+The law of (last records, running answer) is computed record by record, once for each value of the target.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bayesdp.theorems.markov.sides import Ending
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Adding", "Stretch", "adding", "chain_attack_model", "chain_attack_models"]
+__all__ = ["Adding", "Stretch", "adding", "chain_attack_model"]
 
 _MOST_ANSWERS = 200_000
-"""So many different answers a stretch may have; a sum on a fine grid has more."""
+"""The largest number of different answers that is computed; a sum on a fine grid can have more."""
 
 
 @dataclass(frozen=True)
 class Adding:
     """What each state adds to the answer, in whole units from 0, and how far one record can move it in these units.
 
-    of_query: whether that is the query asked; otherwise it stands for some mechanism with the same τ.
-    extremes: whether only extreme outputs are those of the query: a histogram's cells are noised one by one.
-    in_turn:  whether the two states change roles with every step from the target, as the reports of records do that
-              repel one another.
+    of_query: whether this describes the query itself; otherwise it stands for some mechanism with the same τ.
+    extremes: whether it describes the query at extreme outputs only: each cell of a histogram has its own noise.
+    in_turn:  whether the two states swap roles with every step from the target, as the reports of records do whose
+              neighbours tend to differ.
     """
 
     values: tuple[int, ...]
@@ -60,9 +60,9 @@ class Stretch:
 def adding(query: Query, chain: MarkovChain, values: tuple[int, int] | None = None) -> Adding:
     """Return what each state of a chain adds to a query's answer.
 
-    values: the two states that are compared, for a query that is not one number. A histogram tells them apart by their
-            two cells. Of a query of which nothing is known but its τ, randomized response is taken: if every record is
-            reported to be in the first state, that is as likely as a noisy count of it beyond all counts.
+    values: the two states that are compared, for a query that is not one number. In a histogram, their two cells
+            distinguish them. If only the τ of a query is known, it is replaced by randomized response: the report that
+            every record is in the first state is as likely as a noisy count of that state beyond all counts.
     """
     states = chain.states
     added = query.state_values(states)
@@ -82,7 +82,7 @@ def adding(query: Query, chain: MarkovChain, values: tuple[int, int] | None = No
 
 
 def chain_attack_model(chain: MarkovChain, added: Adding, stretch: Stretch) -> tuple[AttackModel, float]:
-    """Return the scene of a target in a stretch, and how likely its right end is to follow its left one.
+    """Return the attack model of a target in a stretch, and how likely its right end is to follow its left one.
 
     The target is `unit` consecutive records, all in the same state. With memory k, the last k records before and the
     first k after the stretch are known, all in the state of its end.
@@ -94,28 +94,17 @@ def chain_attack_model(chain: MarkovChain, added: Adding, stretch: Stretch) -> t
     return attack_model, likely
 
 
-def chain_attack_models(
-    chain: MarkovChain, added: Adding, before: int, after: int
-) -> tuple[list[AttackModel], NDArray[np.float64]]:
-    """Return the scenes of every two known states around a stretch, and how often each occurs in a stationary chain."""
-    attack_models, weights = [], []
-    for left, often in enumerate(chain.stationary):
-        for right in range(len(chain.states)):
-            attack_model, likely = chain_attack_model(chain, added, Stretch(Ending(before, left), Ending(after, right)))
-            attack_models.append(attack_model)
-            weights.append(often * likely)
-    return attack_models, np.array(weights) / np.sum(weights)
-
-
 @lru_cache(maxsize=256)
 def _laws(
     chain: MarkovChain, added: Adding, stretch: Stretch
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the law of the answer given each value of the target, their probabilities, and those of the knowledge."""
+    """Return the law of the answer given each value of the target, their probabilities, and that of what is known."""
     size = len(added.values)
     width = (stretch.records + chain.unit) * max(added.values) + 1
     if width > _MOST_ANSWERS:
-        raise InvalidInputError(f"{stretch.records} records can add up to {width} answers, too many to follow")
+        raise InvalidInputError(
+            f"{stretch.records} unknown records have {width} possible answers; at most {_MOST_ANSWERS} are computed"
+        )
     joint = np.array([_followed(chain, added, stretch, target, width) for target in range(size)])
     mass = joint.sum(axis=1)
     likely = float(mass.sum())
@@ -124,28 +113,24 @@ def _laws(
 
 
 def _followed(chain: MarkovChain, added: Adding, stretch: Stretch, target: int, width: int) -> NDArray[np.float64]:
-    """Return how likely each answer is together with this target and what is known after it, given what is before."""
+    """Return the probability of each answer, of this target and of the known end after it, given the known start."""
     size, memory = len(added.values), chain.memory
     left, right = stretch.before.boundary, stretch.after.boundary
-    begun = np.zeros((*(size,) * memory, width))
+    current, first = np.zeros((*(size,) * memory, width)), left is None
     if left is not None:
-        begun[(left,) * memory + (0,)] = 1.0
-    steps: list[int | None] = [
-        *[None] * stretch.before.unknown,
-        *[target] * chain.unit,
-        *[None] * stretch.after.unknown,
-    ]
-    current, first = begun, left is None
-    for place, only in enumerate(steps):
+        current[(left,) * memory + (0,)] = 1.0
+    for place in range(stretch.records + chain.unit):
         if first:
             if memory > 1:
-                raise InvalidInputError("a chain that remembers several records is attacked between known ones only")
+                raise InvalidInputError(
+                    "a chain with a memory of several records is attacked between known records only; name both ends"
+                )
             moved = chain.stationary[:, None] * (np.arange(width) == 0)
         else:
             moved = (current[..., None, :] * chain.table[..., None]).sum(axis=0)
         away = max(stretch.before.unknown - place, place - stretch.before.unknown - chain.unit + 1)
         values = added.values[::-1] if added.in_turn and away > 0 and away % 2 else added.values
-        current, first = _counted(moved, values, only), False
+        current, first = _counted(moved, values, None if away > 0 else target), False
     if right is not None:
         for _ in range(memory):
             moved = (current[..., None, :] * chain.table[..., None]).sum(axis=0)
@@ -154,7 +139,7 @@ def _followed(chain: MarkovChain, added: Adding, stretch: Stretch, target: int, 
 
 
 def _counted(moved: NDArray[np.float64], values: tuple[int, ...], only: int | None) -> NDArray[np.float64]:
-    """Return the joint law with the newest record's value added to the answer; only one state of it, if it is given."""
+    """Add the newest record's value to the answer; keep only one of its states, if `only` names it."""
     counted, width = np.zeros_like(moved), moved.shape[-1]
     for state, value in enumerate(values):
         if only in (None, state):

@@ -1,7 +1,7 @@
-"""Scenes of normal records: a target of two values, known records, and unknown ones whose means move with the target.
+"""Attack models of normal records: a target of two values, known records, and unknown ones that move with the target.
 
-The law of the clipped sum is integrated over the unknown records: on a grid for up to two of them, on points that fill
-the space evenly for more.
+The law of the clipped sum is integrated over the unknown records: on a grid for up to two of them, on evenly spread
+points for more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _POINTS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class GroupAttackModel:
-    """One record of a normal group is the target: who is unknown, how he moves with it, and where everybody is.
+    """The attack model of one record of a normal group, the unknown records, and how each moves with the target.
 
     direction: how far the mean of each unknown record moves when the target moves by 1.
     """
@@ -50,11 +50,11 @@ def group_attack_model(
     spread: float = 1.0,
     known_values: NDArray[np.float64] | None = None,
 ) -> GroupAttackModel:
-    """Return the scene of a clipped sum over one group, with the target at either of two values, equally probable.
+    """Return the attack model of a clipped sum over one group, with the target at either of two equally likely values.
 
-    spread:       what the unknown records vary by, as a share of what the covariance says: 0 for the limit of small
-                  variances, of a model that knows only correlations.
-    known_values: those of the known records; by default their means. What they add is certain, and left out.
+    spread:       the standard deviations of the unknown records, as a share of those in the covariance: 0 for the limit
+                  of small variances, under a model of correlations only.
+    known_values: the values of the known records; by default their means. Their contribution is left out.
     """
     low, high = bounds
     unknown, slopes, left = conditional(covariance, target, known)
@@ -79,7 +79,7 @@ def group_attack_model(
 def conditional(
     covariance: NDArray[np.float64], target: int, known: Sequence[int]
 ) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
-    """Return who is unknown, how their means move with the known records and the target, and their covariance then.
+    """Return the unknown records, how their means depend on the known records and the target, and their covariance.
 
     The last column of the slopes is the target's.
     """
@@ -90,7 +90,7 @@ def conditional(
 
 
 def _normal_points(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return points and weights that stand for a centred normal law: a row for each point."""
+    """Return points and weights that approximate a centred normal law: a row for each point."""
     size = len(covariance)
     if size == 0 or not covariance.any():
         return np.zeros((1, size)), np.ones(1)
@@ -110,7 +110,7 @@ def _normal_points(covariance: NDArray[np.float64]) -> tuple[NDArray[np.float64]
 
 
 def _even_normal(size: int) -> NDArray[np.float64]:
-    """Return points whose coordinates are standard normal: a Kronecker sequence, which fills the cube evenly."""
+    """Return points with standard normal coordinates, from a Kronecker sequence, which fills the cube evenly."""
     from scipy.special import ndtri
 
     ratio = 2.0

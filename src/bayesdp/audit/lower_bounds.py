@@ -1,7 +1,7 @@
 """A lower bound on what any mechanism leaks, from its outputs alone.
 
-Runs the mechanism on pairs of worlds (`worlds`), lets half of the outputs choose an event (`testers`) and counts it on
-the other half. What is proven nowhere enters: a release of ours, a pipeline and a stranger's library are all the same.
+Runs the mechanism on pairs of neighbouring tables (`worlds`), chooses an event on half of the outputs (`testers`) and
+counts it on the other half. It uses no theorem, so it treats a release of ours, a pipeline and any other library alike.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 __all__ = ["LowerBound", "lower_bound"]
 
 _PILOT, _LARGEST_PILOT = 50, 2_000_000
-"""A fiftieth of the runs, but no more than so many, looks for worlds that can be told apart; for each pair of them."""
+"""For each pair of tables, a fiftieth of the runs, up to a limit, tests whether they can be distinguished."""
 
 _MOST_CHOOSING = 10_000_000
-"""Half of the runs choose the event, but no more than so many; the others count it."""
+"""The largest number of runs that choose the event; otherwise half of them do, and the others count it."""
 
 _LEAST_RUNS = 100
 _AT_ONCE = 250_000
-"""So many data sets are drawn at once."""
+"""The number of data sets drawn at once."""
 
 
 @dataclass(frozen=True)
 class LowerBound(Displayed, Document):
-    """What a mechanism leaks at least, with a confidence.
+    """A lower bound on the leakage of a mechanism, with a confidence.
 
-    epsilon: the lower bound; 0 if no event told the worlds apart.
-    claimed: what was claimed for the mechanism, if anything was. It is not contradicted.
-    more, less: how often the event occurred in `runs` runs, in the world where it is more frequent and in the other.
-    worlds:  in which two worlds.
+    epsilon: the lower bound; 0 if no event distinguishes the tables.
+    claimed: the ε claimed for the mechanism, if any.
+    more, less: how often the event occurred in `runs` runs, for the table where it is more frequent and for the other.
+    worlds:  a description of the two neighbouring tables.
     """
 
     epsilon: float
@@ -61,24 +61,24 @@ class LowerBound(Displayed, Document):
 
     @property
     def contradicted(self) -> bool:
-        """Whether more leaks than is claimed."""
+        """Whether the bound exceeds the claim."""
         return self.claimed is not None and self.epsilon > self.claimed
 
     @property
     def reach(self) -> float:
-        """The largest bound that so many runs can support: what leaks more cannot be told from it."""
+        """The largest bound that this number of runs can support."""
         return float(log_ratio_below(np.array([self.runs]), np.array([0]), self.runs, self.confidence)[0])
 
     def _printed(self) -> list[Section]:
         claim = "" if self.claimed is None else f" Claimed: ε = {self.claimed:g}."
         if self.claimed is not None and self.claimed >= self.reach:
-            claim += f" So few runs cannot contradict that: they show ε = {shown_below(self.reach, 3)} at most."
-        reported = (
+            claim += f" Too few runs to contradict that: they can show at most ε = {shown_below(self.reach, 3)}."
+        text = (
             f"At least ε = {shown_below(self.epsilon, 4)} leaks, with a confidence of {100 * self.confidence:.6g} %: "
-            f"an event occurred in {self.more} of {self.runs} runs in one world and in {self.less} of {self.runs} in "
-            f"the other. The worlds: {self.tables}.{claim}"
+            f"an event occurred in {self.more} of {self.runs} runs on one table and in {self.less} of {self.runs} on "
+            f"its neighbour. The two tables: {self.tables}.{claim}"
         )
-        return [lines(reported)]
+        return [lines(text)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the lower bound as a JSON object."""
@@ -108,19 +108,19 @@ def lower_bound(
     vectorised: bool = False,
     seed: int | None = None,
 ) -> LowerBound:
-    """Find out what a mechanism leaks at least about one record of data that follow a model.
+    """Return a lower bound on what a mechanism leaks about one record of data that follow a model.
 
-    mechanism:  any function of a data set, a list of the records' values: your pipeline, a measurement of OpenDP, a
-                tool of diffprivlib. It returns a number, a text, or a list of numbers.
-    query:      what it answers, if that is known. Needed for sums of normal records, for their bounds.
-    claimed:    the ε that is claimed for it.
-    runs:       how often it is run on each of two kinds of data sets; a fiftieth as often on every pair that is tried.
-    confidence: that the bound holds.
+    mechanism:  any function of a data set, given as a list of the records' values: your pipeline, a measurement of
+                OpenDP, a tool of diffprivlib. It returns a number, a text, or a list of numbers.
+    query:      the query it answers, if known; needed for sums of normal records, because of the bounds.
+    claimed:    the ε claimed for it.
+    runs:       the number of runs on each of two neighbouring tables; every other pair is tried with a fiftieth of it.
+    confidence: the confidence that the bound holds.
     vectorised: the mechanism takes a table with a row for each data set, and returns a row for each.
-    seed:       of the data sets; by default they are drawn anew each time. The mechanism draws its own noise.
+    seed:       the seed of the data sets; by default they are drawn anew each time. The mechanism draws its own noise.
 
-    Returns a LowerBound. Raises PromiseBrokenError if more leaks than is claimed: `evidence` then is the LowerBound.
-    A bound below the claim proves nothing about the mechanism: there may be worse worlds and better events, and to
+    Returns a LowerBound. Raises PromiseBrokenError if the bound exceeds the claim: its `evidence` is the LowerBound.
+    A bound below the claim proves nothing about the mechanism: worse tables and better events may exist, and to
     contradict ε takes several times e^ε runs.
 
     >>> from bayesdp import ArbitraryGroups
@@ -134,7 +134,7 @@ def lower_bound(
     """
     if not callable(mechanism):
         raise InvalidInputError(
-            f"a mechanism is called with a list of records, and {brief(mechanism)} cannot be called; wrap it: "
+            f"the mechanism {brief(mechanism)} cannot be called; wrap it in a function of a list of records: "
             "lambda records: mechanism.randomise(sum(records))"
         )
     if not isinstance(model, Model):
@@ -156,7 +156,7 @@ def lower_bound(
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
-    """Runs of one mechanism on data sets that are drawn."""
+    """Runs of one mechanism on drawn data sets."""
 
     mechanism: Callable[[Any], Any]
     vectorised: bool
@@ -164,7 +164,7 @@ class _Runs:
     done: Callable[[int], None]
 
     def outputs(self, data_sets: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return what the mechanism says of each data set, as rows of numbers."""
+        """Return the output of the mechanism for each data set, as rows of numbers."""
         if self.vectorised:
             rows = as_rows(np.asarray(self.mechanism(data_sets)))
             if len(rows) != len(data_sets):
@@ -182,7 +182,7 @@ class _Runs:
     def batches(
         self, tables: NeighbouringTables, runs: int
     ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield outputs of both worlds, as many of each, `runs` in all."""
+        """Yield outputs for both tables, equally many of each, in `runs` runs."""
         while runs > 0:
             now = min(runs, _AT_ONCE)
             yield (
@@ -192,12 +192,12 @@ class _Runs:
             runs -= now
 
     def promise(self, tables: NeighbouringTables, runs: int, confidence: float) -> float:
-        """Return how well two worlds might be told apart."""
-        _, counts = self.cells(tables, runs)
-        return best_event(counts[0], counts[1], confidence).promise
+        """Return the lower bound that these tables seem to support."""
+        _, (first, second) = self.cells(tables, runs)
+        return best_event(first, second, confidence).promise
 
     def cells(self, tables: NeighbouringTables, runs: int) -> tuple[Cells, NDArray[np.int64]]:
-        """Return cells in which outputs may be told apart, and how many fell into each, a row for each world."""
+        """Return cells that may distinguish outputs, and the counts in each, a row for each table."""
         cells: Cells | None = None
         counts = np.zeros((2, 0), dtype=np.int64)
         for one, other in self.batches(tables, runs):

@@ -1,6 +1,6 @@
-"""Pairs of worlds: data sets in which one record is a, or b, and the others follow the model given that.
+"""Pairs of neighbouring tables: one record is a, or b, and the others follow the model given that value.
 
-A mechanism that keeps ε must not tell two such worlds apart by a factor of more than e^ε, whatever output is looked at.
+If a mechanism keeps ε, no output is more than e^ε times likelier for one of the two tables than for the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from bayesdp.audit.chain_attack_models import Stretch
 from bayesdp.audit.group_attack_models import conditional
 from bayesdp.audit.tree_attack_models import BoundedOdds, Tree, tree_attack_model, worst_tree
-from bayesdp.audit.worst_cases import matrices, settings, shown, usual_suspects
+from bayesdp.audit.worst_cases import NormalCase, normal_cases, settings, shown, usual_suspects
 from bayesdp.errors import InvalidInputError
 from bayesdp.models import (
     Chain,
@@ -29,7 +29,6 @@ from bayesdp.models import (
     OddsChain,
 )
 from bayesdp.queries import AnyMechanism, Query
-from bayesdp.theorems.gaussian.metric import covered_distance
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,17 +36,17 @@ if TYPE_CHECKING:
 __all__ = ["NeighbouringTables", "pairs_of_neighbouring_tables"]
 
 _FEW = 6
-"""So many records on either side of a target are enough to tell worlds apart by counting outputs."""
+"""Enough records on each side of a target to distinguish the tables by counting outputs."""
 
 _MOST_STATES = 3
-"""Of so many states at the known ends, and so many values of the target, all are tried."""
+"""The number of states of known ends, and of values of the target, that are tried."""
 
 Draw = Callable[[int, np.random.Generator], "NDArray[np.generic]"]
 
 
 @dataclass(frozen=True, eq=False)
 class NeighbouringTables:
-    """Two worlds that differ in what one record is; each draws data sets, a row for each."""
+    """Two random tables that differ in the value of one record; each function draws data sets, one per row."""
 
     first: Draw
     second: Draw
@@ -55,10 +54,10 @@ class NeighbouringTables:
 
 
 def pairs_of_neighbouring_tables(model: Model, query: Query | None, tau: float) -> list[NeighbouringTables]:
-    """Return pairs of worlds that a release might tell apart, under a model or any of its members.
+    """Return pairs of neighbouring tables that a release might distinguish, under a model or any of its members.
 
-    query: what is asked, if that is known; sums of normal records need its bounds.
-    tau:   for which worst attackers are looked at.
+    query: the query, if it is known; sums of normal records need its bounds.
+    tau:   the τ whose worst attackers are considered.
     """
     return [
         pair for member in model.members for pair in _pairs(member, AnyMechanism() if query is None else query, tau)
@@ -67,21 +66,21 @@ def pairs_of_neighbouring_tables(model: Model, query: Query | None, tau: float) 
 
 @singledispatch
 def _pairs(model: Model, query: Query, tau: float) -> Iterator[NeighbouringTables]:
-    """Yield pairs of worlds under a type of models; by default, groups whose records are all alike."""
+    """Yield pairs of neighbouring tables under a type of models; by default, groups whose records are all equal."""
     yield from _of_copies(model, query, tau)
 
 
 def _of_copies(model: Model, query: Query, tau: float) -> Iterator[NeighbouringTables]:
     size = model.group_size
     if size is None:
-        raise InvalidInputError(f'a model of type "{model.kind}" without a size says too little to draw data from')
+        raise InvalidInputError(f'data cannot be drawn from a model of type "{model.kind}" without a size; give it one')
     low, high = _values(query)
     who = "a record that is" if size == 1 else f"{size} records that are all"
     yield NeighbouringTables(_constant(low, size), _constant(high, size), f"{who} {shown(low)} or {shown(high)}")
 
 
 def _values(query: Query) -> tuple[object, object]:
-    """Return two values of a record that a query tells apart: the bounds of a sum, or one that counts and another."""
+    """Return two values of a record that a query distinguishes: the bounds of a sum, or a counted and another value."""
     if query.clipped is not None and query.clipped.bounds is not None:
         low, high = query.clipped.bounds
         return low, high
@@ -99,7 +98,7 @@ def _constant(value: object, size: int) -> Draw:
 
 @_pairs.register(MarkovChain)
 def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[NeighbouringTables]:
-    """Yield worlds around a record of a chain: as the worst attackers see it, and with fewer unknown records."""
+    """Yield tables around a record of a chain: for the worst attackers, and with fewer unknown records."""
     named = [setting for setting in settings(chain, query, tau) if setting.stretch is not None]
     seen = set()
     every = [(setting.stretch, setting.values) for setting in named]
@@ -114,21 +113,21 @@ def _of_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Neighbou
             continue
         names = [repr(chain.states[value]) for value in values]
         ends = [
-            "nothing" if ending.boundary is None else f"a known {chain.states[ending.boundary]!r}"
+            "no known record" if ending.boundary is None else f"a known {chain.states[ending.boundary]!r}"
             for ending in (stretch.before, stretch.after)
         ]
         yield NeighbouringTables(
             first,
             second,
-            f"a record that is {names[0]} or {names[1]}, {ends[0]} and {stretch.before.unknown} unknown records before "
-            f"it, {stretch.after.unknown} unknown records and {ends[1]} after it",
+            f"a record that is {names[0]} or {names[1]}, with {ends[0]} and {stretch.before.unknown} unknown records "
+            f"before it and {stretch.after.unknown} unknown records and {ends[1]} after it",
         )
 
 
 def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
-    """Return what draws a stretch of a chain with the target in one state, known ends included.
+    """Return a function that draws a stretch of a chain with the target in one state, known ends included.
 
-    From the end backwards it is computed how likely what is known there is; then records are drawn one after another.
+    A backward pass computes the probability of what is known; a forward pass then draws one record after another.
     """
     size, memory = len(chain.states), chain.memory
     left, right = stretch.before.boundary, stretch.after.boundary
@@ -137,7 +136,7 @@ def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
     if right is not None:
         allowed[-memory:] = np.arange(size) == right
     if left is None and memory > 1:
-        raise InvalidInputError("a chain that remembers several records is drawn between known ones only")
+        raise InvalidInputError("a chain with a memory of several records is drawn between known records only")
     ahead = [np.ones((size,) * memory)]
     for mask in allowed[:0:-1]:
         ahead.append((chain.table * mask * ahead[-1][None]).sum(axis=-1))
@@ -146,7 +145,7 @@ def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
     begun = (chain.table[tuple(known)] if known else chain.stationary) * allowed[0] * ahead[0][tuple(known[1:])]
     kernels = [begun, *(chain.table * mask * later[None] for mask, later in zip(allowed[1:], ahead[1:], strict=True))]
     if not begun.sum() > 0:
-        raise InvalidInputError("what is known cannot occur together")
+        raise InvalidInputError("the known records cannot occur together")
     names, below = np.array(chain.states), [_cumulative(kernel) for kernel in kernels]
 
     def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
@@ -160,7 +159,7 @@ def _bridge(chain: MarkovChain, stretch: Stretch, target: int) -> Draw:
 
 
 def _cumulative(kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each row of weights what share of it lies below each entry but the first: where a uniform falls."""
+    """Return the cumulative shares of each row of weights, without the last."""
     totals = kernel.sum(axis=-1, keepdims=True)
     return np.asarray(np.cumsum(kernel / np.where(totals > 0, totals, 1.0), axis=-1)[..., :-1])
 
@@ -175,13 +174,13 @@ def _of_trees(model: BoundedOdds, query: Query, tau: float) -> Iterator[Neighbou
         yield NeighbouringTables(
             _grown(tree, tau, 0, (low, high)),
             _grown(tree, tau, 1, (low, high)),
-            f"a record that is {shown(low)} or {shown(high)}, and {tree.total - tree.records[0]} others in the worst "
-            "law that the odds ratios allow",
+            f"a record that is {shown(low)} or {shown(high)}, and {tree.total - tree.records[0]} others that "
+            "follow the worst law the odds ratios allow",
         )
 
 
 def _pruned(model: BoundedOdds, tau: float, others: int) -> Tree:
-    """Return the worst tree of a model with at most so many vertices around the target."""
+    """Return the worst tree of a model, cut to about `others` vertices around the target."""
     tree = worst_tree(_shortened(model, others), tau)
     kept = slice(0, 2 * others + 1)
     return Tree(tree.parents[kept], tree.log_odds[kept], tree.records[kept])
@@ -189,7 +188,7 @@ def _pruned(model: BoundedOdds, tau: float, others: int) -> Tree:
 
 @singledispatch
 def _shortened(model: Model, others: int) -> Model:
-    """Return a model of at most so many records around a target; by default as it is, for models without a length."""
+    """Return a model with at most `others` records around a target; models without a length stay as they are."""
     return model
 
 
@@ -200,7 +199,7 @@ def _shorter_chain(model: Chain, others: int) -> Chain:
 
 
 def _grown(tree: Tree, tau: float, target: int, values: tuple[object, object]) -> Draw:
-    """Return what draws the records of a tree, with side information, given the target."""
+    """Return a function that draws the records of a tree, given the target and the side information."""
     _, evidence = tree_attack_model(tree, tau)
     size, mass = len(tree.parents), np.ones((len(tree.parents), 2))
     chances = np.zeros((size, 2))
@@ -228,36 +227,27 @@ def _of_groups(model: GaussianGroups | GaussianSeries, query: Query, tau: float)
         yield from _of_copies(model, query, tau)
         return
     if query.clipped is None or query.clipped.bounds is None or query.width is None:
-        raise InvalidInputError("worlds of normal records need the bounds of what is asked, and no filter")
-    low, high = query.clipped.bounds
-    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
-    values = (centre - reach, centre + reach)
-    for matrix, target, known, spread in matrices(model, query, tau):
-        mean = np.full(len(matrix), centre)
-        first, second = (_normal(matrix, target, known, value, mean, spread) for value in values)
+        raise InvalidInputError(
+            "normal records need the bounds of the query: give it as Sum(..., bounds=(low, high)) without a filter"
+        )
+    for case in normal_cases(model, query, tau):
+        low, high = case.values
         yield NeighbouringTables(
-            first,
-            second,
-            f"record {target} of {len(matrix)} normal records, at {values[0]:g} or {values[1]:g}, "
-            f"{len(known)} of the others known",
+            _normal(case, low),
+            _normal(case, high),
+            f"record {case.target} of {len(case.mean)} normal records, at {low:g} or {high:g}, {len(case.known)} of "
+            "the others known",
         )
 
 
-def _normal(
-    covariance: NDArray[np.float64],
-    target: int,
-    known: tuple[int, ...],
-    value: float,
-    mean: NDArray[np.float64],
-    spread: float,
-) -> Draw:
-    unknown, slopes, left = conditional(covariance, target, known)
-    root = np.linalg.cholesky(left + 1e-12 * np.eye(len(left))) * spread if len(left) else left
+def _normal(case: NormalCase, value: float) -> Draw:
+    unknown, slopes, left = conditional(case.covariance, case.target, case.known)
+    root = np.linalg.cholesky(left + 1e-12 * np.eye(len(left))) * case.spread if len(left) else left
 
     def draw(runs: int, generator: np.random.Generator) -> NDArray[np.generic]:
-        rows = np.tile(mean, (runs, 1))
-        rows[:, target] = value
-        shifts = slopes[:, -1] * (value - mean[target])
+        rows = np.tile(case.mean, (runs, 1))
+        rows[:, case.target] = value
+        shifts = slopes[:, -1] * (value - case.mean[case.target])
         rows[:, unknown] += shifts + generator.standard_normal((runs, len(unknown))) @ root.T
         return rows
 

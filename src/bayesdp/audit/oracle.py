@@ -1,23 +1,22 @@
-"""Exhaustive leakage of small models: every adversary, every known value, every output. Plain, slow, obviously right.
+"""Exhaustive leakage of small models: every adversary, every known value, every output. Simple and slow.
 
-Finite models are a joint table `joint[x1, …, xn]`; mechanisms are a kernel `kernel[x1, …, xn, output]` holding the
-likelihood of each output — or, for densities, of a set of outputs on which the supremum is attained. The oracle knows
-nothing of the theorems it is used to check.
+A finite model is a joint table `joint[x1, …, xn]`. A mechanism is a kernel `kernel[x1, …, xn, output]` with the
+likelihood of each output, or, for densities, of outputs that attain the supremum. The oracle uses none of the theorems
+that it checks.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp._support import validation
-from bayesdp.audit.any_mechanism import log_ratio, most_telling
-from bayesdp.audit.tables import array, enumerable_tau, joint_table
+from bayesdp.audit.any_mechanism import array, enumerable_tau, joint_table, log_ratio, most_telling
 from bayesdp.errors import InvalidInputError
 from bayesdp.models.memory import joint_law, stationary_law
 
@@ -32,7 +31,6 @@ __all__ = [
     "bdpl",
     "chain_joint",
     "gaussian_lemma",
-    "gaussian_pair",
     "generalized_randomized_response",
     "joint_release",
     "laplace_sum",
@@ -42,7 +40,7 @@ __all__ = [
 ]
 
 _LARGEST_TABLE = 3**5
-"""Five records of three states: every adversary and all it may know are tried, and these grow exponentially."""
+"""Five records of three states: the adversaries and what they may know grow exponentially."""
 
 _LARGEST_GROUP = 6
 """Six normal records have 192 adversaries, each with its own conditional law."""
@@ -53,7 +51,7 @@ _LARGEST_PROGRAM = 27
 
 @dataclass(frozen=True)
 class Finding:
-    """The worst adversary: what it leaks, whom it targets, what it knows, which values and output give it away.
+    """The worst adversary: the leakage, its target, what it knows, and the values and the output that attain it.
 
     Records are numbered from 0, values by their position in the table, outputs by their position in the kernel.
     """
@@ -69,18 +67,18 @@ class Finding:
         more, less = self.values
         return (
             f"leaks {self.epsilon:.6f}: output {self.output} is e^{self.epsilon:.4f} times likelier if record "
-            f"{self.target} is {more} than if it is {less}, to someone who knows {knows}"
+            f"{self.target} is {more} than if it is {less}, for an adversary who knows {knows}"
         )
 
 
 def bdpl(joint: ArrayLike, kernel: ArrayLike, *, adversary: tuple[int, tuple[int, ...]] | None = None) -> Finding:
-    """Return the Bayesian differential privacy leakage of a mechanism under a finite joint law, and who attains it.
+    """Return the Bayesian differential privacy leakage of a mechanism under a finite joint law, and its adversary.
 
     joint:     probabilities of shape (s1, …, sn), at most 243 entries.
     kernel:    likelihoods of shape (s1, …, sn, outputs).
-    adversary: a target and the records known; only what this one learns, in the worst case of what it knows.
+    adversary: a target and the known records: compute the leakage to this adversary only, over all known values.
 
-    Conditional laws are taken on the support of `joint` only. Raises InvalidInputError for tables that are not that.
+    Conditional laws are taken on the support of `joint` only. Raises InvalidInputError for other tables.
 
     >>> pair = [[0.4, 0.1], [0.1, 0.4]]
     >>> round(bdpl(pair, laplace_sum([0, 1], records=2, tau=1.0)).epsilon, 6)
@@ -109,9 +107,9 @@ def bdpl(joint: ArrayLike, kernel: ArrayLike, *, adversary: tuple[int, tuple[int
 def worst_mechanism(joint: ArrayLike, tau: float, *, adversary: tuple[int, tuple[int, ...]] | None = None) -> float:
     """Return the largest leakage of *any* τ-DP mechanism under a finite joint law, by linear programming.
 
-    adversary: a target and the records known; only what this one learns.
+    adversary: a target and the known records: compute the leakage to this adversary only.
 
-    For every adversary and pair of values the worst output is found by `any_mechanism`; what is returned is attained.
+    `any_mechanism` finds the worst output for every adversary and pair of values; some mechanism attains the result.
 
     >>> round(worst_mechanism([[0.4, 0.1], [0.1, 0.4]], tau=1.0), 6)
     1.569445
@@ -139,7 +137,7 @@ def _given(law: NDArray[np.float64], fixed: dict[int, int]) -> NDArray[np.float6
 
 
 def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple[float, int, int, int] | None:
-    """Return the largest log ratio over outputs and pairs of target values that can occur, with where it is."""
+    """Return the largest log ratio over outputs and pairs of possible target values, and where it occurs."""
     possible = np.flatnonzero(mass > 0)
     if len(possible) < 2:
         return None
@@ -154,7 +152,7 @@ def _worst_pair(mass: NDArray[np.float64], output: NDArray[np.float64]) -> tuple
 
 
 def _adversaries(records: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield every target with every set of other records that may be known."""
+    """Yield every target with every set of other records."""
     for target in range(records):
         others = [record for record in range(records) if record != target]
         for size in range(len(others) + 1):
@@ -174,7 +172,7 @@ def _checked(joint: ArrayLike, kernel: ArrayLike) -> tuple[NDArray[np.float64], 
 def chain_joint(chain: MarkovChain, records: int, start: ArrayLike | None = None) -> NDArray[np.float64]:
     """Return the joint table of the chain's first records, from its stationary law or from `start`.
 
-    start: the law of the first record; with memory, the joint law of the first records, as many as are remembered.
+    start: the law of the first record; with memory k, the joint law of the first k records.
     """
     records = validation.natural("records", records)
     size = len(chain.transition)
@@ -199,12 +197,12 @@ def laplace_sum(
 ) -> NDArray[np.float64]:
     """Return the kernel of Laplace noise on the sum of state values, τ-DP.
 
-    bounds: values are clipped to these, and the noise covers their width; by default the values as they are.
+    bounds: values are clipped to these, and the noise covers their width; by default values are not clipped.
     step:   clipped values are rounded to low + step·(a whole number), halves up, before they are added.
 
-    Given anything, the output density is a mixture of Laplace densities centred at possible sums. Between two
+    Given any records, the output density is a mixture of Laplace densities centred at possible sums. Between two
     neighbouring sums every mixture is A·e^(−cy) + B·e^(cy), the ratio of two of them is monotone in y, and outside all
-    sums it is constant: the supremum over outputs is a maximum over the possible sums, which are the outputs returned.
+    sums it is constant. The supremum over outputs is therefore a maximum over the possible sums: the outputs returned.
     """
     numbers = np.array([validation.number("value", value) for value in values])
     low, high = bounds if bounds is not None else (numbers.min(), numbers.max())
@@ -222,7 +220,7 @@ def laplace_sum(
 
 
 def record_channel(channel: ArrayLike, records: int) -> NDArray[np.float64]:
-    """Return the kernel that sends every record through the same channel[value, report] by itself."""
+    """Return the kernel that sends every record independently through the same channel[value, report]."""
     single = np.asarray(channel, dtype=np.float64)
     kernel = np.ones(())
     for _ in range(validation.natural("records", records)):
@@ -243,10 +241,10 @@ def generalized_randomized_response(tau: float, states: int, records: int) -> ND
 
 
 def joint_release(*kernels: ArrayLike) -> NDArray[np.float64]:
-    """Return the kernel of several independent releases seen together.
+    """Return the kernel of several independent releases together.
 
-    For Laplace kernels the outputs are the tuples of possible sums. That they suffice is argued coordinate by
-    coordinate: with the other outputs fixed, the density is again a mixture of Laplace densities at possible sums.
+    For Laplace kernels the outputs are the tuples of possible sums. They suffice in each coordinate: with the other
+    outputs fixed, the density is again a mixture of Laplace densities at possible sums.
     """
     arrays = [np.asarray(kernel, dtype=np.float64) for kernel in kernels]
     together = arrays[0]
@@ -257,7 +255,7 @@ def joint_release(*kernels: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class GaussianFinding:
-    """The worst adversary of a normal group: the factor on τ, whom it targets and which records it knows."""
+    """The worst adversary of a normal group: the factor on τ, its target and the records it knows."""
 
     factor: float
     target: int
@@ -274,8 +272,8 @@ def gaussian_lemma(
     """Return the largest factor the Gaussian lemma gives over all adversaries of one group of at most six.
 
     reach:     D/M, how far apart target values may be, in clipping widths.
-    capped:    whether to use that clipping stops every record from moving more than M.
-    adversary: a target and the records known; only what this one learns.
+    capped:    whether to use that no record moves more than M after clipping.
+    adversary: a target and the known records: compute the factor for this adversary only.
 
     >>> galton = [[1, 0.275, 0.202], [0.275, 1, 0.074], [0.202, 0.074, 1]]
     >>> round(gaussian_lemma(galton).factor, 3)
@@ -293,8 +291,7 @@ def gaussian_lemma(
         if known and _determined(matrix, target, known):
             continue
         moves = np.abs(matrix[np.ix_(unknown, given)] @ inverse[:, -1]) * reach
-        own = np.array([reach])
-        shifts = np.concatenate([own, moves])
+        shifts = np.append(moves, reach)
         factor = float((np.minimum(shifts, 1.0) if capped else shifts).sum())
         if factor > worst.factor:
             worst = GaussianFinding(factor, target, known)
@@ -302,82 +299,9 @@ def gaussian_lemma(
 
 
 def _determined(matrix: NDArray[np.float64], target: int, known: tuple[int, ...]) -> bool:
-    """Tell whether the known records fix the target: then it has no two values to tell apart."""
+    """Whether the known records determine the target, so that it has no two possible values."""
     cross = matrix[np.ix_(known, [target])]
     left = (
         matrix[target, target] - (cross.T @ np.linalg.pinv(matrix[np.ix_(known, known)], hermitian=True) @ cross)[0, 0]
     )
     return bool(left <= 1e-12 * matrix[target, target])
-
-
-def gaussian_pair(
-    covariance: ArrayLike,
-    *,
-    mean: Sequence[float],
-    bounds: tuple[float, float],
-    tau: float,
-    values: tuple[float, float],
-) -> float:
-    """Return the true leakage of a clipped sum of two normal records with Laplace noise, by numerical integration.
-
-    Targets are either record, at the two `values`, with the other record unknown or known; the supremum over outputs is
-    searched on a grid over all possible sums and refined. It does not use the lemma it is there to test.
-    """
-    matrix = np.asarray(covariance, dtype=np.float64)
-    low, high = bounds
-    scale = (high - low) / validation.positive("tau", tau)
-    worst = abs(min(max(values[0], low), high) - min(max(values[1], low), high)) / scale
-    for target in (0, 1):
-        slope = matrix[0, 1] / matrix[target, target]
-        deviation = math.sqrt(matrix[1 - target, 1 - target] - slope * matrix[0, 1])
-        first, second = (
-            _log_density(value, mean[1 - target] + slope * (value - mean[target]), deviation, (low, high), scale)
-            for value in values
-        )
-        worst = max(worst, _largest_difference(first, second, (2 * low, 2 * high)))
-    return worst
-
-
-def _log_density(
-    value: float, mean: float, deviation: float, bounds: tuple[float, float], scale: float
-) -> Callable[[float], float]:
-    """Return ln of the output density given one record's value, up to a constant, as a function of the output."""
-    from scipy.integrate import quad
-    from scipy.special import ndtr
-
-    low, high = bounds
-    own = min(max(value, low), high)
-    at_low, at_high = float(ndtr((low - mean) / deviation)), float(ndtr((mean - high) / deviation))
-
-    def density(y: float) -> float:
-        def integrand(other: float) -> float:
-            standard = (other - mean) / deviation
-            normal = math.exp(-0.5 * standard * standard) / (deviation * math.sqrt(2 * math.pi))
-            return math.exp(-abs(y - own - other) / scale) * normal
-
-        corners = sorted({low, high, *(point for point in (y - own, mean) if low < point < high)})
-        inside = sum(
-            quad(integrand, left, right, epsabs=0, epsrel=1e-11, limit=200)[0]
-            for left, right in itertools.pairwise(corners)
-        )
-        edges = at_low * math.exp(-abs(y - own - low) / scale) + at_high * math.exp(-abs(y - own - high) / scale)
-        return math.log(inside + edges)
-
-    return density
-
-
-def _largest_difference(
-    first: Callable[[float], float], second: Callable[[float], float], span: tuple[float, float]
-) -> float:
-    """Return the largest |first − second| on an interval: the best of a grid, refined between its neighbours."""
-    from scipy.optimize import minimize_scalar
-
-    def gap(y: float) -> float:
-        return abs(first(y) - second(y))
-
-    grid = np.linspace(*span, 41)
-    values = [gap(float(point)) for point in grid]
-    best = int(np.argmax(values))
-    near = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)]))
-    refined: Any = minimize_scalar(lambda y: -gap(y), bounds=near, method="bounded")
-    return max(values[best], float(-refined.fun))

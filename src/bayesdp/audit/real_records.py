@@ -1,4 +1,4 @@
-"""A real record and its neighbours, for the holder of the data: what is read here is private."""
+"""A real record and its neighbours, for the holder of the data: everything read here is private."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["RealRecord", "real_record"]
 
 @dataclass(frozen=True, repr=False)
 class RealRecord:
-    """One record of a real chain: the chain's states, by their positions in the model's, and where it is among them."""
+    """One record of a real chain: the chain's states, as positions in the model's, and the place of the record."""
 
     chain: MarkovChain
     states: tuple[int, ...]
@@ -37,10 +37,10 @@ class RealRecord:
     @property
     def described(self) -> str:
         """Which record it is, as a sentence."""
-        return f"Record {self.place} of a real chain of {len(self.states)} records is attacked."
+        return f"The target is record {self.place} of a real chain of {len(self.states)} records."
 
     def within(self, before: int, after: int) -> Stretch:
-        """Return a stretch of so many unknown records around it, or as many as there are, and what is at its ends."""
+        """Return the stretch of `before` and `after` unknown records around it, or all there are, with its ends."""
         left, right = self.place - before - 1, self.place + after + 1
         return Stretch(
             Ending(min(before, self.place), self.states[left] if left >= 0 else None),
@@ -51,7 +51,7 @@ class RealRecord:
         )
 
     def answer(self, stretch: Stretch, values: Sequence[int]) -> int:
-        """Return what the unknown records of a stretch add to the exact answer."""
+        """Return the contribution of the target and the unknown records of a stretch to the exact answer."""
         first = self.place - stretch.before.unknown
         return sum(values[state] for state in self.states[first : self.place + stretch.after.unknown + 1])
 
@@ -61,14 +61,14 @@ def real_record(
 ) -> RealRecord:
     """Return a record of a table that follows a Markov chain.
 
-    record: its position in the chain, from 0, among the records that have a state. entity: the chain it is in, by its
-    values in the entity columns, if there are several.
+    record: its position in the chain, from 0, among the records that have a state. entity: the values of its chain in
+    the entity columns, if there are several chains.
 
     Raises InvalidInputError for a model without the columns of its order, FrameError for the table, and RecordsError
-    for a record that is not there or a state that the model does not know.
+    for a record that does not exist or a state that is not in the model.
     """
     if not isinstance(model, MarkovChain) or model.memory > 1 or model.unit > 1:
-        raise InvalidInputError("real records are attacked in a Markov chain that remembers one record (MarkovChain)")
+        raise InvalidInputError("real records can be attacked only under a MarkovChain with memory 1 and unit 1")
     if model.layout is None or model.subject is None:
         raise InvalidInputError(
             "the model does not name the columns of its chain; fit it to the table, or give " + param("layout")
@@ -95,7 +95,7 @@ def real_record(
     rows = sorted((row[:width], row[width]) for part in parts for row in part if row[width] is not None)
     strange = next((state for _, state in rows if state not in places), None)
     if strange is not None:
-        raise RecordsError(f"the table has a state {brief(strange)} that the model does not know")
+        raise RecordsError(f"the table has a state {brief(strange)} that is not in the model")
     if place >= len(rows):
-        raise RecordsError(f"there is no record {place} in a chain of {len(rows)}; they are numbered from 0")
+        raise RecordsError(f"record {place} does not exist: the chain has {len(rows)} records, numbered from 0")
     return RealRecord(model, tuple(places[state] for _, state in rows), place)

@@ -1,11 +1,11 @@
-"""What side information can do: the worst output of any τ-DP mechanism, to someone who knows a little of every record.
+"""The worst output of any τ-DP mechanism for attackers with side information about every record.
 
-Side information is a likelihood e_j(x_j) ≥ 0 for each record: a noisy observation of it, made record by record. It
-multiplies the joint law by Π e_j. A record with one possible value left is known exactly, so the adversaries of
-Bayesian differential privacy are a special case. docs/theory/side-information.md says who is covered and who is not.
+Side information is a likelihood e_j(x_j) ≥ 0 for each record: an independent noisy observation of it. It multiplies the
+joint law by Π e_j. A record with one possible value left is known exactly, so the adversaries of Bayesian differential
+privacy are a special case. docs/theory/side-information.md states which attackers are covered.
 
-Finite laws are a joint table with one axis for each vertex. Some vertices may be hidden: no record is made of them, no
-mechanism sees them, but the law and the side information may be about them.
+Finite laws are a joint table with one axis for each vertex. Vertices may be hidden: they have no record and mechanisms
+do not read them, but the law and the side information may involve them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of
-from bayesdp.audit.any_mechanism import log_ratio, most_telling
-from bayesdp.audit.tables import array, enumerable_tau, joint_table
+from bayesdp.audit.any_mechanism import array, enumerable_tau, joint_table, log_ratio, most_telling
 from bayesdp.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,27 +33,27 @@ _LARGEST_TABLE = 2**12
 _LARGEST_PROGRAM = 3**5
 
 _ROUNDS = 25
-"""So often, at most, the output and the side information are improved in turn."""
+"""The largest number of rounds that improve the output and the side information in turn."""
 
 _SWEEPS = 40
-"""So often, at most, the side information about every vertex is improved for one output."""
+"""The largest number of passes over all vertices that improve the side information for one output."""
 
 _GAIN = 1e-11
-"""Less than this is no improvement."""
+"""Smaller improvements end the search."""
 
 _STARTS = (-4.0, 0.0)
-"""The logarithms of the random likelihoods from which a climb begins."""
+"""The range of the logarithms of random initial likelihoods."""
 
 Likelihoods = tuple["NDArray[np.float64]", ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """Who learns most: what is leaked, about which records, telling which values apart, by which side information.
+    """The worst attack: the leakage, the target records, the two values it distinguishes, and the side information.
 
-    evidence:       the likelihood of each value of each vertex, those of the target and of hidden vertices included.
-    log_likelihood: ln of the probability of the output that gives it away, up to a constant, for each data set of the
-                    vertices that are recorded.
+    evidence:       the likelihood of each value of each vertex, including the target and hidden vertices.
+    log_likelihood: ln of the probability of the most telling output, up to a constant, for each data set of the
+                    vertices that have records.
     """
 
     epsilon: float
@@ -70,12 +70,13 @@ class Attack:
         )
         return (
             f"leaks {self.epsilon:.6f}: an output is e^{self.epsilon:.4f} times likelier if record "
-            f"{', '.join(map(str, self.target))} is {more} than if it is {less}, to someone with the likelihoods {held}"
+            f"{', '.join(map(str, self.target))} is {more} than if it is {less}, for an attacker with the likelihoods "
+            f"{held}"
         )
 
 
 def knowing(shape: Sequence[int], known: Mapping[int, int]) -> Likelihoods:
-    """Return the side information of someone who knows some records exactly, and of the others nothing.
+    """Return the side information of an attacker who knows some records exactly and nothing about the others.
 
     >>> [likelihood.tolist() for likelihood in knowing((2, 3), {1: 2})]
     [[1.0, 1.0], [0.0, 0.0, 1.0]]
@@ -89,8 +90,8 @@ def knowing(shape: Sequence[int], known: Mapping[int, int]) -> Likelihoods:
 def odds_ratios(joint: ArrayLike) -> NDArray[np.float64]:
     """Return the odds ratio of every two vertices, by its definition: over all their values and all values of the rest.
 
-    Every ratio is infinite if the possible data sets are not all combinations of the values possible for each vertex:
-    then some ratios are 0/0 and say nothing.
+    Every ratio is infinite unless all combinations of each vertex's possible values are possible: some ratios would
+    be 0/0.
 
     >>> odds_ratios([[0.4, 0.1], [0.1, 0.4]]).round(9).tolist()
     [[1.0, 16.0], [16.0, 1.0]]
@@ -118,17 +119,17 @@ def worst_output(
     evidence: Sequence[ArrayLike] | None = None,
     hidden: Iterable[int] = (),
 ) -> Attack:
-    """Return what the most telling output of any τ-DP mechanism leaks about one record, given side information.
+    """Return the largest leakage about one record of any output of any τ-DP mechanism, given side information.
 
     joint:    probabilities, one axis for each vertex.
-    target:   the record that is attacked, or several that are one secret together.
-    evidence: one likelihood for each vertex; none unless given.
-    hidden:   the vertices of which there is no record.
+    target:   the record that is attacked, or several that form one secret.
+    evidence: one likelihood for each vertex; none by default.
+    hidden:   the vertices without a record.
 
-    The linear program of `any_mechanism` is solved for every two values of the target, over the other records only:
-    whatever they are, an output tells most if it is e^τ times likelier at one value of the target than at the other (in
-    several records: for each that differs). What is returned is attained by a mechanism that exists; it is 0 if only
-    one value of the target is possible.
+    The linear program of `any_mechanism` is solved for every two values of the target, over the other records only: for
+    any values of these, the most telling output is e^τ times likelier at one value of the target than at the other (for
+    several records: for each that differs). Some mechanism attains the result. It is 0 if only one value of the target
+    is possible.
 
     >>> round(worst_output([[0.4, 0.1], [0.1, 0.4]], tau=1.0, target=0).epsilon, 6)
     1.569445
@@ -146,12 +147,13 @@ def climb(
     restarts: int = 4,
     seed: int = 0,
 ) -> Attack:
-    """Look for the side information that makes any τ-DP mechanism leak most about the target; return the best found.
+    """Search for the side information under which a τ-DP mechanism leaks most about the target; return the best found.
 
-    From no side information, and from `restarts` random ones, two steps alternate for every two values of the target:
-    the worst output given the side information, by linear programming; and for each vertex the best likelihood given
-    the output and all other likelihoods. Two values of the vertex suffice for that, and their weights are the root of a
-    quadratic (docs/theory/side-information.md). The result is attained; it need not be the supremum.
+    The search starts from no side information and from `restarts` random ones. For every two values of the target, two
+    steps alternate: the worst output given the side information, by linear programming; and for each vertex the best
+    likelihood given the output and all other likelihoods. For the latter, two values of the vertex suffice, and their
+    weights are the root of a quadratic (docs/theory/side-information.md). The result is attained; it may be below the
+    supremum.
 
     >>> round(climb([[0.4, 0.1], [0.1, 0.4]], tau=1.0, target=0).epsilon, 6)
     1.592092
@@ -170,13 +172,12 @@ def climb(
     return best
 
 
-def _leaked(attack: Attack) -> float:
-    return attack.epsilon
+_leaked = attrgetter("epsilon")
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Whose records are attacked, under which law, through which mechanisms.
+    """An attack to optimise: the law, τ, the target and the other vertices.
 
     law: the joint table with the target in front: first one axis for its values, then one for each other vertex.
     """
@@ -198,10 +199,10 @@ class _Search:
             for name, vertices in (("target", targets), ("hidden", hidden))
         )
         if unrecorded and unrecorded[-1] >= law.ndim:
-            raise InvalidInputError(f"there is no vertex {unrecorded[-1]}; they are numbered from 0")
+            raise InvalidInputError(f"vertex {unrecorded[-1]} does not exist; vertices are numbered from 0")
         for vertex in attacked or (law.ndim,):
             if vertex >= law.ndim or vertex in unrecorded:
-                raise InvalidInputError(f"the target must be a record, and {vertex} is not one")
+                raise InvalidInputError(f"the target must be a record, and vertex {vertex} has none")
         others = tuple(vertex for vertex in range(law.ndim) if vertex not in attacked)
         size = math.prod(law.shape[vertex] for vertex in others if vertex not in unrecorded)
         if size > _LARGEST_PROGRAM:
@@ -211,7 +212,7 @@ class _Search:
 
     @property
     def _hidden_axes(self) -> tuple[int, ...]:
-        """Where hidden vertices are among the axes of `law`."""
+        """The axes of hidden vertices in `law`."""
         return tuple(1 + self.others.index(vertex) for vertex in self.hidden)
 
     def _weighted(self, likelihoods: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -219,7 +220,7 @@ class _Search:
         return self.law * np.multiply.outer(own, _product([likelihoods[vertex] for vertex in self.others]))
 
     def given(self, likelihoods: Likelihoods) -> dict[int, NDArray[np.float64]]:
-        """Return the law of the other records for each value the target can have."""
+        """Return the law of the other records for each possible value of the target."""
         laws = self._weighted(likelihoods).sum(axis=self._hidden_axes)
         return {value: law / law.sum() for value, law in enumerate(laws) if law.sum() > 0}
 
@@ -244,7 +245,7 @@ class _Search:
         return self._attack(leaked, pair, likelihoods, np.add.outer(-self.tau * changed, others))
 
     def _changed(self, value: int) -> NDArray[np.intp]:
-        """Return in how many records each value of the target differs from one of them."""
+        """Return in how many records each value of the target differs from the given one."""
         values = np.indices([self.shape[vertex] for vertex in self.target]).reshape(len(self.target), -1)
         return np.asarray((values != values[:, [value]]).sum(axis=0))
 
@@ -270,7 +271,7 @@ class _Search:
         return best
 
     def sharpened(self, attack: Attack, pair: tuple[int, int]) -> Likelihoods:
-        """Improve the side information for the attack's output, vertex after vertex, until nothing is gained."""
+        """Improve the side information for the attack's output, vertex by vertex, until the gain is negligible."""
         recorded = [vertex for vertex in range(len(self.shape)) if vertex not in self.hidden]
         order = [recorded.index(vertex) for vertex in (*self.target, *self.others) if vertex in recorded]
         output = np.exp(attack.log_likelihood - attack.log_likelihood.max()).transpose(order)
@@ -299,7 +300,7 @@ def _best_weights(
     d: NDArray[np.float64],
     held: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the weights m ≥ 0, two of them positive at most, with the largest (m·a)(m·b) / ((m·c)(m·d)); or `held`."""
+    """Return weights m ≥ 0, at most two of them positive, that maximise (m·a)(m·b) / ((m·c)(m·d)); or `held`."""
     candidates = [held]
     for pair in itertools.combinations(range(len(held)), 2):
         two = list(pair)
@@ -317,7 +318,7 @@ def _best_weights(
 def _turning_points(
     a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64], d: NDArray[np.float64]
 ) -> list[float]:
-    """Return the shares of the second value at which (m·a)(m·b) / ((m·c)(m·d)) may be largest: roots of a quadratic."""
+    """Return the shares of the second value that may maximise (m·a)(m·b) / ((m·c)(m·d)): roots of a quadratic."""
     above, below = np.convolve(a, b), np.convolve(c, d)
     constant = float(above[1] * below[0] - above[0] * below[1])
     half = float(above[2] * below[0] - above[0] * below[2])

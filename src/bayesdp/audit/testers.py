@@ -1,8 +1,8 @@
-"""How evidence becomes a bound: Clopper–Pearson, and the event that tells two worlds apart.
+"""From outputs to a bound: Clopper–Pearson intervals, and the event that distinguishes two neighbouring tables.
 
 An event is chosen on one half of the outputs and counted on the other, so that choosing it costs no confidence. Outputs
-are sorted into cells first: their own values if there are few, ranges of them if they are numbers, ranges of a learnt
-score if they are lists. The event is a set of cells.
+are first sorted into cells: single values if there are few, ranges if they are numbers, ranges of a learnt score if
+they are lists. The event is a set of cells.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["Cells", "Event", "as_rows", "best_event", "clopper_pearson", "log_ratio_below"]
 
 _MOST_VALUES = 512
-"""Up to so many different outputs are cells of their own."""
+"""The largest number of different outputs that each get a cell."""
 
 _RANGES = 128
-"""Into so many ranges, equally full, outputs are sorted that are more."""
+"""The number of ranges, with equally many outputs each, if there are more different outputs."""
 
 _SAMPLE = 4096
-"""Of so many lists it is looked at first whether they have few values."""
+"""The number of lists on which to test first whether they have few values."""
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
@@ -56,9 +56,9 @@ def _intervals(
 def log_ratio_below(
     more: NDArray[np.int64], less: NDArray[np.int64], trials: int, confidence: float
 ) -> NDArray[np.float64]:
-    """Return lower bounds on ln(p/q), from how often events occurred in as many trials under each; at least 0.
+    """Return lower bounds on ln(p/q), from how often events occurred in equally many trials under each; at least 0.
 
-    Each end errs with probability at most (1 − confidence)/2, so both hold at once with the confidence asked.
+    Each end errs with probability at most (1 − confidence)/2, so both hold together with the given confidence.
     """
     low, high = _intervals(more, trials, confidence)[0], _intervals(less, trials, confidence)[1]
     return np.asarray(np.log(np.maximum(low / high, 1.0)))
@@ -73,7 +73,7 @@ class Cells:
 
     @classmethod
     def between(cls, one: NDArray[np.float64], other: NDArray[np.float64]) -> Cells:
-        """Return cells in which outputs of two worlds, some of which are given, may be told apart."""
+        """Return cells that may distinguish the outputs of two tables, from a sample of both."""
         both = np.concatenate([one, other])
         if both.shape[1] == 1:
             return _of_numbers(both[:, 0])
@@ -84,12 +84,12 @@ class Cells:
         return cls(lambda outputs: numbers.of(project(outputs)[:, None]), numbers.number)
 
     def count(self, outputs: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return how many outputs are in each cell."""
+        """Return the number of outputs in each cell."""
         return np.bincount(self.of(outputs), minlength=self.number)
 
 
 def _of_numbers(numbers: NDArray[np.float64]) -> Cells:
-    """Return a cell for each number, or ranges that are equally full, finer at both ends."""
+    """Return a cell for each number, or ranges with equally many numbers, finer at both ends."""
     values = np.unique(numbers)
     if len(values) <= _MOST_VALUES:
         edges = (values[1:] + values[:-1]) / 2
@@ -101,7 +101,7 @@ def _of_numbers(numbers: NDArray[np.float64]) -> Cells:
 
 
 def _code(columns: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return a number for lists that differs wherever they do, but for coincidence."""
+    """Return a function that maps different lists to different numbers, up to coincidence."""
     weights = np.random.default_rng(columns).uniform(1, 2, columns)
     return lambda outputs: np.round(outputs @ weights, 9)
 
@@ -109,7 +109,7 @@ def _code(columns: int) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
 def _score(
     one: NDArray[np.float64], other: NDArray[np.float64]
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return a score of lists: Fisher's discriminant with a diagonal covariance, learnt from both worlds."""
+    """Return a score of lists: Fisher's discriminant with a diagonal covariance, learnt from both tables."""
     spread = one.var(axis=0) + other.var(axis=0)
     weights = (one.mean(axis=0) - other.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     return lambda outputs: outputs @ weights
@@ -117,10 +117,10 @@ def _score(
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A set of cells, and in which of two worlds it is more frequent.
+    """A set of cells, and for which of two tables it is more frequent.
 
     cells:   for each cell whether it belongs to the event.
-    first:   whether the event is more frequent in the first world.
+    first:   whether the event is more frequent for the first table.
     promise: the lower bound it would support if fresh outputs were like those it was chosen on.
     """
 
@@ -129,7 +129,7 @@ class Event:
     promise: float
 
     def counted(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[int, int]:
-        """Return how often the event occurred where it is more frequent, and where it is less, from counts of cells."""
+        """Return the event's counts for the table where it is more frequent and for the other, from cell counts."""
         more, less = (one, other) if self.first else (other, one)
         return int(more[self.cells].sum()), int(less[self.cells].sum())
 
@@ -151,9 +151,9 @@ def best_event(one: NDArray[np.int64], other: NDArray[np.int64], confidence: flo
 
 
 def as_rows(outputs: Sequence[object] | NDArray[np.generic]) -> NDArray[np.float64]:
-    """Return outputs as rows of numbers, one for each run; a text counts as a category.
+    """Return outputs as rows of numbers, one for each run; a text is a category.
 
-    Raises InvalidInputError if they are no finite numbers, or lists of different lengths.
+    Raises InvalidInputError unless they are finite numbers, texts, or lists of equal lengths.
 
     >>> as_rows([3, 4]).tolist(), as_rows([(True, False)]).tolist()
     ([[3.0], [4.0]], [[1.0, 0.0]])
@@ -166,6 +166,6 @@ def as_rows(outputs: Sequence[object] | NDArray[np.generic]) -> NDArray[np.float
     if rows.ndim < 1 or not np.isfinite(rows).all():
         raise InvalidInputError(
             "a mechanism must return a finite number, a text, or a list of numbers of the same length every time; wrap "
-            "it in a function that does"
+            "it in a function that returns one of these"
         )
     return rows.reshape(len(rows), -1)

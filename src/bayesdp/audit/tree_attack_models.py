@@ -1,8 +1,8 @@
-"""Scenes of bounded odds: a tree of 0/1 records around a target, with the side information that attains the bound.
+"""Attack models of bounded odds: a tree of 0/1 records around a target, and side information that attains the bound.
 
-Neighbours have the odds ratio allowed, and attract one another. For each vertex the attacker has a likelihood that
+Neighbours have the largest odds ratio allowed and tend to be equal. For each vertex the attacker has a likelihood that
 makes the contraction an equality (docs/theory/contraction.md): 1 is less likely than 0 by a factor √G, where G is how
-much likelier the most telling output is if the vertex is 1. That output is a count of as many as there are records.
+much likelier the most telling output is if the vertex is 1. That output is a count as large as the number of records.
 """
 
 from __future__ import annotations
@@ -23,33 +23,25 @@ from bayesdp.theorems.odds.chain import records_met
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "BoundedOdds",
-    "Tree",
-    "hidden_markov_tree",
-    "network_tree",
-    "odds_chain_tree",
-    "tree_attack_model",
-    "worst_tree",
-]
+__all__ = ["BoundedOdds", "Tree", "tree_attack_model", "worst_tree"]
 
 BoundedOdds = OddsChain | HiddenMarkov | Network
 """Models of odds ratios alone, whose worst law is a tree."""
 
 _LONGEST_SIDE = 150
-"""So many records of a side are followed; what is farther adds next to nothing unless neighbours are nearly copies."""
+"""The largest number of records on a side; more add next to nothing unless neighbours are nearly equal."""
 
 _MOST_VERTICES = 301
-"""So many vertices of a network are attacked through."""
+"""The largest number of vertices of a network in an attack."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Vertices around a root, the target; parents stand before their children.
+    """Vertices around a root, the target; parents come before their children.
 
     parents:  the position of each vertex's parent; −1 for the root.
     log_odds: ln of the odds ratio of each vertex and its parent; 0 for the root.
-    records:  how many records each vertex is: 0 if it is hidden, more than 1 for several that are all alike.
+    records:  the number of records of each vertex: 0 if it is hidden, more than 1 for several that are all equal.
     """
 
     parents: tuple[int, ...]
@@ -58,7 +50,7 @@ class Tree:
 
     @property
     def total(self) -> int:
-        """How many records there are."""
+        """The number of records."""
         return sum(self.records)
 
 
@@ -82,32 +74,18 @@ class _Growing:
 
 @singledispatch
 def worst_tree(model: Model, tau: float) -> Tree:
-    """Return the tree of records in which a release with this τ tells most about its root.
+    """Return the tree of records in which a release with this τ reveals most about its root.
 
-    Raises InvalidInputError for a type of models of which no such tree is known.
+    Raises InvalidInputError for types of models other than bounded odds.
     """
-    raise InvalidInputError(f'no worst tree is known of a model of type "{model.kind}"')
+    raise InvalidInputError(f'no worst tree is known for a model of type "{model.kind}"')
 
 
-@worst_tree.register(OddsChain)
-def _of_odds_chain(model: OddsChain, tau: float) -> Tree:
-    return odds_chain_tree(model)
+@worst_tree.register
+def _of_odds_chain(chain: OddsChain, tau: float) -> Tree:
+    """Return the chain around its middle record, or around the middle `unit` records, which are all equal.
 
-
-@worst_tree.register(HiddenMarkov)
-def _of_hidden_markov(model: HiddenMarkov, tau: float) -> Tree:
-    return hidden_markov_tree(model)
-
-
-@worst_tree.register(Network)
-def _of_network(model: Network, tau: float) -> Tree:
-    return network_tree(model, tau)
-
-
-def odds_chain_tree(chain: OddsChain) -> Tree:
-    """Return the chain around its middle record, or around the middle `unit` records, which are all alike.
-
-    With memory k a vertex is a block of k records, which are all alike: inside a block anything may hold.
+    With memory k a vertex is a block of k records, which are all equal: inside a block anything may hold.
     """
     root = records_met(chain)
     growing = _Growing(records=[root])
@@ -119,8 +97,9 @@ def odds_chain_tree(chain: OddsChain) -> Tree:
     return growing.grown()
 
 
-def hidden_markov_tree(model: HiddenMarkov) -> Tree:
-    """Return the middle record, its hidden state, the hidden chain on both sides and what it emits."""
+@worst_tree.register
+def _of_hidden_markov(model: HiddenMarkov, tau: float) -> Tree:
+    """Return the middle record, its hidden state, the hidden chain on both sides and the records it emits."""
     growing = _Growing()
     hidden = growing.add(0, model.emission_log_odds, records=0)
     for side in _sides(None if model.length is None else model.length - 1):
@@ -131,10 +110,11 @@ def hidden_markov_tree(model: HiddenMarkov) -> Tree:
     return growing.grown()
 
 
-def network_tree(network: Network, tau: float) -> Tree:
-    """Return the tree in a network through which most is learnt of a record, of the most connected ones.
+@worst_tree.register
+def _of_network(network: Network, tau: float) -> Tree:
+    """Return the tree in a network that reveals most about a record, among the most connected ones.
 
-    Edges that would close a loop are left out: that they say nothing is among what the bounds allow.
+    Edges that would close a loop are left out: the bounds allow them to carry no dependence.
     """
     if network.edges is None:
         return _regular_tree(network)
@@ -151,7 +131,7 @@ def network_tree(network: Network, tau: float) -> Tree:
 
 
 def _around(target: int, neighbours: list[list[tuple[int, float]]], visible: NDArray[np.bool_]) -> Tree:
-    """Return the tree that is found from a target outwards, nearest vertices first."""
+    """Return a tree grown from a target outwards, nearest vertices first."""
     growing, places = _Growing(), {target: 0}
     waiting = deque([target])
     while waiting and len(places) < _MOST_VERTICES:
@@ -164,7 +144,7 @@ def _around(target: int, neighbours: list[list[tuple[int, float]]], visible: NDA
 
 
 def _regular_tree(network: Network) -> Tree:
-    """Return a tree in which everybody has as many neighbours as the network allows, as large as it allows."""
+    """Return the largest tree the network allows, with the largest number of neighbours at each vertex."""
     assert network.odds is not None
     assert network.degree is not None
     most = _MOST_VERTICES if network.records is None else min(network.records, _MOST_VERTICES)
@@ -178,18 +158,17 @@ def _regular_tree(network: Network) -> Tree:
 
 
 def _sides(others: int | None) -> tuple[int, int]:
-    """Return how many vertices there are on either side of the middle."""
+    """Return the number of vertices before and after the middle."""
     both = 2 * _LONGEST_SIDE if others is None else min(others, 2 * _LONGEST_SIDE)
     return both // 2, both - both // 2
 
 
 def tree_attack_model(tree: Tree, tau: float) -> tuple[AttackModel, NDArray[np.float64]]:
-    """Return the scene of a target in a tree, and the likelihoods of 0 and 1 that the attacker has for each vertex.
+    """Return the attack model of a target in a tree, and the attacker's likelihoods of 0 and 1 for each vertex.
 
-    The target's own likelihood is such that both of its values are equally probable before the release.
+    The target's own likelihood makes both of its values equally probable before the release.
 
-    >>> path = odds_chain_tree(OddsChain(9.0, length=5))
-    >>> attack_model, _ = tree_attack_model(path, 1.0)
+    >>> attack_model, _ = tree_attack_model(worst_tree(OddsChain(9.0, length=5), 1.0), 1.0)
     >>> round(attack_model.betrayal(1.0).epsilon, 6)
     2.442142
     """
@@ -215,16 +194,16 @@ def tree_attack_model(tree: Tree, tau: float) -> tuple[AttackModel, NDArray[np.f
 
 
 def _own(records: int) -> NDArray[np.float64]:
-    """Return the law of what a vertex adds by itself: nothing, or as many as it is records."""
+    """Return the law of what a vertex alone adds to the count: nothing, or its number of records."""
     law = np.zeros((2, records + 1))
     law[0, 0] = law[1, records] = 1.0
     return law
 
 
 def _gains(tree: Tree, tau: float) -> list[float]:
-    """Return for each vertex ln of how much likelier the most telling output is if it is 1; the root's is the leakage.
+    """Return for each vertex ln of how much likelier the most telling output is if it is 1; for the root, the leakage.
 
-    Each child passes on f(c, d) = 2·ln[cosh((c + d)/4) / cosh((c − d)/4)] of its own c.
+    Each child contributes f(c, d) = 2·ln[cosh((c + d)/4) / cosh((c − d)/4)] of its own c to its parent.
     """
     gains = [records * tau for records in tree.records]
     for vertex in range(len(gains) - 1, 0, -1):

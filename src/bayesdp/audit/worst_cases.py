@@ -1,8 +1,8 @@
-"""The worst attacker of a release: whom he asks about, what he knows, which output betrays, and what he learns.
+"""The worst attacker of a release: his target, what he knows, the output that reveals most, and what he learns.
 
-Theorems name the adversary; here his likelihoods are computed from the model, without the theorem's own figures. What
-is realised is attained by an attacker who exists, so it is never above what is proven. Where it is below, the proof may
-be loose, or the worst attacker may be another.
+Theorems name the adversary. This module computes his likelihoods from the model, without the theorem's own figures. An
+existing attacker attains the realised ε, so it never exceeds the proven one. Where it is smaller, the proof may be
+loose, or another attacker may be worse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayesdp._support.display import Displayed, Section, lines
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted
-from bayesdp.audit.attack_models import AttackModel, alone, copies
+from bayesdp.audit.attack_models import AttackModel, copies
 from bayesdp.audit.chain_attack_models import Stretch, adding, chain_attack_model
 from bayesdp.audit.group_attack_models import group_attack_model
 from bayesdp.audit.tree_attack_models import BoundedOdds, tree_attack_model, worst_tree
@@ -48,42 +48,55 @@ from bayesdp.theorems.theorem import Theorem
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SCHEMA", "Setting", "WorstCase", "matrices", "settings", "shown", "usual_suspects", "worst_case"]
+__all__ = [
+    "SCHEMA",
+    "NormalCase",
+    "Setting",
+    "WorstCase",
+    "autocorrelations",
+    "normal_cases",
+    "settings",
+    "shown",
+    "usual_suspects",
+    "worst_case",
+]
 
 SCHEMA = 1
 """The version of the JSON documents of an audit."""
 
 _LARGEST_EXPONENT = 700.0
-"""e to a larger power is beyond a float."""
+"""e to a larger power overflows a float."""
 
 _ATTAINED = 1e-6
-"""What is realised within this share of what is proven is attained."""
+"""A realised ε within this share of the proven one counts as attained."""
 
 _OTHER = "another value"
-"""What a record is if it is not counted, in a model that lists no values."""
+"""Stands for a value that is not counted, in a model that lists no values."""
 
 _ROUNDING = 1e-9
-"""What is realised may exceed what is proven by this share, for rounding; more contradicts the proof."""
+"""Rounding: the realised ε may exceed the proven one by this share; more contradicts the proof."""
 
 _LARGEST_SERIES = 41
-"""So many records of a normal series are attacked through; those farther away hardly move with the target."""
+"""Records of a normal series that an attack includes; those farther away hardly depend on the target."""
+
+_LONGEST_RESPONSE = 2000
+"""The number of records after which the response of a series to a shock is cut off, unless it vanishes earlier."""
 
 _STRETCHES = (0, 1, 2, 4, 8, 16)
-"""Unknown records on either side, for chains whose worst adversary no theorem names."""
+"""Numbers of unknown records on each side, for chains whose worst adversary no theorem names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """An attacker and what he faces, before anything is released.
+    """An attacker and his attack model, before the release.
 
-    who:       whom he asks about and what he knows, as sentences.
+    who:       his target and what he knows, as sentences.
     known:     the records he knows, by their position from the target (in a group: by their number), with their states
                where these matter.
-    unknown:   how many records he does not know, before and after the target; None where records have no order.
+    unknown:   how many records he does not know, before and after the target; None if records have no order.
     evidence:  his side information: the likelihoods of 0 and 1 for each vertex of a tree, the target first.
     direction: how far each unknown record of a group moves if the target moves by 1, by its number.
-    added:     what counts in the answer, in words: "records in state 1".
-    of_query:  whether the noise is that of the query asked; otherwise it stands for some mechanism of the same τ.
+    of_query:  whether the noise is that of the query; otherwise it stands for some mechanism with the same τ.
     """
 
     attack_model: AttackModel
@@ -99,18 +112,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class WorstCase(Displayed, Document):
-    """The worst attacker that is known, as a sentence and as data.
+    """The worst known attacker, as a sentence and as data.
 
-    epsilon, theorem: what is proven of the release, and by which theorem.
-    realised:   what this attacker learns: ln of how much the odds between two values change.
-    values:     the two values he compares; the first is betrayed.
-    prior:      the probability of the first, of the two, before the release; posterior: after it, if it is `output`.
-    output:     the noisy answer that betrays, less what the known records add.
-    direction:  1 if all larger answers betray as much, −1 if all smaller ones do, 0 for this one alone.
-    who:        whom he asks about and what he knows.
+    epsilon, theorem: the proven leakage of the release, and the theorem.
+    realised:   what this attacker learns: ln of the factor by which the odds between two values change.
+    values:     the two values he compares; the output reveals the first.
+    prior:      the probability of the first of the two before the release; posterior: after the release of `output`.
+    output:     the noisy answer that reveals most, without the contribution of known records.
+    direction:  1 if all larger answers reveal as much, −1 if all smaller ones do, 0 if only this one does.
+    who:        his target and what he knows.
     known, unknown, evidence, moves: the same as data; see `Setting`.
     of_query:   whether this is the query's own noise. Otherwise another mechanism with the same τ attains it.
-    by_cell:    whether the answer is a histogram; `output` then is the difference of the cells of the two values.
+    by_cell:    whether the answer is a histogram; `output` is then the difference of the cells of the two values.
     """
 
     tau: float
@@ -133,7 +146,7 @@ class WorstCase(Displayed, Document):
 
     @property
     def attained(self) -> bool:
-        """Whether what is proven is attained, to a millionth."""
+        """Whether he attains the proven leakage, up to a millionth."""
         return self.realised >= self.epsilon * (1 - _ATTAINED) - _ATTAINED**2
 
     @property
@@ -145,9 +158,9 @@ class WorstCase(Displayed, Document):
     def _printed(self) -> list[Section]:
         first, second = map(shown, self.values)
         standing = (
-            "which is all that is proven"
+            "which is the proven bound"
             if self.attained
-            else f"and no more than ε = {shown_above(self.epsilon)} is proven ({self.theorem})"
+            else f"and the proven bound is ε = {shown_above(self.epsilon)} ({self.theorem})"
         )
         reported = (
             f"Released: {self.release}, with tau = {shown_below(self.tau)}. An attacker asks whether a record is "
@@ -158,14 +171,16 @@ class WorstCase(Displayed, Document):
 
     @property
     def _betrayal(self) -> str:
-        """What output betrays the first value, as the beginning of a sentence."""
+        """The output that reveals the first value, as the beginning of a sentence."""
         first, second = map(shown, self.values)
         if not self.of_query:
-            return f"Some output of a mechanism with this tau, such as randomized response, betrays {first}"
+            return f"Some output of a mechanism with this tau, such as randomized response, reveals {first}"
         if self.by_cell:
-            return f"A cell of {first} as full as can be and one of {second} as empty betray {first}"
+            return (
+                f"The largest possible count in the cell of {first} and the smallest in that of {second} reveal {first}"
+            )
         where = {1: " or more", -1: " or less", 0: ""}[self.direction]
-        return f"An answer of {self.output:.6g}{where} for the records he does not know betrays {first}"
+        return f"An answer of {self.output:.6g}{where} for the records he does not know reveals {first}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attacker as a JSON object."""
@@ -195,11 +210,11 @@ class WorstCase(Displayed, Document):
 
 
 def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
-    """Return the attacker who learns most from a τ-DP release of a query, of those that are known.
+    """Return the known attacker who learns most from a τ-DP release of a query.
 
     Chains: between two known records, as the theorems name them. Bounded odds: with the side information that attains
-    the bound, on a law with these odds. Normal groups: with the records that the theorem says he knows. Groups in which
-    anything may hold: all their records are alike. Anything else: he knows every other record.
+    the bound, on a law with these odds. Normal groups: with the known records that the theorem names. Arbitrary groups:
+    all their records are equal. Anything else: he knows every other record.
 
     Raises as `leakage` does, and TheoremError if an attacker learns more than is proven: then a proof is wrong.
 
@@ -215,8 +230,8 @@ def worst_case(model: Model, query: Query, *, tau: float) -> WorstCase:
     attack_model = setting.attack_model
     if realised > leaked.epsilon * (1 + _ROUNDING):
         raise TheoremError(
-            f"{leaked.theorem} proves {leaked.epsilon!r}, but an attacker learns {realised!r}: the proof or the audit "
-            "is wrong; please report it"
+            f"{leaked.theorem} proves ε = {leaked.epsilon!r}, but an attacker learns {realised!r}: the proof or the "
+            "audit is wrong; please report this"
         )
     prior = float(attack_model.prior[more] / (attack_model.prior[more] + attack_model.prior[less]))
     return WorstCase(
@@ -246,7 +261,7 @@ def _assessed(setting: Setting, tau: float) -> tuple[Setting, float, tuple[int, 
 
 
 def settings(model: Model, query: Query, tau: float) -> list[Setting]:
-    """Return the attackers that are known under one model, each with what he faces; the last knows all but one record.
+    """Return the known attackers under one model, each with his attack model; the last knows all but one record.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> [len(setting.known) for setting in settings(ArbitraryGroups(3), Count(equals=1), 1.0)]
@@ -256,13 +271,13 @@ def settings(model: Model, query: Query, tau: float) -> list[Setting]:
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     return [
         *_known_attackers(model, query, tau),
-        Setting(_asked(alone(), model, query), "He knows every other record."),
+        Setting(_asked(copies(1), model, query), "He knows every other record."),
     ]
 
 
 @singledispatch
 def _known_attackers(model: Model, query: Query, tau: float) -> Iterator[Setting]:
-    """Yield the attackers whom theorems about a type of models name; of other models nobody is known."""
+    """Yield the attackers that the theorems about a type of models name; no attack is known for other types."""
     return iter(())
 
 
@@ -271,15 +286,15 @@ def _among_copies(model: ArbitraryGroups | GaussianGroups, query: Query, tau: fl
     size = model.group_size
     assert size is not None
     together = (
-        f"He knows that the {size} records of its group are all alike."
+        f"He knows that the {size} records of its group are all equal."
         if not model.protects_several
-        else f"The secret is all {size} records of a group, which are all one or all the other."
+        else f"The secret is all {size} records of a group, which are all equal."
     )
     yield Setting(_asked(copies(size), model, query), together)
 
 
 def _asked(attack_model: AttackModel, model: Model, query: Query) -> AttackModel:
-    """Return a scene of 0/1 records as one of what is asked: their values are the bounds, or one that counts or not."""
+    """Translate an attack model of 0/1 records to the query: to its bounds, or to a counted and another value."""
     if query.clipped is not None and query.width is not None and query.clipped.bounds is not None:
         low, high = _reached(model.states, query.clipped.bounds)
         width = query.clipped.bounds[1] - query.clipped.bounds[0]
@@ -293,7 +308,7 @@ def _asked(attack_model: AttackModel, model: Model, query: Query) -> AttackModel
 
 
 def _reached(states: Sequence[Scalar], bounds: tuple[float, float]) -> tuple[float, float]:
-    """Return the smallest and the largest value that a record has after clipping: its states, if they are numbers."""
+    """Return the smallest and the largest value of a record after clipping: of its states, if they are numbers."""
     low, high = bounds
     numbers = [min(max(float(state), low), high) for state in states if not isinstance(state, str)]
     return (min(numbers), max(numbers)) if numbers else bounds
@@ -337,7 +352,7 @@ def _in_chain(chain: MarkovChain, query: Query, tau: float) -> Iterator[Setting]
 def usual_suspects(chain: MarkovChain, states: int = 4) -> Iterator[WorstInChain]:
     """Yield adversaries between two known records in the same state, for every two values of the target.
 
-    states: only so many states are looked at.
+    states: the number of states to try.
     """
     size = min(len(chain.states), states)
     for unknown in _STRETCHES:
@@ -349,27 +364,22 @@ def usual_suspects(chain: MarkovChain, states: int = 4) -> Iterator[WorstInChain
 
 
 def _between(chain: MarkovChain, stretch: Stretch) -> str:
-    """Return what an attacker of a chain knows, in words."""
+    """Return what an attacker of a chain knows, as a sentence."""
     before, after = stretch.before, stretch.after
     target, them = ("this one", "it") if chain.unit == 1 else (f"these {chain.unit}", "them")
     around = f", the {before.unknown} before {them} and the {after.unknown} after" if stretch.records else ""
     sides = ((before, "before"), (after, "after"))
     nearest = [f"{chain.states[end.boundary]!r} {place}" for end, place in sides if end.boundary is not None]
     verb = "are" if len(nearest) > 1 else "is"
-    ends = f"; the nearest that he knows {verb} {' and '.join(nearest)}" if nearest else ""
+    ends = f"; the nearest records he knows {verb} {' and '.join(nearest)}" if nearest else ""
     ended = [place for end, place in ((before, "begins"), (after, "ends")) if end.boundary is None]
     there = f"; the chain {' and '.join(ended)} with them" if ended else ""
     return f"He knows every record but {target}{around}{ends}{there}."
 
 
 def _ends(chain: MarkovChain, stretch: Stretch) -> tuple[tuple[int, Scalar | None], ...]:
-    left, right = stretch.before, stretch.after
-    known: list[tuple[int, Scalar | None]] = []
-    if left.boundary is not None:
-        known.append((-left.unknown - 1, chain.states[left.boundary]))
-    if right.boundary is not None:
-        known.append((right.unknown + chain.unit, chain.states[right.boundary]))
-    return tuple(known)
+    places = ((-stretch.before.unknown - 1, stretch.before), (stretch.after.unknown + chain.unit, stretch.after))
+    return tuple((place, chain.states[end.boundary]) for place, end in places if end.boundary is not None)
 
 
 @_known_attackers.register(OddsChain)
@@ -380,8 +390,8 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
     attack_model, evidence = tree_attack_model(tree, tau)
     others = tree.total - tree.records[0]
     who = (
-        "The records are the worst that these odds ratios allow: each has two values, 0 or 1, and neighbours attract "
-        f"one another. He knows none of the {counted(others, 'other record')} through which he looks, and has a noisy "
+        "The records follow the worst law that these odds ratios allow: each is 0 or 1, and neighbours tend to "
+        f"be equal. He knows none of the {counted(others, 'other record')} in this attack, and has a noisy "
         "observation of each."
     )
     held = tuple((float(zero), float(one)) for zero, one in evidence)
@@ -389,71 +399,67 @@ def _in_tree(model: BoundedOdds, query: Query, tau: float) -> Iterator[Setting]:
 
 
 @_known_attackers.register(GaussianGroups)
-def _in_group(model: GaussianGroups, query: Query, tau: float) -> Iterator[Setting]:
-    yield from _among_copies(model, query, tau) if model.protects_several else _among_normal(model, query, tau, "group")
-
-
 @_known_attackers.register(GaussianSeries)
-def _in_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Setting]:
-    yield from _among_normal(model, query, tau, "series")
-
-
-def _among_normal(model: Normal, query: Query, tau: float, whole: str) -> Iterator[Setting]:
-    """Yield attackers of a record of a group or a series of normal ones; whole: what it is called."""
-    clipped = query.clipped
-    if clipped is None or query.width is None:
+def _among_normal(model: Normal, query: Query, tau: float) -> Iterator[Setting]:
+    if isinstance(model, GaussianGroups) and model.protects_several:
+        yield from _among_copies(model, query, tau)
         return
-    assert clipped.bounds is not None
-    low, high = clipped.bounds
-    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
-    values = (centre - reach, centre + reach)
-    for matrix, target, known, spread in matrices(model, query, tau):
-        mean = np.full(len(matrix), centre)
-        group = group_attack_model(matrix, target, known, values, (low, high), mean=mean, spread=spread)
-        knows = f"records {', '.join(map(str, known))} of it" if known else "no other record of it"
-        small = "" if spread else ", in the limit of small variances"
+    whole = "group" if isinstance(model, GaussianGroups) else "series"
+    for case in normal_cases(model, query, tau):
+        group = group_attack_model(
+            case.covariance, case.target, case.known, case.values, case.bounds, mean=case.mean, spread=case.spread
+        )
+        knows = f"records {', '.join(map(str, case.known))}" if case.known else "no other record"
+        small = "" if case.spread else ", in the limit of small variances"
         yield Setting(
             group.attack_model,
-            f"It is record {target} of a {whole} of {len(matrix)}{small}, and he knows {knows}.",
-            known=tuple((record, centre) for record in known),
+            f"It is record {case.target} of a {whole} of {len(case.mean)}{small}, and he knows {knows} of it.",
+            known=tuple((record, float(case.mean[record])) for record in case.known),
             direction=tuple(zip(group.unknown, group.direction, strict=True)),
         )
 
 
-Attacked = tuple["NDArray[np.float64]", int, tuple[int, ...], float]
-"""A covariance, the target, the records that are known, and how much of their spread matters."""
+@dataclass(frozen=True, eq=False)
+class NormalCase:
+    """Normal records to attack: the law, the target and its two values, and the known records; see `group_scene`."""
+
+    covariance: NDArray[np.float64]
+    target: int
+    known: tuple[int, ...]
+    spread: float
+    values: tuple[float, float]
+    bounds: tuple[float, float]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean of every record: the middle of the bounds."""
+        return np.full(len(self.covariance), sum(self.bounds) / 2)
 
 
-@singledispatch
-def matrices(model: Model, query: Query, tau: float) -> Iterator[Attacked]:
-    """Yield covariances with a target, the records that are known, and how much of their spread matters.
-
-    By default there are none: only normal records have them.
-    """
-    return iter(())
-
-
-@matrices.register(GaussianSeries)
-def _of_series(model: GaussianSeries, query: Query, tau: float) -> Iterator[Attacked]:
-    size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
-    yield _series_covariance(model, size), size // 2, (), 0.0
-
-
-@matrices.register(GaussianGroups)
-def _of_groups(model: GaussianGroups, query: Query, tau: float) -> Iterator[Attacked]:
-    if model.correlation is not None:
-        size = model.group_size
-        yield (1 - model.correlation) * np.eye(size) + model.correlation, 0, (), 0.0
+def normal_cases(model: Normal, query: Query, tau: float) -> Iterator[NormalCase]:
+    """Yield the worst groups or series of normal records for a clipped sum; none for another query."""
+    if query.clipped is None or query.clipped.bounds is None or query.width is None:
+        return
+    low, high = query.clipped.bounds
+    centre, reach = (low + high) / 2, float(covered_distance(model, (query,))) / 2
+    values, bounds = (centre - reach, centre + reach), (low, high)
+    if isinstance(model, GaussianSeries):
+        size = _LARGEST_SERIES if model.length is None else min(model.length, _LARGEST_SERIES)
+        yield NormalCase(autocorrelations(model, size), size // 2, (), 0.0, values, bounds)
+    elif model.correlation is not None:
+        equal = (1 - model.correlation) * np.eye(model.group_size) + model.correlation
+        yield NormalCase(equal, 0, (), 0.0, values, bounds)
     else:
         for worst in _adversaries(model, query, tau):
             if isinstance(worst, WorstInGroup):
-                yield np.array(model.kinds[worst.kind]), worst.target, worst.known, 1.0
+                covariance = np.array(model.kinds[worst.kind])
+                yield NormalCase(covariance, worst.target, worst.known, 1.0, values, bounds)
 
 
-def _series_covariance(series: GaussianSeries, size: int) -> NDArray[np.float64]:
-    """Return the autocorrelations of so many records, from how a shock lives on."""
+def autocorrelations(series: GaussianSeries, size: int) -> NDArray[np.float64]:
+    """Return the correlations of `size` neighbouring records of a series, from its response to one shock."""
     order, shocks = len(series.coefficients), [1.0]
-    while len(shocks) < 20 * size and abs(np.array(shocks[-order:])).max() > 1e-12:
+    while len(shocks) < _LONGEST_RESPONSE and abs(np.array(shocks[-order:])).max() > 1e-12:
         shocks.append(sum(phi * shocks[-lag] for lag, phi in enumerate(series.coefficients, 1) if lag <= len(shocks)))
     response = np.array([*shocks, *[0.0] * size])
     lags = np.array([response[: len(shocks)] @ response[lag : lag + len(shocks)] for lag in range(size)])
@@ -462,7 +468,7 @@ def _series_covariance(series: GaussianSeries, size: int) -> NDArray[np.float64]
 
 
 def shown(value: object) -> str:
-    """Return a value of a record as it is written in a sentence."""
+    """Return the value of a record as text for a sentence."""
     return f"{value:.6g}" if isinstance(value, float) else _OTHER if value == _OTHER else repr(value)
 
 

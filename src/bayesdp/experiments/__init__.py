@@ -1,4 +1,4 @@
-"""The paper, rerun — and the same machinery for your own data.
+"""Reproduce the paper's figures and tables, and run the same experiments on your own data.
 
     from bayesdp.experiments import Experiment, reproduce, run
 

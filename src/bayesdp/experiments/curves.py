@@ -1,4 +1,4 @@
-"""The figures of the theory: what the bounds say, without any data."""
+"""The figures of the theory: the bounds, without any data."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def tightness(r: int, tau: float) -> tuple[float, float]:
 
 
 def oracle_leak(switch: float, epsilon: float, records: int) -> float:
-    """Return what Chakrabarti's randomized response, promised to leak ε, leaks when every adversary is enumerated."""
+    """Return the exact leakage of Chakrabarti's randomized response with a claimed ε, over all adversaries."""
     joint = oracle.chain_joint(_symmetric(switch, records), records)
     return oracle.bdpl(joint, oracle.randomized_response(chakrabarti_flip(switch, epsilon), records)).epsilon
 
@@ -307,7 +307,7 @@ def _oracle_note() -> str:
 
 
 def _cut(points: Iterable[tuple[float, float]], top: float) -> tuple[tuple[float, float], ...]:
-    """Return the points up to where they first rise above `top`, and the point where they do."""
+    """Return the points up to where they first rise above `top`, and the crossing."""
     kept: list[tuple[float, float]] = []
     for x, y in points:
         if y > top:
@@ -326,7 +326,7 @@ def _symmetric(switch: float, length: int | None) -> MarkovChain:
 def _allowed(
     chain: MarkovChain, epsilons: Sequence[float], rings: Sequence[float]
 ) -> dict[str, dict[float, float | None]]:
-    """Return the τ each theorem allows at each ε, and plain DP's; markov-count, the slowest, is asked at `rings`."""
+    """Return the τ each theorem and plain DP allow at each ε; markov-count, the slowest, only at `rings`."""
     by_theorem: dict[str, dict[float, float | None]] = {PLAIN: {epsilon: epsilon for epsilon in epsilons}}
     for name in ("markov-paper", *_OURS):
         asked = rings if name == "markov-count" else epsilons
@@ -349,4 +349,4 @@ CURVES: Mapping[str, tuple[Callable[[], Chart], str]] = {
     "impossibility": (impossibility, "the least β when all records may be correlated"),
     "tightness": (tightness_example, "the general bound is tight at vanishing correlation"),
 }
-"""The figures of the theory by name: how to compute each, and what it is."""
+"""The figures of the theory by name, each with its function and a description."""

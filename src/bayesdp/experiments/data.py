@@ -1,4 +1,4 @@
-"""The data sets of the paper: the original file where there is one, and a built-in twin otherwise."""
+"""The data sets of the paper: the original file if it exists, otherwise a built-in twin."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Kind = Literal["text", "number", "whole number", "date"]
 Result = TypeVar("Result")
 
 _TIME, _SECONDS = "UNIX_TS", 24 * 60 * 60
-"""AMPds2's clock, and how many of its seconds are a day."""
+"""The time column of AMPds2, and the number of seconds in a day."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set of the paper, and where it comes from.
+    """A data set of the paper and its source.
 
     >>> pairs = load("syntheticiq")
     >>> pairs.source, pairs.path, pairs.frame.columns
@@ -55,22 +55,22 @@ class Dataset:
     source: Literal["file", "twin", "synthetic"]
     path: Path | None
     description: str
-    """One sentence that says which of the three it is."""
+    """One sentence that names the source."""
 
     original_is: str = field(default="", repr=False)
-    """Of a twin: what the original is like that the twin is not."""
+    """For a twin: properties of the original that the twin lacks."""
 
 
 def load(name: str, folder: str | Path | None = None) -> Dataset:
-    """Return one of the data sets in `NAMES`, from its file in `folder` or as its twin where there is no such file.
+    """Return one of the data sets in `NAMES`, from its file in `folder`, or its twin if there is no such file.
 
-    Without `folder`, the environment variable BAYESDP_DATA names it; without both, there are only twins. A file and its
-    twin have the same columns of the same types, up to those of kidiq.csv that no result depends on.
+    Without `folder`, the environment variable BAYESDP_DATA names it; without both, all data sets are twins. A file and
+    its twin have the same columns of the same types, except for columns of kidiq.csv that no result depends on.
 
     >>> print(load("syntheticiq").description)
     SyntheticIQ, 10,000 pairs of a child's and a mother's IQ: drawn from the paper's normal law.
 
-    Raises InvalidInputError for an unknown name, a folder that cannot be read and a file that is not what it should be.
+    Raises InvalidInputError for an unknown name, an unreadable folder and a file with unexpected content.
     """
     recipe = _recipe(name)
     files = _files(folder)
@@ -87,15 +87,15 @@ def load(name: str, folder: str | Path | None = None) -> Dataset:
 
 
 def originals(folder: str | Path | None = None) -> tuple[Path, ...]:
-    """Return the original files that `load` would read from `folder`, or from that of BAYESDP_DATA."""
+    """Return the original files that `load` would read from `folder`, or from the folder in BAYESDP_DATA."""
     wanted = {recipe.original.file for recipe in _RECIPES.values() if recipe.original is not None}
     return tuple(path for name, path in _files(folder).items() if name in wanted)
 
 
 def activity_chain() -> MarkovChain:
-    """Return the chain of the Activity data: is a person active in a 5-minute interval?
+    """Return the Markov chain of the Activity data: whether a person is active in a 5-minute interval.
 
-    15,264 intervals of one person on 53 days; transitions across missing intervals are not counted.
+    It covers 15,264 intervals of one person on 53 days, without transitions across missing intervals.
 
     >>> chain = activity_chain()
     >>> round(chain.gamma, 3), chain.length
@@ -122,12 +122,12 @@ def _need_polars() -> None:
 
 def _recipe(name: str) -> _Recipe:
     if not isinstance(name, str) or name not in _RECIPES:
-        raise InvalidInputError(f"there is no data set {brief(name)}; the data sets are {', '.join(NAMES)}")
+        raise InvalidInputError(f"there is no data set {brief(name)}; choose one of {', '.join(NAMES)}")
     return _RECIPES[name]
 
 
 def _files(folder: str | Path | None) -> Mapping[str, Path]:
-    """Return what the folder holds that was given, here or in the environment; without a folder, nothing."""
+    """Return the files in the folder, given here or in the environment, by name; none without a folder."""
     what = "folder" if folder is not None else FOLDER_VARIABLE
     place = folder if folder is not None else os.environ.get(FOLDER_VARIABLE) or None
     if place is None:
@@ -141,16 +141,16 @@ def _files(folder: str | Path | None) -> Mapping[str, Path]:
 
 
 def _read(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str] = frozenset()) -> pl.DataFrame:
-    """Return the columns in `kinds` of a CSV file; only those in `gaps` may lack values, written NA or empty."""
+    """Return the columns in `kinds` of a CSV file; only those in `gaps` may have missing values, NA or empty."""
     return _attempt(path, _scanned(path, kinds, gaps).collect)
 
 
 def _read_electricity(path: Path, threshold: int) -> pl.DataFrame:
-    """Return one row for each UTC day of AMPds2's Electricity_P.csv, as the authors' script has it.
+    """Return one row for each UTC day of AMPds2's Electricity_P.csv, as the authors' script computes it.
 
-    All meters are added up, the whole house's and those of its parts, a missing value counting as 0; a day's energy is
-    24 hours at the mean of the powers that were read on it. The original file begins and ends at 07:00 UTC, so its
-    first and its last day are guessed from 17 and 7 hours. docs/reproduce.md explains it, and the alternatives.
+    It adds up all meters, those of the whole house and of its parts, with 0 for missing values. The energy of a day is
+    24 hours at the mean power of its readings. The original file begins and ends at 07:00 UTC, so its first and last
+    days are extrapolated from 17 and 7 hours. docs/reproduce.md explains this and the alternatives.
     """
     import polars as pl
 
@@ -161,7 +161,7 @@ def _read_electricity(path: Path, threshold: int) -> pl.DataFrame:
 
 @lru_cache(maxsize=1)
 def _daily_energy(path: Path, _stamp: tuple[int, int] | None) -> pl.DataFrame:
-    """Return the energy of every day in kWh; three thresholds are applied to it, and the file is read once."""
+    """Return the energy of every day in kWh; cached, because three data sets apply thresholds to it."""
     import polars as pl
 
     meters = [column for column in _header(path) if column != _TIME]
@@ -187,7 +187,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _texts(path: Path) -> pl.LazyFrame:
-    """Return a CSV file, not read yet, with every value as it is written."""
+    """Return a CSV file as a lazy frame of texts."""
     import polars as pl
 
     if not path.is_file():
@@ -196,7 +196,7 @@ def _texts(path: Path) -> pl.LazyFrame:
 
 
 def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.LazyFrame:
-    """Return the columns of a CSV file, not read yet but known to be what `kinds` says."""
+    """Return the columns of a CSV file as a lazy frame, after checking that they have these `kinds`."""
     texts, header = _texts(path), _header(path)
     for column in kinds:
         if column not in header:
@@ -206,7 +206,7 @@ def _scanned(path: Path, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> pl.
 
 
 def _check(path: Path, texts: pl.LazyFrame, kinds: Mapping[str, Kind], gaps: frozenset[str]) -> None:
-    """Refuse a file in which a column is empty, lacks a value, or has one that is not of its kind."""
+    """Raise InvalidInputError if a column is empty, has missing values or values of another kind."""
     import polars as pl
 
     seen = [pl.len().alias("rows")]
@@ -217,7 +217,7 @@ def _check(path: Path, texts: pl.LazyFrame, kinds: Mapping[str, Kind], gaps: fro
     facts = _attempt(path, lambda: texts.select(seen).collect().row(0, named=True))
     rows = facts["rows"]
     if not rows:
-        raise InvalidInputError(f"{path}: there are no rows")
+        raise InvalidInputError(f"{path} has no rows")
     for column, kind in kinds.items():
         where, wrong_text, missing = f"{path}, column {column!r}", facts[f"wrong {column}"], facts[f"missing {column}"]
         if wrong_text is not None:
@@ -227,7 +227,7 @@ def _check(path: Path, texts: pl.LazyFrame, kinds: Mapping[str, Kind], gaps: fro
 
 
 def _parsed(column: str, kind: Kind) -> pl.Expr:
-    """Return the values of a column of texts; what is not of its kind becomes null."""
+    """Parse a column of texts; values of another kind become null."""
     import polars as pl
 
     text = pl.col(column)
@@ -244,7 +244,7 @@ def _parsed(column: str, kind: Kind) -> pl.Expr:
 
 
 def _attempt(where: object, read: Callable[[], Result]) -> Result:
-    """Return what `read` reads; what the reader refuses, refuse by name."""
+    """Return the result of `read`; turn errors of the reader into InvalidInputError with the file's name."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
@@ -262,7 +262,7 @@ class _Original:
 
 @dataclass(frozen=True)
 class _Recipe:
-    """What a data set is, its original, its twin, what the twin shares with the original, and what it does not."""
+    """A data set: its description, its original, its twin, and what the twin shares with the original or lacks."""
 
     about: str
     original: _Original | None

@@ -1,4 +1,4 @@
-"""The paper's errata with evidence: each is recomputed here, and described in docs/errata.md under the same number."""
+"""The paper's errata with recomputed evidence; docs/errata.md describes each under the same number."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bayesdp import leakage
 from bayesdp.audit import oracle
 from bayesdp.experiments import twins
 from bayesdp.experiments.data import FAMILY_IQ_AUTOCORRELATION
+from bayesdp.experiments.gaussian_pair import gaussian_pair
 from bayesdp.experiments.paper import CLAIMS, DATA
 from bayesdp.experiments.studies import Study
 from bayesdp.experiments.tables import Table
@@ -27,18 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["errata_table"]
 
 _LAGS = 10
-"""Autocorrelations are looked at up to this distance."""
+"""The largest lag of autocorrelations."""
 
 _CHANCE = 3.29
-"""A standard normal variable is farther from 0 than this once in a thousand cases."""
+"""A standard normal variable exceeds this in absolute value once in a thousand cases."""
 
 
 Find = Callable[[str], Study | None]
-"""Look up a data set; None if it cannot be read."""
+"""Looks up a data set; None if it cannot be read."""
 
 
 def errata_table(find: Find) -> Table:
-    """Return what is wrong or loose in the paper, and the evidence."""
+    """Return the errors and loose bounds of the paper, with evidence."""
     rows = []
     for number, claim, needs, evidence in _ERRATA:
         studies = [find(name) for name in needs]
@@ -51,7 +52,7 @@ def errata_table(find: Find) -> Table:
 
 def _scope() -> str:
     spread = np.array([[0.25, 0.125], [0.125, 0.25]])
-    true = oracle.gaussian_pair(spread, mean=(0, 0), bounds=(-0.5, 0.5), tau=1.0, values=(1.5, -1.5))
+    true = gaussian_pair(spread, mean=(0, 0), bounds=(-0.5, 0.5), tau=1.0, values=(1.5, -1.5))
     return f"two records, ρ = 0.5, σ = 0.5, clipped to ±0.5, τ = 1: theorem 1.5, target values ±1.5 leak {true:.3f}"
 
 
@@ -171,7 +172,7 @@ def _conditions(steps: Study, pairs: Study) -> str:
 
 
 def _triples(steps: Sequence[int | None]) -> list[list[list[int]]]:
-    """Return how often three intervals in a row, none of them missing, were inactive or active."""
+    """Return the counts of inactive and active states in three consecutive intervals without missing values."""
     counts = [[[0, 0], [0, 0]], [[0, 0], [0, 0]]]
     for first, second, third in zip(steps, steps[1:], steps[2:], strict=False):
         if first is not None and second is not None and third is not None:
@@ -180,7 +181,7 @@ def _triples(steps: Sequence[int | None]) -> list[list[list[int]]]:
 
 
 def _autocorrelation(rows: NDArray[np.float64]) -> float:
-    """Return the largest autocorrelation of the rows' means, ten lags tried."""
+    """Return the largest autocorrelation of the rows' means over the first ten lags."""
     means = rows.mean(axis=1)
     centred = means - means.mean()
     lags = range(1, min(_LAGS, len(centred) - 1) + 1)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bayesdp.calibration.prior_art import PRIOR_ART
 from bayesdp.experiments.paper import DATA
 from bayesdp.experiments.simulate import PLAIN, Result, Row
 from bayesdp.experiments.studies import IF_EQUAL, Study
 from bayesdp.experiments.tables import least_epsilon
-from bayesdp.plotting.charts import Chart, Line, Panel, coinciding, line
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, alike, line
 
-__all__ = ["error_chart", "mape_chart"]
+__all__ = ["coinciding", "error_chart", "mape_chart"]
 
 _NOT_OURS = {"general", *(method.name for method in PRIOR_ART)}
 _TICKS = (0.1, 0.25, 0.5, 1, 2, 5, 10, 20)
 
 
 def error_chart(study: Study, result: Result) -> Chart:
-    """Return the figure of the error: α in theory, the 95 % quantile of the simulated releases as markers."""
+    """Return the figure of the error: the theoretical α, with the 95 % quantile of simulated releases as markers."""
     lines: list[Line] = []
     for names in _distinct(result):
         lines.append(_drawn(result, names, lambda row: row.alpha))
@@ -38,7 +38,7 @@ def error_chart(study: Study, result: Result) -> Chart:
 
 
 def mape_chart(study: Study, result: Result) -> Chart:
-    """Return the figure of the mean absolute percentage error: in theory, that of the simulated releases as markers."""
+    """Return the figure of the mean absolute percentage error in theory, with simulated releases as markers."""
     lines: list[Line] = []
     for names in _distinct(result):
         lines.append(_drawn(result, names, result.expected))
@@ -61,8 +61,24 @@ def mape_chart(study: Study, result: Result) -> Chart:
 
 
 def _distinct(result: Result) -> list[list[str]]:
-    """Return the mechanisms, those that coincide at every ε together."""
+    """Return the mechanisms, grouped if they coincide at every ε."""
     return coinciding({name: _points(result, name, lambda row: row.factor) for name in result.mechanisms})
+
+
+def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
+    """Return the names of curves in order, grouped if they cannot be distinguished.
+
+    >>> coinciding({"general": ((1.0, 3.0),), "markov-paper": (), "yang-2015": ((1.0, 3.0),)})
+    [['general', 'yang-2015'], ['markov-paper']]
+    """
+    groups: list[list[str]] = []
+    for name, points in curves.items():
+        group = next((group for group in groups if alike(curves[group[0]], points)), None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    return groups
 
 
 def _drawn(result: Result, names: list[str], value: Callable[[Row], float | None]) -> Line:
@@ -77,7 +93,7 @@ def _points(result: Result, name: str, value: Callable[[Row], float | None]) -> 
 
 
 def _label(names: list[str]) -> str:
-    """Return the name of a line: of several theorems that coincide all names, and what they suppose once.
+    """Return the label of a line: the names of all theorems that coincide, and their common assumption.
 
     >>> print(_label(["gaussian-paper, if variances were equal", "gaussian-tight, if variances were equal"]))
     gaussian-paper

@@ -1,4 +1,4 @@
-"""What the paper prints: every value typed in by hand, and where in the paper it stands. Nothing else is typed in."""
+"""The values that the paper prints, copied by hand, with their places in the paper. No other values are copied."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Entries = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class PrintedData:
-    """What the paper prints about one data set, as texts: "0.850" has three decimals.
+    """The paper's values for one data set, as texts, because "0.850" has three decimals.
 
     records, size, sensitivity, and ρ or γ: the data table (tab:data), m = n being "n".
-    bounds:      what values are clipped to, in the unit of the data (Databases, Multivariate Gaussian).
+    bounds:      the clipping bounds, in the unit of the data (Databases, Multivariate Gaussian).
     factor:      ε/τ of the Gaussian bound (Mechanism and Experiment Design, Gaussian Data).
     matrix:      transition probabilities 00, 01, 10, 11 (Databases, Markov Model).
     least:       the smallest ε in the equation of τ (eq:markov_tao), in the text below it, and, for 70 and 90 kWh, in
@@ -53,7 +53,7 @@ DATA: Mapping[str, PrintedData] = {
         "731", "n", "1", gamma="8.43", matrix=("0.894", "0.106", "0.478", "0.522"), least=("8.54", "8.45", "8.45")
     ),
 }
-"""What the paper prints about each data set; the order is that of the report."""
+"""The paper's values for each data set, in the order of the report."""
 
 
 @dataclass(frozen=True)
@@ -124,4 +124,4 @@ FIGURES: Mapping[str, str] = {
     **_panels(9, "mape", "MAPE, Gaussian", _GAUSSIAN),
     **_panels(10, "mape", "MAPE, Markov", _MARKOV),
 }
-"""What the paper calls the figures, by our names; it numbers them in the order of its source."""
+"""The paper's names of the figures, by our names, numbered in the order of its source."""

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else, and as Markdown beside its pictures: pictures, then tables."""
+"""The report as one self-contained HTML page, and as Markdown with separate pictures: first figures, then tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["html", "introduction", "markdown"]
 _HEADING = "The paper, rerun"
 
 OPENING = f"# {_HEADING}"
-"""How the report in Markdown begins."""
+"""The first line of the report in Markdown."""
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem; color: #1a1a1a; }
@@ -42,7 +42,7 @@ td { overflow-wrap: anywhere; min-width: 3.5rem; } thead th { background: #f5f5f
 
 
 def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
-    """Return the first paragraphs: what this is, from which data and whether they fit, how often simulated."""
+    """Return the first paragraphs: the contents, the data and their diagnosis, and the number of simulations."""
     return [
         f"Every figure and table of “{TITLE}” that can be recomputed, by bayesdp, with this library's stronger bounds "
         "beside the paper's.",
@@ -56,7 +56,7 @@ def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
 
 
 def _used(studies: Sequence[Study]) -> str:
-    """Return which data were used; the only place that says what a twin is."""
+    """Return the sources of the data, with a definition of twins."""
     kinds = {kind: [study for study in studies if study.data.source == kind] for kind in ("file", "synthetic", "twin")}
     files = dict.fromkeys(study.data.path.name for study in kinds["file"] if study.data.path)
     parts = []
@@ -73,7 +73,7 @@ def _used(studies: Sequence[Study]) -> str:
 
 
 def _judged(studies: Sequence[Study]) -> list[str]:
-    """Return which data sets do not look as their models assume, and what the twins hide, if anything."""
+    """Return the data sets that contradict their models, and what the twins hide."""
     against = [study for study in studies if study.diagnosis.verdict == Verdict.VIOLATED]
     sentences = []
     if against:
@@ -122,7 +122,7 @@ def html(
 
 
 def _titled(chart: Chart) -> str:
-    """Return what the paper calls the figure."""
+    """Return the paper's name of the figure."""
     return FIGURES.get(chart.name, chart.name)
 
 
@@ -146,7 +146,7 @@ def _contents(charts: Sequence[Chart], tables: Sequence[Table]) -> Iterator[str]
 
 
 def _table(table: Table) -> str:
-    """Return a table; on a narrow screen its rows stand one cell under the other, each with the name of its column."""
+    """Return a table; on a narrow screen, the cells of a row are stacked, each with the name of its column."""
     header = table.header[1:] if table.grouped else table.header
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = ""
@@ -185,5 +185,5 @@ def markdown(
 
 
 def _line(text: str) -> str:
-    """Return a text as one line of Markdown: names of files and refusals are other people's words."""
+    """Return a text as one line of Markdown, escaped, because file names and error messages may contain anything."""
     return plain(" ".join(text.split()))

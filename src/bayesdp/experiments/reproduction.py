@@ -1,4 +1,4 @@
-"""`bayesdp reproduce`: every figure and table of the paper, with our bounds beside it, in one folder."""
+"""`bayesdp reproduce`: write every figure and table of the paper, with our bounds beside it, to one folder."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, eq=False)
 class Report(Document):
-    """What was reproduced, and the files it was written to.
+    """The reproduced figures and tables, and the written files.
 
-    results:  one result a data set. sources: for each, whether the original file or a twin was used.
-    verdicts: for each, whether the data look as the model assumes.
+    results:  one result for each data set. sources: for each, whether the original file or a twin was used.
+    verdicts: for each, the verdict of its diagnosis.
     failures: the data sets that failed, each with the reason; everything else was written.
     """
 
@@ -89,13 +89,13 @@ class Report(Document):
 
 
 def _key_numbers(result: Result) -> list[dict[str, Any]]:
-    """Return what every mechanism costs at the ε of the tables."""
+    """Return the results of every mechanism at the ε of the tables."""
     shown = ("mechanism", "epsilon", "tau", "alpha", "factor", "proven")
     return [{name: getattr(row, name) for name in shown} for row in result.rows if row.epsilon in SHOWN]
 
 
 def catalogue() -> dict[str, str]:
-    """Return what can be reproduced: names, each with one line that says what it is.
+    """Return the names of everything that can be reproduced, each with a one-line description.
 
     >>> catalogue()["impossibility"]
     'the least β when all records may be correlated'
@@ -119,16 +119,16 @@ def reproduce(
 ) -> Report:
     """Recompute the paper's figures and tables and write them to `out`.
 
-    names: which of `catalogue()`; none means all. Tables cover the data sets among them.
-    data:  the folder of the original files; without it that of BAYESDP_DATA; a built-in twin stands in for a missing
+    names: names from `catalogue()`; none means all. Tables cover the data sets among them.
+    data:  the folder of the original files; by default the one in BAYESDP_DATA. A built-in twin replaces a missing
            file, and every figure and table marks it.
-    runs:  how many releases to simulate for each mechanism and ε.
+    runs:  the number of simulated releases for each mechanism and ε.
 
-    A data set that cannot be read or run is left out, and `Report.failures` and the report say why.
+    A data set that cannot be read or run is left out; `Report.failures` and the report give the reason.
 
-    Writes figures/*.svg, *.png, the numbers of every figure, data set and table as numbers/*.csv, report.html (which
-    needs no other file) and report.md; the same seed writes the same numbers. Raises InvalidInputError for an unknown
-    name, for a folder of data that cannot be read and for a folder that cannot be written to.
+    Writes figures/*.svg, *.png, the numbers of every figure, data set and table as numbers/*.csv, the self-contained
+    report.html, and report.md; the same seed gives the same numbers. Raises InvalidInputError for an unknown name, an
+    unreadable folder of data and an unwritable output folder.
     """
     chosen = _chosen(names)
     desk = _Desk(data, validation.natural("runs", runs), validation.natural("seed", seed, least=0))
@@ -164,7 +164,7 @@ def reproduce(
 
 @dataclass(frozen=True, eq=False)
 class _Desk:
-    """Where data sets are loaded, once, and run; one that fails is noted with the reason, and the others go on."""
+    """Loads each data set once and runs it; records the reason if one fails, and continues with the others."""
 
     data: str | Path | None
     runs: int
@@ -174,7 +174,7 @@ class _Desk:
     _loaded: dict[str, Study] = field(default_factory=dict)
 
     def figures_and_tables(self, name: str) -> tuple[list[Chart], list[Table]]:
-        """Return the figures of a name and what the tables say about it; nothing for a data set that fails."""
+        """Return the figures and the table rows of a name; none for a data set that fails."""
         if name in CURVES:
             return [CURVES[name][0]()], []
         if name == _ERRATA:
@@ -183,7 +183,7 @@ class _Desk:
         return ([], []) if loaded is None else self._attempt(name, lambda: self._run(loaded)) or ([], [])
 
     def study(self, name: str) -> Study | None:
-        """Return a data set, ready to run; None if it cannot be."""
+        """Return a data set, ready to run; None if it fails."""
         if name not in self._loaded and name not in self.failures:
             loaded = self._attempt(name, lambda: study(name, self.data, runs=self.runs, seed=self.seed))
             if loaded is not None:
@@ -197,13 +197,13 @@ class _Desk:
         return outputs
 
     def _attempt(self, name: str, work: Callable[[], Output]) -> Output | None:
-        """Return what the work returns. Whatever goes wrong with one data set must not take the others with it."""
+        """Return the result of the work; on any error, record the failure, so that other data sets still run."""
         try:
             return work()
         except BayesDPError as error:
             self.failures[name] = str(error)
         except Exception as error:
-            self.failures[name] = f"{type(error).__name__}: {error} (not foreseen; please report it)"
+            self.failures[name] = f"{type(error).__name__}: {error} (unexpected; please report this)"
         return None
 
 
@@ -212,12 +212,12 @@ def _chosen(names: Iterable[str]) -> list[str]:
     asked = [names] if isinstance(names, str) else list(names)
     for name in asked:
         if name not in known:
-            raise InvalidInputError(f"there is nothing called {brief(name)} to reproduce; there are {', '.join(known)}")
+            raise InvalidInputError(f"cannot reproduce {brief(name)}: no such name; choose from {', '.join(known)}")
     return [name for name in known if not asked or name in asked]
 
 
 def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:
-    """Return the folder, made where it is missing; refuses one in which a file to be written is an original."""
+    """Return the output folder, created if missing; refuse to overwrite original files or other reports."""
     if not isinstance(out, str | Path):
         raise InvalidInputError(f"out must be a folder, not {brief(out)}")
     folder = Path(out)
@@ -227,7 +227,9 @@ def _folder(out: str | Path, inputs: Sequence[Path]) -> Path:
                 refuse_overwriting(written, inputs)
         page = folder / "report.md"
         if page.exists() and not page.read_text(encoding="utf-8", errors="replace").startswith(report.OPENING):
-            raise InvalidInputError(f"{page} is not a report of ours and would be lost; write to another folder")
+            raise InvalidInputError(
+                f"{page} is not a report of bayesdp and would be overwritten; choose another folder"
+            )
         for subfolder in (_FIGURES, _NUMBERS):
             (folder / subfolder).mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,6 +1,7 @@
-"""One experiment: a data set, a model, a query, a grid of ε — how large the error is, in theory and in simulation.
+"""One experiment: the error of a query on a data set under a model over a grid of ε, in theory and in simulation.
 
-The data are aggregated once, every theorem is asked for the whole grid of ε at once, and noise is drawn an ε at a time.
+The data are aggregated once, every theorem is evaluated for the whole grid at once, and noise is drawn for one ε at a
+time.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
 __all__ = ["PLAIN", "Assumption", "Experiment", "Result", "Row", "run", "taus"]
 
 PLAIN = PlainDP.name
-"""The name of the unprotected mechanism every result is compared with."""
+"""The name of the unprotected mechanism that every result is compared with."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """What one theorem allows if another model held: shown beside the experiment's own, proving nothing for it."""
+    """A theorem under another model, for comparison only: it proves nothing about the experiment's data."""
 
     label: str
     model: Model
@@ -55,17 +56,17 @@ class Assumption:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Experiment:
-    """What to compute: the error of one query under every theorem, over a grid of ε.
+    """The error to compute: of one query under every theorem, over a grid of ε.
 
     model, query: how records are correlated (of several models under AnyOf, all must keep the promise), and the
                   question. A mean takes its size from the frame.
-    frame:        the data, a table of any engine — or give `truth`, the exact answer, instead.
-    truth:        several exact answers mean several data sets; results are then averaged over them. For a histogram,
-                  the numbers in its cells.
-    theorems:     names of the theorems to ask; None means all that apply.
-    assumptions:  what theorems would allow under other models, for comparison.
-    missing:      "drop" leaves out records with missing values; their pattern is then treated as public. By default as
-                  the model was fitted.
+    frame:        the data, a table of any engine; or give `truth`, the exact answer, instead.
+    truth:        several exact answers mean several data sets, over which results are averaged. For a histogram, the
+                  numbers in its cells.
+    theorems:     names of the theorems to evaluate; None means all that apply.
+    assumptions:  theorems under other models, for comparison.
+    missing:      "drop" leaves out records with missing values; their pattern then counts as public. By default as in
+                  the fit of the model.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> households = Experiment(name="ill", model=ArbitraryGroups(4), query=Count("ill", equals=True), truth=90)
@@ -109,16 +110,16 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Row:
-    """One mechanism at one ε. Without a τ the theorem does not reach that ε.
+    """One mechanism at one ε. τ is None if the theorem does not reach that ε.
 
-    mechanism: a theorem, what others proved ("yang-2015"), the label of an assumption, "plain-dp", or "any-of": the
+    mechanism: a theorem, published prior work ("yang-2015"), the label of an assumption, "plain-dp", or "any-of": the
                best theorem of each model.
-    alpha:     the error that theory says is reached with probability β, in any cell of a histogram.
-    quantile:  the 1 − β quantile of the absolute error over the simulated releases; of a histogram's largest error.
-    mape:      their mean absolute error in percent of the exact answer; over the cells or data sets where that is not
-               0, None if there are none.
-    factor:    α over that of plain DP at the same ε.
-    proven:    whether the release is proven to leak at most ε.
+    alpha:     the theoretical error that is reached with probability β, in any cell of a histogram.
+    quantile:  the 1 − β quantile of the absolute error over the simulated releases; for a histogram, of its largest.
+    mape:      their mean absolute error in percent of the exact answer, over cells or data sets with nonzero answers;
+               None without any.
+    factor:    α divided by that of plain DP at the same ε.
+    proven:    whether the release provably leaks at most ε.
     """
 
     mechanism: str
@@ -133,7 +134,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result(Document):
-    """One row a mechanism and ε; `reasons` says why the other theorems do not apply."""
+    """One row for each mechanism and ε; `reasons` has the reasons why other theorems do not apply."""
 
     name: str
     query: Query
@@ -155,7 +156,7 @@ class Result(Document):
         return tuple(sorted(rows, key=lambda row: row.epsilon))
 
     def expected(self, row: Row) -> float | None:
-        """Return the MAPE that theory expects of a row: the mean absolute value of Laplace noise is its scale."""
+        """Return the theoretical MAPE of a row; the mean absolute value of Laplace noise is its scale."""
         some = [abs(answer) for answer in self.answers if answer != 0]
         if row.tau is None or not some:
             return None
@@ -178,7 +179,7 @@ class Result(Document):
         return self.table()
 
     def csv(self) -> str:
-        """Return everything as CSV, floats so that they read back as the same float."""
+        """Return all rows as CSV; floats are written so that they read back as the same float."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -198,10 +199,10 @@ class Result(Document):
 
 
 def run(spec: Experiment) -> Result:
-    """Carry out an experiment: theory and simulated releases for every mechanism and ε.
+    """Run an experiment: theory and simulated releases for every mechanism and ε.
 
-    The same seed gives the same result; each mechanism draws from a stream of its own, so that asking for fewer
-    theorems changes nothing in the others' rows. Raises InvalidInputError and QueryError as `compare` does.
+    The same seed gives the same result. Each mechanism has its own random stream, so leaving out theorems does not
+    change the rows of the others. Raises InvalidInputError and QueryError as `compare` does.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> result = run(Experiment(name="ill", model=ArbitraryGroups(4), query=Count("ill", equals=True), truth=90))
@@ -239,9 +240,9 @@ Taus = list[float | None]
 def _allowed(
     asked: Sequence[Theorem], model: Model, query: Query, epsilons: Sequence[float]
 ) -> Mapping[str, Taus | str]:
-    """Return what every theorem allows at each ε under all the models that may hold, or why it does not apply.
+    """Return the τ of every theorem at each ε under all possible models, or the reason why it does not apply.
 
-    With several models a last entry takes the best theorem of each, as `compare` does.
+    With several models, a last entry uses the best theorem of each, as `compare` does.
     """
     rows = ask(model, lambda theorem, member: taus(theorem, member, query, epsilons), only=asked)
     under = [
@@ -259,7 +260,7 @@ def _allowed(
 
 
 def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[str, Taus]:
-    """Return what others proved, where it covers all the models that may hold: Laplace noise at a τ of theirs."""
+    """Return the τ of published methods with proven Laplace noise that cover all possible models."""
     return {
         method.name: [min(method.tau(member, epsilon) for member in model.members) for epsilon in epsilons]
         for method in PRIOR_ART
@@ -269,7 +270,7 @@ def _published(model: Model, query: Query, epsilons: Sequence[float]) -> dict[st
 
 
 def _least(by_model: Sequence[Taus | str]) -> Taus | str:
-    """Return the smallest τ of several models at each ε, None where one has none, or the first reason of a refusal."""
+    """Return the smallest τ over several models at each ε, None if one has none, or the first refusal's reason."""
     proven = []
     for number, reply in enumerate(by_model, 1):
         if isinstance(reply, str):
@@ -282,19 +283,19 @@ def _least(by_model: Sequence[Taus | str]) -> Taus | str:
 
 
 def _largest(by_theorem: Sequence[Taus]) -> Taus | str:
-    """Return the largest τ of several theorems at each ε, None where none has one, or that none applies."""
+    """Return the largest τ over several theorems at each ε, None if none has one, or a reason if none applies."""
     if not by_theorem:
         return "nothing is proven"
     return [max((tau for tau in column if tau is not None), default=None) for column in zip(*by_theorem, strict=True)]
 
 
 def taus(theorem: Theorem, model: Model, query: Query, epsilons: Sequence[float]) -> Taus:
-    """Return the largest τ a theorem allows at each ε, None where it reaches none; raises where it does not apply."""
+    """Return the largest τ of a theorem at each ε, None if it does not reach it; raises if it does not apply."""
     return largest_taus(_Count() if type(theorem) is MarkovCount else theorem, model, query, epsilons)
 
 
 class _Count(MarkovCount):
-    """The exact theorem for counts, searched first where it usually is: next to what markov-mixing allows."""
+    """The exact theorem for counts, with a search that starts near the τ of markov-mixing."""
 
     tolerance: ClassVar[float] = 1e-7
     _near: ClassVar[float] = 1e-8
@@ -314,7 +315,7 @@ def _simulated(
     *,
     proven: bool,
 ) -> list[Row]:
-    """Return the rows of one mechanism; all that it draws comes from one stream."""
+    """Return the rows of one mechanism, from its own random stream."""
     generator = np.random.default_rng([spec.seed, crc32(f"{spec.name}/{mechanism}".encode())])
     truths = np.array(answers).reshape(-1, query.dimension)
     rows = []
@@ -333,7 +334,7 @@ def _simulated(
 
 
 def _percentage(errors: NDArray[np.float64], truths: NDArray[np.float64]) -> float | None:
-    """Return the mean error in percent of the answer, over the data sets and cells whose answer is not 0."""
+    """Return the mean error in percent of the answer, over data sets and cells with nonzero answers."""
     some = truths != 0
     return float(100 * (errors.mean(axis=1)[some] / np.abs(truths[some])).mean()) if some.any() else None
 
@@ -353,7 +354,7 @@ def _exact(spec: Experiment) -> tuple[Query, tuple[float, ...]]:
 
 
 def _tallied(spec: Experiment) -> Tally:
-    """Return the exact answer as whole numbers; missing values are left out if the model was fitted without them."""
+    """Return the exact answer as whole numbers, without missing values if the model was fitted without them."""
     from bayesdp.frames.aggregates import tally
     from bayesdp.frames.source import scan
     from bayesdp.frames.wide_format import VALUE, unpivoted

@@ -1,4 +1,4 @@
-"""The paper's data sets as experiments: which model is estimated, what is asked, what the paper assumed instead."""
+"""The paper's data sets as experiments: the estimated model, the query, and the paper's own assumption."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES", "Study", "study"]
 
 IF_EQUAL = "if variances were equal"
-"""What the paper takes for granted where it does not hold; what a theorem then allows is no guarantee."""
+"""An assumption of the paper that does not hold here; results under it are no guarantee."""
 
 
 _SORTED = 0.9
-"""From this correlation with the place in the file on, families are listed in the order of the father's height."""
+"""Families count as sorted by the father's height from this correlation with the place in the file on."""
 
 _AGAINST = (Verdict.DOUBTFUL, Verdict.VIOLATED)
 
@@ -39,10 +39,10 @@ _AGAINST = (Verdict.DOUBTFUL, Verdict.VIOLATED)
 class Study:
     """A data set of the paper, ready to run.
 
-    unit:    what the answer is counted or measured in.
-    records: how many records the query is about, and how many of them may be correlated.
-    fitted:  the model with the columns of `sample`, the table its assumptions are tested on.
-    remarks: what else to know about these data, in sentences.
+    unit:    the unit of the answer.
+    records: the number of records in the query; size: how many of them may be correlated.
+    fitted:  the model with the columns of `sample`, the table on which its assumptions are tested.
+    remarks: further facts about these data, as sentences.
     """
 
     name: str
@@ -58,24 +58,24 @@ class Study:
 
     @property
     def source(self) -> str:
-        """Whether this is the original file, a twin or synthetic, for figures and tables."""
+        """The source for figures and tables: the original file, a twin or synthetic data."""
         if self.data.source == "file":
             return f"original file {self.data.path.name}" if self.data.path else "original file"
         return "built-in twin" if self.data.source == "twin" else "synthetic data"
 
     @property
     def label(self) -> str:
-        """The title, marked where a twin stands in for the original data."""
+        """The title, marked if the data are a twin."""
         return f"{self.title} (twin)" if self.data.source == "twin" else self.title
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """Whether the data look as the model assumes."""
+        """The diagnosis of the model on the data."""
         return self.fitted.diagnosis or self.fitted.diagnose(self.sample)
 
     @property
     def judged(self) -> str:
-        """The diagnosis in one sentence: what contradicts the model, or that nothing tested does."""
+        """The diagnosis in one sentence: the evidence against the model, or that there is none."""
         diagnosis = self.diagnosis
         against = [finding for finding in diagnosis.findings if finding.verdict == diagnosis.verdict]
         if diagnosis.verdict in _AGAINST:
@@ -97,7 +97,7 @@ def study(
     runs: int = 1000,
     seed: int = 0,
 ) -> Study:
-    """Load one of the data sets in `STUDIES`, estimate its model, and say what to run.
+    """Load one of the data sets in `STUDIES`, estimate its model, and return the experiment to run.
 
     >>> days = study("electricity-80")
     >>> days.records, days.experiment.answers, round(days.experiment.model.gamma, 3)
@@ -147,7 +147,7 @@ class _Setup:
 
 
 def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.DataFrame) -> _Setup:
-    """Estimate the covariance of the roles from all rows; ask about `groups`, one row a family."""
+    """Estimate the covariance of the roles from all rows; the query is about `groups`, one row for each family."""
     printed = paper.DATA[name]
     fitted = GaussianGroups.fit(frame, value=list(roles))
     model = replace(fitted, layout=None, column="value", record="family member")
@@ -161,7 +161,7 @@ def _families(frame: pl.DataFrame, name: str, roles: Sequence[str], groups: pl.D
 
 
 def _clipped(values: pl.Series, query: Sum, unit: str) -> tuple[str, ...]:
-    """Return what clipping does to the sum, if it does anything."""
+    """Return the effect of clipping on the sum, if there is one."""
     assert query.bounds is not None
     low, high = query.bounds
     clipped = values.clip(low, high)
@@ -180,7 +180,7 @@ def _galton(frame: pl.DataFrame) -> _Setup:
 
 
 def _sorted_by(fathers: pl.Series) -> tuple[str, ...]:
-    """Return that families are listed by the father's height, if they are: dependence of neighbours then shows that."""
+    """Return a remark if families are sorted by the father's height, which makes neighbours look dependent."""
     places = np.arange(len(fathers))
     correlation = abs(float(np.corrcoef(places, fathers.to_numpy())[0, 1])) if fathers.n_unique() > 1 else 0.0
     if correlation < _SORTED:
@@ -220,7 +220,7 @@ def _activity(frame: pl.DataFrame) -> _Setup:
 
 
 def _activity_day(frame: pl.DataFrame) -> _Setup:
-    """Each day by itself, as in the paper: a chain of 288 intervals with the probabilities of all days."""
+    """Set up each day separately, as in the paper: a chain of 288 intervals with the probabilities of all days."""
     import polars as pl
 
     whole = _activity(frame)

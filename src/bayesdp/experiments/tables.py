@@ -34,14 +34,14 @@ SHOWN = (1.0, 5.0, 10.0, 20.0)
 """The ε of the tables."""
 
 _NEXT_TO_NOTHING = 1e-9
-"""A τ so small that what a theorem still proves for it is the least it can ever prove."""
+"""A τ so small that the ε of a theorem at it is the smallest that the theorem can prove."""
 
 _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "general")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts. grouped: rows that begin alike stand together under what they begin with."""
+    """A table of texts. grouped: rows with the same first cell are shown together below it."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Table:
 
 
 def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """Return tables with those of one name made one: their rows in order, and each of their notes once."""
+    """Merge tables of the same name: all rows in order, and each note once."""
     by_name: dict[str, Table] = {}
     for part in tables:
         before = by_name.get(part.name, replace(part, rows=(), notes=()))
@@ -68,7 +68,7 @@ def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 
 def study_tables(study: Study, result: Result) -> list[Table]:
-    """Return what all tables say about one data set."""
+    """Return the rows of all tables for one data set."""
     return [
         paper_table(study, result),
         data_table(study, result),
@@ -79,14 +79,14 @@ def study_tables(study: Study, result: Result) -> list[Table]:
 
 
 def least_epsilon(theorem: str, study: Study) -> float | None:
-    """Return the ε a theorem proves for next to no τ: what it cannot go below; None where it does not apply."""
+    """Return the smallest ε a theorem can prove, at a tiny τ; None if it does not apply."""
     chosen, spec = theorem_named(theorem), study.experiment
     spend = as_spend(spec.query, _NEXT_TO_NOTHING)
     return chosen.epsilon(spec.model, spend) if chosen.objection(spec.model, spend) is None else None
 
 
 def data_table(study: Study, result: Result) -> Table:
-    """Return a data set, with what the paper prints and what we find side by side."""
+    """Return a data set with the paper's values beside ours."""
     printed, answers = DATA[study.name], result.answers
     symbol, value = ("ρ", _correlation(study)) if printed.matrix is None else ("γ", _chain(study).gamma)
     row = (
@@ -103,7 +103,7 @@ def data_table(study: Study, result: Result) -> Table:
 
 
 def diagnosis_table(study: Study) -> Table:
-    """Return whether a data set looks as its model assumes."""
+    """Return the diagnosis of a data set."""
     row = (study.label, study.diagnosis.verdict, study.judged)
     notes = (
         "The tests of diagnose(). What is proven is proven for the model: about data that do not follow it more may "
@@ -158,14 +158,14 @@ def multiples_table(study: Study, result: Result) -> Table:
 
 
 def paper_table(study: Study, result: Result) -> Table:
-    """Return every number the paper prints about a data set that can be recomputed, beside ours, with a verdict."""
+    """Return every recomputable number of the paper about a data set, beside ours, with a verdict."""
     about = _gaussian if DATA[study.name].matrix is None else _markov
     rows = (*_records(study.name, study), *about(study.name, study, result))
     return _beside(study.label, rows)
 
 
 def theory_table(charts: Sequence[str]) -> Table:
-    """Return every number the paper prints about the theory in these figures, beside ours, with a verdict."""
+    """Return every number of the paper about the theory in these figures, beside ours, with a verdict."""
     return _beside("Theory, no data", [row for chart in charts for row in _theory(chart)])
 
 
@@ -176,7 +176,7 @@ def _beside(about: str, rows: Sequence[Cells]) -> Table:
 
 
 def agrees(printed: str, value: float) -> str | None:
-    """Return "match" if the value rounds to what is printed, "match, cut off" if it is cut to it, else None.
+    """Return "match" if the value rounds to the printed one, "match, cut off …" if it truncates to it, else None.
 
     >>> agrees("0.882", 0.88236), agrees("0.117", 0.11764), agrees("4.7", 6.95)
     ('match', 'match, cut off instead of rounded', None)
@@ -192,7 +192,7 @@ Cells = tuple[str, str, str, str, str]
 
 
 def _row(what: str, printed: str, own: float | None, data: float | None, otherwise: str, digits: int = 4) -> Cells:
-    """Return one row: match if what is recomputed, from either source, rounds to what is printed."""
+    """Return one row: match if the recomputed value, from either source, rounds to the printed one."""
     verdicts = [None if value is None else agrees(printed, value) for value in (own, data)]
     agreeing = [verdict for verdict in verdicts if verdict]
     shown = ["–" if value is None else f"{value:.{digits}f}" for value in (own, data)]
@@ -285,7 +285,7 @@ def _markov(name: str, study: Study, result: Result) -> Iterator[Cells]:
 
 
 def _unexplained(name: str, least: str, recomputed: float) -> str:
-    """Return what the paper's own numbers say about a smallest ε that its γ does not give, and how it may have come."""
+    """Explain a printed smallest ε that does not follow from the printed γ, as far as the paper's numbers allow."""
     printed = DATA[name]
     assert printed.matrix is not None
     low, high = _printed_range(printed.matrix)
@@ -302,7 +302,7 @@ def _unexplained(name: str, least: str, recomputed: float) -> str:
 
 
 def _printed_range(matrix: Sequence[str]) -> tuple[float, float]:
-    """Return between what 4 ln γ lies for the matrices of two states whose entries, rounded or cut off, are these.
+    """Return the range of 4 ln γ over two-state matrices whose entries round or truncate to these.
 
     >>> low, high = _printed_range(("0.818", "0.182", "0.371", "0.629"))
     >>> round(low, 3), round(high, 3)
@@ -372,7 +372,7 @@ def _theory(chart: str) -> Iterator[Cells]:
 
 
 def _gaussian_wins() -> Cells:
-    """Return the claim that the Gaussian bound wins for ρ ≈ 1/m: where it does at exactly that."""
+    """Return the claim that the Gaussian bound wins for ρ ≈ 1/m, checked at ρ = 1/m."""
     loses = next(m for m in range(3, 1000) if paper_factor(m, Fraction(1, m)) > m)
     limits = ", ".join(f"{float(_limit(m) * m):.2f}/m for m = {m}" for m in (3, 5, 24))
     verdict = (
@@ -413,7 +413,7 @@ def _multiple(factor: float | None) -> str:
 
 
 def _refusals(study: Study, result: Result) -> list[str]:
-    """Return why theorems do not apply where they do not, one sentence a reason."""
+    """Return the reasons why theorems do not apply, one sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for name, reason in result.reasons:
         if "it is about" not in reason and name != "independent":

@@ -1,8 +1,8 @@
 """Built-in twins: artificial data with exactly the statistics that the paper's results depend on.
 
-A twin is no copy of anybody's data. It is drawn from a fixed seed and then meets the published statistics exactly: the
-transition counts of a chain, the means, variances and correlations of normal groups. Only `random.Random.random`
-is drawn from, whose stream Python promises to keep.
+A twin contains no record of the original data. It is generated from a fixed seed and matches the published statistics
+exactly: the transition counts of a chain, or the means, variances and correlations of normal groups. It uses only
+`random.Random.random`, whose stream Python keeps stable.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ Counts = tuple[tuple[int, int], tuple[int, int]]
 Triples = Sequence[Sequence[Sequence[int]]]
 
 ACTIVITY_COUNTS: Counts = ((9713, 1295), (1295, 2955))
-"""How often an inactive or active interval is followed by an inactive or active one, transitions over gaps left out."""
+"""Transition counts from inactive or active intervals to inactive or active ones, without those across gaps."""
 
 ACTIVITY_TRIPLES = (((8828, 879), (491, 804)), ((879, 416), (804, 2151)))
-"""The same of the original file for three intervals in a row; the twin has only the counts of two."""
+"""Counts of three consecutive intervals in the original file; the twin matches only the counts of two."""
 
 ACTIVITY_RECORDS = 15264
-"""The intervals of Activity that are not missing."""
+"""The number of intervals of Activity without missing ones."""
 
 ELECTRICITY_COUNTS: dict[int, Counts] = {
     70: ((69, 86), (86, 489)),
     80: ((401, 89), (89, 151)),
     90: ((533, 63), (64, 70)),
 }
-"""For each threshold in kWh: how often a low or high day is followed by a low or high one."""
+"""For each threshold in kWh, the transition counts from low or high days to low or high ones."""
 
 _ACTIVITY_DAYS = tuple(date(2012, 10, 1) + timedelta(days) for days in range(61))
 _ACTIVITY_MISSING = frozenset(
@@ -81,7 +81,7 @@ _SYNTHETIC_IQ_ROWS = 10_000
 def activity() -> pl.DataFrame:
     """Return 61 days of 288 intervals with Activity's transition counts and its eight missing days.
 
-    The intervals are active as if the chain were the same day and night: the twin knows the counts, not the clock.
+    The twin matches the counts only: its activity does not depend on the time of day.
 
     >>> activity()["steps"].null_count()
     2304
@@ -102,7 +102,7 @@ def activity() -> pl.DataFrame:
 
 
 def electricity(threshold: int) -> pl.DataFrame:
-    """Return 731 days, high or low, with the transition counts of that threshold; how far off it they are is made up.
+    """Return 731 days, high or low, with the transition counts of that threshold; the energies are artificial.
 
     >>> electricity(80)["high"].sum()
     241
@@ -121,7 +121,7 @@ def electricity(threshold: int) -> pl.DataFrame:
 def galton() -> pl.DataFrame:
     """Return 898 children of 197 families, normal, with Galton's means, variances and correlations.
 
-    Brothers and sisters share their parents' heights; sons are no taller than daughters here.
+    Siblings share their parents' heights; sons are not taller than daughters here.
 
     >>> galton()["family"].n_unique()
     197
@@ -177,7 +177,7 @@ def synthetic_iq(mean: float = 100, deviation: float = 15, correlation: float = 
 def order_statistic(triples: Triples) -> float:
     """Return G² of the hypothesis that the last of three records does not depend on the first, given the second.
 
-    Two degrees of freedom: for a chain of order one it is above 13.8 once in a thousand cases.
+    It has two degrees of freedom: for a first-order chain it exceeds 13.8 once in a thousand cases.
 
     >>> round(order_statistic(ACTIVITY_TRIPLES))
     496
@@ -189,24 +189,24 @@ def order_statistic(triples: Triples) -> float:
 
 
 def _random(seed: int) -> Random:
-    return Random(seed)  # noqa: S311 (made-up data is no secret)
+    return Random(seed)  # noqa: S311 (artificial data needs no cryptographic randomness)
 
 
 def _chosen(count: int, among: int, draw: Random) -> list[int]:
-    """Return `count` of the first `among` numbers, each choice as likely as any other."""
+    """Return `count` of the first `among` numbers, all choices equally likely."""
     return sorted(range(among), key=lambda _: draw.random())[:count]
 
 
 def _composition(total: int, parts: int, draw: Random) -> list[int]:
-    """Return `parts` positive numbers with the sum `total`, each such list as likely as any other."""
+    """Return `parts` positive numbers with the sum `total`, all such lists equally likely."""
     cuts = sorted(1 + cut for cut in _chosen(parts - 1, total - 1, draw))
     return [end - start for start, end in pairwise([0, *cuts, total])]
 
 
 def _path(counts: Counts, first: bool, draw: Random) -> list[bool]:
-    """Return a sequence that begins with `first` and has these transition counts, each as likely as any other.
+    """Return a sequence that begins with `first` and has these transition counts, all such sequences equally likely.
 
-    That is what a Markov chain looks like when its transition counts are known: the lengths of its runs are uniform.
+    That is the law of a Markov chain given its transition counts: the lengths of its runs are uniform.
     """
     (stay_low, up), (down, stay_high) = counts
     runs = {False: down + (not first), True: up + first}
@@ -217,7 +217,7 @@ def _path(counts: Counts, first: bool, draw: Random) -> list[bool]:
 
 
 def _activity_states(draw: Random) -> list[bool]:
-    """Return the states of the intervals that are not missing; every stretch between gaps begins and ends inactive."""
+    """Return the states of the observed intervals; every stretch between gaps begins and ends inactive."""
     cuts = _activity_cuts()
     (rest, up), busy = ACTIVITY_COUNTS
     while True:
@@ -227,7 +227,7 @@ def _activity_states(draw: Random) -> list[bool]:
 
 
 def _activity_cuts() -> Collection[int]:
-    """Return after how many intervals that are not missing a gap follows, leaving out the gaps at both ends."""
+    """Return the numbers of observed intervals before each gap, without the gaps at both ends."""
     cuts, position = set(), 0
     for day in _ACTIVITY_DAYS:
         if day in _ACTIVITY_MISSING:
@@ -238,7 +238,7 @@ def _activity_cuts() -> Collection[int]:
 
 
 def _steps(draw: Random) -> int:
-    """Return how many steps an active interval has: at least one, about 60 in the middle, rarely hundreds."""
+    """Return the steps of an active interval: at least one, a median of about 60, rarely hundreds."""
     return min(_MOST_STEPS, math.ceil(math.exp(NormalDist(4.1, 1.3).inv_cdf(draw.random()))))
 
 
@@ -253,9 +253,9 @@ def _with_moments(
     deviations: NDArray[np.float64],
     correlations: Sequence[Sequence[float]],
 ) -> list[NDArray[np.float64]]:
-    """Return the columns, mapped linearly so that their sample means, deviations and correlations are the given ones.
+    """Return the columns, mapped linearly to the given sample means, deviations and correlations.
 
-    The map is triangular: a column depends on those left of it only, so rows that agree there still agree.
+    The map is triangular: a column depends only on itself and those left of it, so equal rows there stay equal.
     """
     sample_factor = np.linalg.cholesky(np.cov(draws.T))
     wanted = np.linalg.cholesky(np.array(correlations) * np.outer(deviations, deviations))

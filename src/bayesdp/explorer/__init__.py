@@ -1,6 +1,6 @@
-"""The local page: what is asked, what is assumed, what an attacker may learn, and the code that says the same.
+"""The local page: a query, an assumption, what an attacker may learn, and code that computes the same.
 
-`subject` (what is explored), `choices` (what the reader chose), `assumed` (models without data), `ladder` (a table's
-models) and `view` (the numbers) know no browser; `code` writes the screen as Python and as commands, `pictures` draws,
-`page` shows it in Shiny, `serve` serves it to this machine only. Nothing is released, and no value of a record shown.
+`subject` (the file), `choices` (the form), `assumed` (models without data), `ladder` (a table's models) and `view` (the
+numbers) do not depend on the browser. `code` writes Python and commands, `pictures` draws SVG, `page` lays everything
+out in Shiny, and `serve` serves it to this machine only. The page releases nothing and shows no value of a record.
 """

@@ -1,4 +1,4 @@
-"""Models without data: what may be assumed of correlations if there is neither a model nor a table."""
+"""Models without data: assumptions about correlations for readers with neither a model nor a table."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _STATES = [False, True]
 
 @dataclass(frozen=True)
 class Assumption:
-    """One kind of model, as the reader chooses it.
+    """One kind of model in the form.
 
-    label:     what is assumed, in a few words.
-    fields:    which choices it needs.
-    arguments: what its class is called with.
+    label:     the assumption in a few words.
+    fields:    the choices it needs.
+    arguments: the arguments of the model, from the choices.
     """
 
     label: str
@@ -29,12 +29,14 @@ class Assumption:
     arguments: Callable[[Choices], Mapping[str, Any]]
 
     def built(self, choices: Choices) -> Model:
-        """Return the model; BayesDPError if the figures make none."""
+        """Return the model; BayesDPError for invalid choices."""
         return self.model(**self.arguments(choices))
 
 
 def _chain(choices: Choices) -> dict[str, Any]:
-    stays = [between("how likely a state stays", text, 0, 1) for text in (choices.stay_first, choices.stay_second)]
+    stays = [
+        between("the probability that a state stays", text, 0, 1) for text in (choices.stay_first, choices.stay_second)
+    ]
     first, second = stays
     transition = [[first, round(1 - first, 12)], [round(1 - second, 12), second]]
     return {"transition": transition, "states": _STATES, "length": whole("the length", choices.length)}
@@ -66,4 +68,4 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
     ),
     "independent": Assumption("Records are independent (plain DP)", Independent, (), lambda choices: {}),
 }
-"""By their names in the address, the first one first."""
+"""By their names in the address, in the order of the form."""

@@ -1,4 +1,4 @@
-"""What the reader chose: texts as they were typed, so that nothing is lost by going back and forth."""
+"""The reader's choices as typed texts, so that going back and forth loses nothing."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["BETAS", "EPSILONS", "Choices", "Target", "between", "number", "positive", "whole"]
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "7", "10", "15", "20")
-"""The stops of the slider, and where the chart is computed."""
+"""The positions of the slider, and the points of the chart."""
 
 BETAS = {"0.1": "90 %", "0.05": "95 %", "0.01": "99 %"}
-"""How often the error may be larger, and how often it is not."""
+"""The probability that the error is larger, and that it is not."""
 
 _LONGEST = 2000
-"""Characters: nobody types more into a field."""
+"""The largest number of characters of a field."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is wanted: a promise ε, or an error α that one can live with; the error is exceeded with probability β."""
+    """The target: a promise ε, or an acceptable error α; the error is exceeded with probability β."""
 
     epsilon: float | None
     alpha: float | None
@@ -33,12 +33,12 @@ class Target:
 
 @dataclass(frozen=True)
 class Choices:
-    """Every field of the page, by its name, as it was typed; those that do not matter now are kept, too.
+    """Every field of the page as it was typed, including the fields that are hidden at the moment.
 
     kind, column, values, low, high, size: the question.
     start, epsilon, alpha, beta:           the promise or the error to start from.
     assumed, group_size, … memory:         a model without data.
-    order_by, … missing, rung:             where the records of a table are, and the rung of its ladder.
+    order_by, … missing, rung:             the layout of a table, and the chosen assumption.
     """
 
     kind: str = "count"
@@ -77,7 +77,7 @@ class Choices:
 
     @classmethod
     def read(cls, given: Mapping[str, object], otherwise: Self | None = None) -> Self:
-        """Return choices from a form; what it does not have, or has as anything but a text, is as `otherwise`."""
+        """Return choices from a form; missing fields and fields other than texts come from `otherwise`."""
         known = {
             name: text[:_LONGEST]
             for name, text in given.items()
@@ -95,7 +95,7 @@ class Choices:
         return cls.read(dict(parse_qsl(query, keep_blank_values=True)), otherwise)
 
     def to_query(self, otherwise: Choices | None = None) -> str:
-        """Return the query string that says what differs from `otherwise`.
+        """Return a query string with the fields that differ from `otherwise`.
 
         >>> Choices(kind="sum").to_query()
         'kind=sum'
@@ -105,7 +105,7 @@ class Choices:
 
     @property
     def target(self) -> Target:
-        """The promise, or the error; InvalidInputError for what is neither."""
+        """The promise or the error; raises InvalidInputError if it is invalid."""
         beta = validation.probability("the share of cases", _number("the share of cases", self.beta))
         if self.start == "alpha":
             return Target(None, positive("the error", self.alpha), beta)
@@ -113,7 +113,7 @@ class Choices:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """What a ladder depends on, besides ε."""
+        """The choices that the priced assumptions depend on, besides ε."""
         return tuple(getattr(self, name) for name in self._LOOKED_AT)
 
 
@@ -125,7 +125,7 @@ def _number(name: str, text: str) -> float:
 
 
 def positive(name: str, text: str) -> float:
-    """Return a number above zero; InvalidInputError, which names the field, for anything else."""
+    """Return a number above zero; raises InvalidInputError, with the field's name, for anything else."""
     return validation.positive(name, _number(name, text))
 
 

@@ -1,4 +1,4 @@
-"""The Python and the commands that give the numbers of a screen."""
+"""Python code and commands that compute the numbers of a screen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODEL = "MODEL.json"
 def python(
     subject: Subject, choices: Choices, query: Query, priced_assumptions: PricedAssumptions | None = None
 ) -> str:
-    """Return Python that computes what the screen shows."""
+    """Return Python code that computes what the screen shows."""
     promise = f"{choices.start}={_given(choices)}, beta={choices.beta}"
     lines = [
         "import bayesdp as bdp",
@@ -49,13 +49,13 @@ def shell(subject: Subject, choices: Choices, query: Query, priced_assumptions: 
 
 
 def _given(choices: Choices) -> str:
-    """Return the promise or the error as a number that both languages read: as it was typed, without spaces."""
+    """Return the promise or the error as a number for Python and the shell."""
     target = choices.target
     return repr(target.epsilon if target.alpha is None else target.alpha).removesuffix(".0")
 
 
 def _plain(choices: Choices) -> str:
-    """Return the τ of plain DP: the promise itself; of an error, that of the calibration."""
+    """Return the τ of plain DP: the promise; if an error was given, the τ of the calibration."""
     return "ours.tau" if choices.start == "alpha" else _given(choices)
 
 

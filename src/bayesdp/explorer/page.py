@@ -1,4 +1,4 @@
-"""The page in Shiny: it lays out what `screen` says, and asks for what is still to be computed. No logic of its own."""
+"""The page in Shiny: it lays out the texts of `screen` and starts the computations that are left."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ["application"]
 _ASSETS = Path(__file__).parent / "www"
 
 _PAUSE = 0.5
-"""Seconds without a change before the slower theorems are asked."""
+"""Seconds without a change before the slower theorems run."""
 
 _MOST_KEPT = 16
-"""So many models and questions are remembered for those who come back to them."""
+"""The number of models and queries whose findings are kept."""
 
 _KIND_LABELS = {
     "count": "How many records have a value",
@@ -77,8 +77,8 @@ def _page(subject: Subject, choices: Choices) -> TagList:
         tags.header(
             tags.h1("bayesdp explorer", f": {subject.name}" if subject.name else ""),
             tags.p(
-                "What may an attacker learn of one record if records are correlated? Nothing is released here, no "
-                "value of a record is shown, and nothing leaves this machine."
+                "What may an attacker learn about one record if records are correlated? This page releases nothing, "
+                "shows no value of a record, and sends nothing to other machines."
             ),
         ),
         tags.main(
@@ -106,7 +106,7 @@ def _question(subject: Subject, choices: Choices) -> Tag:
     fields: list[TagChild] = [_field(ui.input_select("kind", "Question", labels, selected=choices.kind))]
     columns = subject.columns or (subject.model.columns if subject.model is not None else ())
     if subject.kind == "table":
-        hint = "To count, a condition will do, such as steps > 0."
+        hint = "For counts, a condition such as steps > 0 is possible."
         fields.append(_text("column", "Column", choices, columns=subject.columns, hint=hint))
         listed = tags.details(
             tags.summary(f"The {len(columns)} columns"), tags.p(", ".join(columns), class_="hint columns")
@@ -114,9 +114,9 @@ def _question(subject: Subject, choices: Choices) -> Tag:
         fields.append(listed)
     elif len(columns) > 1:
         fields.append(_field(ui.input_select("column", "Column", list(columns), selected=choices.column)))
-    hint = "Comma-separated. They must be public: the page knows only what you type."
+    hint = "Comma-separated. They must be public; the page does not read them from the table."
     if subject.kind == "table":
-        hint += " A condition needs none."
+        hint += " Leave empty for a condition."
     fields += [
         _text("values", "Values to count", choices, hint=hint, kinds=counting),
         tags.div(
@@ -134,7 +134,7 @@ def _target(choices: Choices) -> Tag:
     start = ui.input_radio_buttons(
         "start",
         "Start from",
-        {"epsilon": "the promise ε", "alpha": "the error I can live with"},
+        {"epsilon": "the promise ε", "alpha": "an acceptable error"},
         selected=choices.start,
     )
     betas = {beta: f"{cases} of cases" for beta, cases in BETAS.items()}
@@ -164,8 +164,8 @@ def _assumption(subject: Subject, choices: Choices) -> Tag:
     }
     ends = {"left": "leaks less", "right": "leaks more"}
     controls = {
-        "stay_first": _stops("stay_first", "A false record is followed by a false one", _STAYS, choices, **ends),
-        "stay_second": _stops("stay_second", "A true record is followed by a true one", _STAYS, choices, **ends),
+        "stay_first": _stops("stay_first", "Probability that false follows false", _STAYS, choices, **ends),
+        "stay_second": _stops("stay_second", "Probability that true follows true", _STAYS, choices, **ends),
         "odds": _stops("odds", "Largest odds ratio of neighbours", _ODDS, choices, **ends),
         "correlation": _stops("correlation", "Largest correlation in a group", _PERCENTS, choices, **ends),
         "group_size": _stops("group_size", "Largest group", _SIZES, choices, **ends),
@@ -175,7 +175,7 @@ def _assumption(subject: Subject, choices: Choices) -> Tag:
         tags.legend("What is assumed"),
         _field(ui.input_select("assumed", "Correlations", labels, selected=choices.assumed)),
         *(tags.div(control, data_assumed=" ".join(taken[field])) for field, control in controls.items()),
-        tags.p("More correlation leaks more: the same ε then takes more noise.", class_="hint"),
+        tags.p("More correlation leaks more, so the same ε needs more noise.", class_="hint"),
     )
 
 
@@ -186,9 +186,9 @@ def _table(subject: Subject, choices: Choices) -> Tag:
     return tags.fieldset(
         tags.legend("What is assumed"),
         _text("order_by", "Columns that order the records", choices, hint="Comma-separated, such as date,interval."),
-        _text("entity", "Columns that tell independent chains apart", choices, hint="Such as person. May be empty."),
+        _text("entity", "Columns that identify independent chains", choices, hint="Such as person. May be empty."),
         _text("step", "Spacing of the order", choices, hint="Such as 5m or 1d. May be empty."),
-        _text("group", "Columns that tell groups apart", choices, kinds=adding, hint="Such as family."),
+        _text("group", "Columns that identify groups", choices, kinds=adding, hint="Such as family."),
         _text("role", "Column of roles in a group", choices, kinds=adding, hint="May be empty."),
         _field(ui.input_select("missing", "Missing values", missing, selected=choices.missing)),
         ui.input_action_button("look", "Look at the table"),
@@ -211,7 +211,7 @@ def _text(
     kinds: list[str] | None = None,
     columns: tuple[str, ...] = (),
 ) -> Tag:
-    """Return a field for a text, which offers the names of columns while one types."""
+    """Return a text field that suggests the names of columns."""
     control = ui.input_text(name, label, getattr(choices, name))
     if columns:
         for part in control.children:
@@ -222,7 +222,7 @@ def _text(
 
 
 def _stops(name: str, label: str, stops: tuple[str, ...], choices: Choices, left: str, right: str) -> Tag:
-    """Return a slider with named stops; both ends say what they mean."""
+    """Return a slider with named positions and a label at each end."""
     chosen = getattr(choices, name)
     known = stops if chosen in stops else tuple(sorted({*stops, chosen}, key=_sort))
     return tags.div(
@@ -245,7 +245,7 @@ def _sort(text: str) -> float:
 
 
 def _visibility() -> str:
-    """Return the style that hides fields which do not matter now; they keep what was typed."""
+    """Return the style that hides fields that do not apply; they keep their content."""
     rules = [
         f'body:has(#{chooser} option[value="{value}"]:checked) [data-{name}]:not([data-{name}~="{value}"])'
         for chooser, name, values in (("kind", "kinds", KINDS), ("assumed", "assumed", ASSUMPTIONS))
@@ -265,7 +265,7 @@ def _answer(shown: PageText) -> TagChild:
     if shown.problem:
         return tags.section(tags.h2("Nothing to show yet"), tags.p(shown.problem), class_="problem", role="status")
     return tags.section(
-        tags.h2("What may an attacker believe of one record?"),
+        tags.h2("What may an attacker believe about one record?"),
         tags.p(shown.question + ". " + shown.assumption, class_="quiet"),
         *(tags.p(text, class_="warning") for text in shown.warnings),
         *map(_bar, shown.bars),
@@ -296,7 +296,7 @@ def _bar(bar: Bar) -> Tag:
 
 
 def _unbroken(words: str) -> str:
-    """Return words in which no line ends within a bet or after a sign."""
+    """Return words with non-breaking spaces inside odds and after ±."""
     return kept_together(words, ":").replace("± ", "±\N{NO-BREAK SPACE}")
 
 
@@ -318,7 +318,7 @@ def _chart(shown: PageText) -> TagChild:
     return tags.section(
         tags.h2("The error under every theorem"),
         HTML(shown.chart),
-        tags.p("The slower theorems are being asked …" if shown.waiting else "", class_="wait", id="waiting"),
+        tags.p("The slower theorems are still running …" if shown.waiting else "", class_="wait", id="waiting"),
         tags.div(tags.table(tags.thead(tags.tr(*heads)), tags.tbody(*lines)), class_="scroll") if lines else None,
     )
 
@@ -375,13 +375,13 @@ def _priced_assumptions(
     share = f"{100 * (1 - reported.beta):g} %"
     head = f"Errors at ε = {reported.epsilon:g}, in {share} of cases; the strongest assumption first."
     return tags.div(
-        tags.h3("The ladder", style="margin-top:1rem"),
+        tags.h3("Priced assumptions", style="margin-top:1rem"),
         tags.p(head, class_="hint"),
         ui.input_radio_buttons("rung", "Assume", options, selected=None if assumption is None else assumption.name)
         if options
         else None,
         tags.p(priced_assumptions.advice.why),
-        tags.details(tags.summary("What each rung assumes, and what the table says"), *lines),
+        tags.details(tags.summary("Details of each assumption, and the verdict of the table"), *lines),
     )
 
 
@@ -389,7 +389,7 @@ def _priced_assumptions(
 
 
 class _Conversation:
-    """One open page: what is chosen in it, and what was computed for it."""
+    """One open page: its choices and the results computed for it."""
 
     def __init__(self, subject: Subject, seen: dict[tuple[str, ...], PricedAssumptions], inputs: Inputs) -> None:
         self.subject = subject
@@ -435,7 +435,7 @@ class _Conversation:
             self._work.invoke(job)
 
     def _keep(self, job: Job, fresh: Findings | None) -> None:
-        """Remember what was computed, the newest first."""
+        """Keep findings, the newest first."""
         if fresh is None:
             self._failed.add(job)
             return
@@ -445,7 +445,7 @@ class _Conversation:
         self._known.set((together(_about(known, job.wanted), fresh), *others)[:_MOST_KEPT])
 
     def _keep_pictures(self) -> None:
-        self.pictures.set(self.shown().pictures)  # the same ones are not sent again
+        self.pictures.set(self.shown().pictures)  # equal pictures are not sent again
 
     def _keep_priced_assumptions(self) -> None:
         if self._look.status() != "success":
@@ -456,7 +456,7 @@ class _Conversation:
             self._newest.set(seen)
 
     def shown_priced_assumptions(self) -> TagChild:
-        """Return the ladder, that it is being computed, or why there is none."""
+        """Return the priced assumptions, a progress message, or the reason why there are none."""
         status = self._look.status()
         result = self._look.result() if status == "success" else None
         now = self.choices()
@@ -466,7 +466,7 @@ class _Conversation:
 
 
 async def _worked(job: Job) -> tuple[Job, Findings | None]:
-    """Do a job beside the page; slow ones only after the reader has paused."""
+    """Run a job in a thread; slow ones only after the reader has paused."""
     if job.step != "quick":
         await asyncio.sleep(_PAUSE)
     try:
@@ -514,7 +514,7 @@ def _serve(conversation: _Conversation, session: Session) -> None:
 
 
 def _typed(inputs: Inputs) -> dict[str, Any]:
-    """Return what is typed into the fields that the page has now."""
+    """Return the content of the fields of the page."""
     typed = {}
     for name in Choices.names():
         with suppress(SilentException):

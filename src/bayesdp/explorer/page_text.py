@@ -1,4 +1,4 @@
-"""A screen in words: what the page shows for the choices, the ladder and what is known so far. No browser in here."""
+"""The texts of the page for the choices, the priced assumptions and the findings so far; independent of Shiny."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ from bayesdp.theorems.leakage import Leakage
 __all__ = ["Bar", "PageText", "page_text", "wanted_of"]
 
 _LOOK = (
-    "Name the column that is asked about, and what puts records in order or in groups. Then look at the table: it "
-    "shows which assumptions it does not deny, and what each costs."
+    "Name the column of the question, and the columns that order or group the records. Then look at the table: you "
+    "will see which assumptions fit it, and what each costs."
 )
-_LOOK_AGAIN = "The question has changed since the table was looked at. Look again."
-_NONE_PRICED = "No noise is enough for any rung of this ladder at this ε: ask for a larger one, or name entities."
+_LOOK_AGAIN = "The question has changed since the last look at the table. Look again."
+_NONE_PRICED = (
+    "No amount of noise is enough at this ε under any of the assumptions: enter a larger ε, or name entities."
+)
 _ESTIMATED = (
-    "These numbers take the model's figures as they were estimated. The errors in the ladder also allow for how "
-    "uncertain the estimates are, and may be larger."
+    "These numbers use the model as estimated. The errors in the list of assumptions also cover the uncertainty of the "
+    "estimates, and may be larger."
 )
 _STATES = (
-    "The model was fitted to a table, so that its states are values of records. Those that you did not type are called "
-    "value 1, value 2 and so on here."
+    "The model was fitted to a table, so its states are values of records. This page calls the states that you did not "
+    "enter value 1, value 2 and so on."
 )
 
 
 @dataclass(frozen=True)
 class Bar:
-    """An attacker's belief: a title, what it was and becomes (in percent), the same in words, and what to think of it.
+    """An attacker's belief: a title, the belief before and after (in percent), the same in words, and a comment.
 
-    tone: "promise" if it is only what is said, "broken" if more may leak than that, "kept" if it is proven.
+    tone: "promise" for a claim, "broken" if more may leak than claimed, "kept" if the bound is proven.
     """
 
     title: str
@@ -53,10 +55,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class PageText:
-    """Everything the page shows beside the form. problem: what is wrong or lacking; then nothing else is shown.
+    """Everything the page shows beside the form. problem: what is wrong or missing; then nothing else is shown.
 
-    waiting: whether some theorem has not answered yet.
-    figures: the numbers behind it, if there are any, with the model they are about; they are not shown.
+    waiting: whether some theorem is still being evaluated.
+    figures: the underlying numbers, if any; they are not shown.
     """
 
     problem: str = ""
@@ -80,7 +82,7 @@ class PageText:
 
 
 def wanted_of(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> Wanted:
-    """Return what a screen is about; an error of ours says what is wrong with the choices, or lacking."""
+    """Return the model, the query and the target of a screen; raises BayesDPError for invalid or missing choices."""
     model, query = asked(choices, _model(subject, choices, priced_assumptions))
     return Wanted(model, query, choices.target)
 
@@ -90,7 +92,9 @@ def _model(subject: Subject, choices: Choices, priced_assumptions: PricedAssumpt
         return subject.model
     if subject.kind == "nothing":
         if choices.assumed not in ASSUMPTIONS:
-            raise InvalidInputError(f"choose one of {', '.join(ASSUMPTIONS)}")
+            raise InvalidInputError(
+                f"there is no assumption {choices.assumed!r}; choose one of {', '.join(ASSUMPTIONS)}"
+            )
         return ASSUMPTIONS[choices.assumed].built(choices)
     if priced_assumptions is None:
         raise InvalidInputError(_LOOK)
@@ -108,7 +112,7 @@ def page_text(
     priced_assumptions: PricedAssumptions | None = None,
     findings: Findings | None = None,
 ) -> PageText:
-    """Return the screen for the choices; findings: what is known already of them."""
+    """Return the screen for the choices; findings: the results computed so far."""
     try:
         wanted = wanted_of(subject, choices, priced_assumptions)
         known = findings if findings is not None and findings.concerns(wanted) else Findings.about(wanted)
@@ -129,7 +133,7 @@ def page_text(
         error=figure(current.ours.alpha),
         interval=f"{cases} interval: the answer ± {figure(current.ours.alpha)}",
         noise=(
-            f"That is the error by noise alone: Laplace noise of scale {figure(current.ours.scale)} (τ = "
+            f"This is the error of the noise alone: Laplace noise of scale {figure(current.ours.scale)} (τ = "
             f"{shown_below(current.ours.belief.tau, 4)}), proven by {leaked.headline}."
             + ("" if by_error else f" Plain DP would give ± {figure(current.plain.alpha)}.")
         ),
@@ -152,13 +156,13 @@ def page_text(
 
 
 def _what_if(leaked: Leakage) -> tuple[str, ...]:
-    """Return what this noise would leak if the model were not quite right: a function of the model alone."""
+    """Return the leakage of this noise under slightly weaker assumptions; it depends on the model only."""
     lines = sensitivity_to_assumption(leaked.spend, leaked.epsilon, weaker_than(leaked.model))
-    return (f"What if the assumption is not quite right? {' '.join(map(str, lines))}",) if lines else ()
+    return (f"If the assumption is wrong: {' '.join(map(str, lines))}",) if lines else ()
 
 
 def hides_any(subject: Subject, choices: Choices, priced_assumptions: PricedAssumptions | None) -> bool:
-    """Whether some states of the model go by other names here."""
+    """Whether the page replaces names of states of the model."""
     return hides(_model(subject, choices, priced_assumptions), ())
 
 
@@ -167,7 +171,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
     before = 100 * COIN
     promised = Belief(plain.claimed, plain.claimed, COIN, posterior(plain.claimed, COIN))
     claim = Bar(
-        "What plain DP says",
+        "Plain DP's claim",
         before,
         100 * promised.posterior,
         str(promised),
@@ -180,10 +184,10 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
         100 * plain.belief.posterior,
         str(plain.belief),
         "kept" if plain.kept else "broken",
-        "Nothing more leaks than it says: the correlations do no harm here."
+        "It leaks no more than it claims: the correlations do no harm here."
         if plain.kept
         else f"The same noise may leak ε = {shown_above(plain.belief.epsilon, 3)}: "
-        f"a risk of up to {plain.risk} to be found out, instead of {risk(promised.posterior)}.",
+        f"a risk of disclosure of up to {plain.risk}, instead of {risk(promised.posterior)}.",
     )
     if by_error:
         title = "bayesdp, with this error"
@@ -192,7 +196,7 @@ def _bars(current: Sides, *, by_error: bool) -> list[Bar]:
         )
     else:
         title = "bayesdp, with enough noise"
-        says = f"The promise is kept: he is right in at most {ours.risk} of cases, whatever other records he knows."
+        says = f"It keeps the promise: he is right in at most {ours.risk} of cases, whatever other records he knows."
     return [claim, leak, Bar(title, before, 100 * ours.belief.posterior, str(ours.belief), "kept", says)]
 
 

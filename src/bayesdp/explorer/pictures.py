@@ -1,6 +1,6 @@
-"""Pictures for the page, as SVG that follows its colours and its width: charts, chains as graphs, heat maps.
+"""Pictures for the page as SVG with the page's colours and width: charts, graphs of chains, heat maps.
 
-Every picture has a title and a description in words, for those who do not see it.
+Every picture has a title and a description for screen readers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count
 
 import numpy as np
 
+from bayesdp.audit.worst_cases import autocorrelations
 from bayesdp.models import GaussianGroups, GaussianSeries, HiddenMarkov, MarkovChain, Model, OddsChain
 from bayesdp.plotting.charts import Chart, Line, Points
 from bayesdp.rounding import shown_above
@@ -22,30 +23,30 @@ __all__ = ["chart", "graph", "heat_map", "path", "pictures"]
 Matrix = Sequence[Sequence[float]]
 
 _IDS = count(1)
-"""Titles are found by their ids, which must differ."""
+"""Ids of titles, which must be unique."""
 
 _WIDE, _HIGH, _LEFT, _BOTTOM, _TOP, _RIGHT = 480, 330, 94, 46, 14, 12
 _MOST_IN_GRAPH = 3
-"""Chains of so many states are drawn as graphs, larger ones as heat maps."""
+"""Chains with more states are drawn as heat maps instead of graphs."""
 
 _MOST_WRITTEN = 8
-"""In heat maps of so many rows the numbers are written into the cells."""
+"""Heat maps with more rows have no numbers in their cells."""
 
 _SHOWN_LAGS = 12
-"""Of a series the correlations of so many records are shown."""
+"""The number of records of a series whose correlations are shown."""
 
 _DASHES = {"--": "7 4", ":": "2 4", "-.": "8 3 2 3"}
 
 
 @lru_cache(maxsize=16)
 def pictures(model: Model) -> tuple[str, ...]:
-    """Return a picture for each model that may hold; none where a sentence says it all."""
+    """Return a picture for each possible model; models that one sentence describes have none."""
     return tuple(drawn for member in model.members for drawn in _pictures(member))
 
 
 @singledispatch
 def _pictures(model: Model) -> Iterator[str]:
-    """Yield the pictures of a type of models; by default there is none."""
+    """Yield the pictures of a type of models; by default none."""
     return iter(())
 
 
@@ -74,7 +75,7 @@ def _of_groups(model: GaussianGroups) -> Iterator[str]:
 
 @_pictures.register(GaussianSeries)
 def _of_series(model: GaussianSeries) -> Iterator[str]:
-    yield _correlations(_by_lag(model.coefficients))
+    yield _correlations(autocorrelations(model, _SHOWN_LAGS).tolist())
 
 
 def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
@@ -83,7 +84,7 @@ def _chain(names: Sequence[str], matrix: Matrix, kind: str) -> str:
         ((i, j, p) for i, line in enumerate(matrix) for j, p in enumerate(line)), key=lambda cell: cell[2]
     )
     likeliest = f"{names[row]} stays" if row == column else f"from {names[row]} to {names[column]}"
-    says = f"How likely the next {kind} is, after each. The likeliest step: {likeliest}, {value:.3g}."
+    says = f"The probability of the next {kind} after each. The most likely step: {likeliest}, {value:.3g}."
     return drawn(names, matrix, "Transition probabilities", says)
 
 
@@ -96,17 +97,6 @@ def _matrices(model: GaussianGroups) -> Iterator[Matrix]:
         for covariance in model.matrices:
             scale = np.sqrt(np.diag(covariance))
             yield (np.asarray(covariance) / np.outer(scale, scale)).tolist()
-
-
-def _by_lag(coefficients: Sequence[float]) -> Matrix:
-    """Return the correlations of neighbouring records of a series: those of what follows from one shock."""
-    weights = [1.0]
-    while len(weights) < 2000:
-        past = zip(coefficients, reversed(weights), strict=False)
-        weights.append(sum(factor * weight for factor, weight in past))
-    shocks = np.array(weights)
-    lags = [float(shocks[: len(shocks) - lag] @ shocks[lag:]) for lag in range(_SHOWN_LAGS)]
-    return [[lags[abs(i - j)] / lags[0] for j in range(_SHOWN_LAGS)] for i in range(_SHOWN_LAGS)]
 
 
 def _correlations(matrix: Matrix) -> str:
@@ -123,7 +113,7 @@ def _correlations(matrix: Matrix) -> str:
 
 
 def heat_map(names: Sequence[str], matrix: Matrix, title: str, says: str) -> str:
-    """Return a matrix in colours: the stronger, the larger; negative entries in another colour."""
+    """Return a matrix as colours: stronger for larger entries; negative entries have another colour."""
     size = len(matrix)
     margin, side = (18 + 7 * min(max(map(len, names)), 12), 300) if size <= _MOST_WRITTEN * 2 else (12, 340)
     cell = side / size
@@ -152,7 +142,7 @@ def heat_map(names: Sequence[str], matrix: Matrix, title: str, says: str) -> str
 
 
 def graph(names: Sequence[str], matrix: Matrix, title: str, says: str) -> str:
-    """Return a chain of few states as a graph: arrows as thick as they are likely."""
+    """Return a chain of few states as a graph; the thicker an arrow, the larger its probability."""
     wide, high, radius = 420, 170 if len(names) < 3 else 330, 34
     if len(names) == 1:
         places = [(wide / 2, high / 2)]
@@ -204,7 +194,7 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], radius: float, 
 
 
 def _loop(at: tuple[float, float], middle: tuple[float, float], radius: float, value: float) -> str:
-    """Return an arrow from a state to itself, on the side away from the others."""
+    """Return an arrow from a state to itself, on its outer side."""
     outwards = math.atan2(at[1] - middle[1], at[0] - middle[0])
     first, last = (
         (at[0] + radius * math.cos(outwards + turn), at[1] + radius * math.sin(outwards + turn))
@@ -223,7 +213,7 @@ def _loop(at: tuple[float, float], middle: tuple[float, float], radius: float, v
 
 
 def path(odds: float, name: str) -> str:
-    """Return neighbours in a chain, with the odds ratio between them."""
+    """Return a picture of neighbours in a chain, with the odds ratio between them."""
     limit = shown_above(odds, 3)
     parts = []
     for place in range(4):
@@ -233,7 +223,7 @@ def path(odds: float, name: str) -> str:
             parts.append(_text(x + 52, 56, f"≤ {limit}", "middle"))
         parts.append(f'<circle class="node" cx="{x}" cy="70" r="30"/>')
         parts.append(_text(x, 122, name, "middle"))
-    says = f"A chain: the odds ratio of neighbours is at most {limit}. Beyond its neighbours, a record tells less."
+    says = f"A chain: the odds ratio of neighbours is at most {limit}. Records farther apart depend less on each other."
     return _svg(440, 140, "".join(parts), "Odds ratios of neighbours", says, "graph")
 
 
@@ -241,7 +231,7 @@ def path(odds: float, name: str) -> str:
 
 
 def chart(shown: Chart, mark: tuple[float, float] | None = None, mark_says: str = "") -> str:
-    """Return a chart of one panel with logarithmic axes, and a legend below it; mark: the point of this screen."""
+    """Return a chart of one panel with logarithmic axes and a legend below it; mark: the point of this screen."""
     (panel,) = shown.panels
     drawn = [line for line in panel.lines if line.points]
     points = [point for line in drawn for point in line.points] + ([mark] if mark else [])
@@ -317,7 +307,7 @@ def _stroke(line: Line) -> str:
 
 
 def _colour(line: Line) -> str:
-    """Return the colour of a line; black ones are written in the colour of the text, which is light on dark pages."""
+    """Return the colour of a line; black becomes the colour of the text, which is light on dark pages."""
     return "currentColor" if line.colour == "#000000" else line.colour
 
 

@@ -1,4 +1,4 @@
-"""A table's ladder of assumptions, as `advise` sees it, without the words that would show a value of a record."""
+"""The priced assumptions of a table, as `advise` returns them, without texts that reveal a value of a record."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from bayesdp.rounding import shown_above
 __all__ = ["NOTE", "PricedAssumptions", "Step", "look"]
 
 _UNSAID = (
-    "The table does not allow this. Often values are missing (choose that they are left out), or the order does not "
-    "tell all records of a chain apart (name what tells chains apart). Which it is may depend on single records, so it "
-    "is not shown here; bayesdp advise says it on the command line, to those who may see the data."
+    "The table does not allow this. Common causes: values are missing (choose to leave them out), or several records "
+    "of a chain have the same place in the order (name the columns that identify chains). The exact cause may depend "
+    "on single records, so this page does not show it; people who may see the data can run bayesdp advise."
 )
-_NO_SUCH_MODEL = "There is no such model of this table. Why may depend on single records; bayesdp advise says it."
+_NO_SUCH_MODEL = (
+    "This model cannot be fitted to this table. The cause may depend on single records; bayesdp advise shows it."
+)
 
 _HARMLESS = (InvalidInputError, QueryError, ExpressionError)
-"""Errors about what was typed, not about records: their messages may be shown."""
+"""Errors about the input, not about records: their messages may be shown."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One rung as the page shows it: texts, none of which holds a value of a record."""
+    """One priced assumption as the page shows it: texts without values of records."""
 
     name: str
     assumes: str
@@ -44,14 +46,14 @@ class Step:
 
 @dataclass(frozen=True)
 class PricedAssumptions:
-    """What `advise` said of a table, and for which choices."""
+    """The result of `advise` for a table, with the choices it belongs to."""
 
     advice: Advice
     choices: Choices
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The rungs, from the strongest assumption to the weakest."""
+        """The assumptions, from the strongest to the weakest."""
         return tuple(
             Step(
                 assumption.name,
@@ -66,7 +68,7 @@ class PricedAssumptions:
         )
 
     def chosen(self, choices: Choices) -> PricedAssumption | None:
-        """Return the rung that was chosen, else the recommended one; None if there is neither."""
+        """Return the chosen assumption, else the recommended one; None if there is neither."""
         named = [
             assumption
             for assumption in self.advice.priced_assumptions
@@ -75,30 +77,29 @@ class PricedAssumptions:
         return named[0] if named else self.advice.recommended
 
     def fits(self, choices: Choices) -> bool:
-        """Whether the ladder is about what is chosen now."""
+        """Whether the result belongs to the current choices."""
         return self.choices.looked_at == choices.looked_at
 
     def _why_not(self, assumption: PricedAssumption) -> str:
-        alone = assumption.name == "arbitrary groups" and not self.choices.entity.strip()
-        return (
-            "All records are one chain: name entities, which are independent of one another."
-            if alone
-            else (_NO_SUCH_MODEL)
-        )
+        if assumption.name == "arbitrary groups" and not self.choices.entity.strip():
+            return "All records are one chain: name the columns of entities that are independent of each other."
+        return _NO_SUCH_MODEL
 
 
 def look(subject: Subject, choices: Choices) -> PricedAssumptions:
-    """Read the table and return its ladder. Nothing is released or charged, and nothing of it is stored.
+    """Read the table and return its priced assumptions, without releasing, charging or storing anything.
 
-    Raises InvalidInputError: about what was typed, or that the table does not allow it, without the reason.
+    Raises InvalidInputError about the input, or, without the reason, if the table does not allow it.
     """
     counts = Query.kinds()[choices.kind].counts_values
     if not choices.column.strip():
         raise InvalidInputError("name the column, or a condition such as steps > 0")
     if counts and not choices.order_by.strip():
-        raise InvalidInputError("name the columns that put the records in order, such as date,interval")
+        raise InvalidInputError("name the columns that order the records, such as date,interval")
     if counts and not choices.values.strip() and choices.column.strip() in subject.columns:
-        raise InvalidInputError("say which values to count; they are not read from the table, and must be public")
+        raise InvalidInputError(
+            "enter the values to count; they must be public, so this page does not read them from the table"
+        )
     names = {
         name: split(name.replace("_", " "), text)
         for name in ("order_by", "entity", "group")

@@ -1,4 +1,4 @@
-"""The question that the choices ask, under a model."""
+"""The query that the reader chose, under a model."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from bayesdp.queries import Query
 __all__ = ["KINDS", "asked", "public_values", "question_of"]
 
 KINDS: tuple[str, ...] = tuple(kind for kind, query in Query.kinds().items() if not query.unforeseen)
-"""What can be asked here: what has an accuracy that can be said before the release."""
+"""The kinds of queries whose accuracy can be computed before the release."""
 
 
 def question_of(choices: Choices) -> Question:
-    """Return what is asked, as the command line has it, before there is a model to read it under.
+    """Return the query as the command line represents it, before it is read under a model.
 
-    Raises InvalidInputError and QueryError for what cannot be a question.
+    Raises InvalidInputError and QueryError for choices that are not a valid query.
     """
     kind = Query.kinds().get(choices.kind)
     if kind is None or choices.kind not in KINDS:
-        raise QueryError(f"choose one of {', '.join(KINDS)}")
+        raise QueryError(f"there is no question {choices.kind!r}; choose one of {', '.join(KINDS)}")
     clips = not kind.counts_values
     bounds = (number("the lower bound", choices.low), number("the upper bound", choices.high)) if clips else None
     return Question(
@@ -39,26 +39,26 @@ def question_of(choices: Choices) -> Question:
 
 
 def public_values(choices: Choices, model: Model) -> tuple[Scalar, ...]:
-    """Return the values that the reader typed, as the model has them: what is typed is public."""
+    """Return the values that the reader typed, as states of the model; typed values count as public."""
     counts = choices.kind in KINDS and Query.kinds()[choices.kind].counts_values
     return tuple(values_named(choices.values, model)) if counts and choices.values.strip() else ()
 
 
 def asked(choices: Choices, model: Model) -> tuple[Model, Query]:
-    """Return the model, without words that must not be shown, and the question under it.
+    """Return the model, without states that must not be shown, and the query under it.
 
-    Raises InvalidInputError and QueryError, whose messages hold nothing but what the reader typed.
+    Raises InvalidInputError and QueryError, whose messages contain only what the reader typed.
     """
     question = question_of(choices)
     public = public_values(choices, model)
     counts = Query.kinds()[choices.kind].counts_values
     if hides(model, public) and not public:
         raise QueryError(
-            "say which values to count. The model was fitted, so that its states are values of records: they are "
-            "not listed here, and what you type must be public"
+            "enter the values to count. The states of a fitted model are values of records, so this page does not list "
+            "them; enter public values only"
             if counts
-            else f"a {choices.kind} adds the states of this model up, which were read from the table and are not used "
-            "here; bayesdp calibrate does it on the command line"
+            else f"a {choices.kind} adds up the states of this model. They were read from the table, so this page does "
+            "not use them; run bayesdp calibrate on the command line instead"
         )
     shown = discreet(model, public)
     return shown, question.under(shown)

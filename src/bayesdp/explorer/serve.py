@@ -1,8 +1,8 @@
-"""The page's server: on this machine only, for those who know the address with its token, and for nobody else's page.
+"""The server of the page: it answers only on this machine, and only requests with the token and from this page.
 
-A token in the path keeps other users of the machine out. Checking which host a request names, and from which page it
-comes, keeps out web sites that point a name of theirs to 127.0.0.1 (DNS rebinding). A policy sent with every page
-forbids the browser to fetch anything from elsewhere.
+The token in the path keeps out other users of the machine. Checking the host and the origin of a request keeps out web
+sites that point a domain to 127.0.0.1 (DNS rebinding). A content security policy forbids the browser to load anything
+from elsewhere.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _HEADERS = (
 )
 
 _TURN = 0.0005
-"""Seconds after which a slow theorem, asked in another thread, lets the page answer."""
+"""The switch interval of threads in seconds, so that the page answers while a slow theorem runs."""
 
-_REFUSED = b"This page is for the person who started bayesdp explore: open the address that it printed.\n"
+_REFUSED = b"Open the full address that bayesdp explore printed.\n"
 
 
 class Guard:
-    """An ASGI application that lets through what names this host, comes from this page, and knows the token.
+    """An ASGI application that admits requests with this host, this page as origin, and the token.
 
-    Everything else is refused with status 403, web sockets before they are opened.
+    It refuses all others with status 403, and web sockets before they open.
     """
 
     def __init__(self, inside: Any, token: str, port: int) -> None:
@@ -94,7 +94,7 @@ def _with_headers(send: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def guarded(subject: Subject, token: str, port: int) -> Guard:
-    """Return the page behind its guard.
+    """Return the guarded page.
 
     Raises MissingDependencyError without Shiny.
     """
@@ -111,9 +111,9 @@ def guarded(subject: Subject, token: str, port: int) -> Guard:
 
 
 def listening(port: int = 0) -> socket.socket:
-    """Return a socket on this machine's own address; port 0 takes a free one.
+    """Return a socket on the loopback address; port 0 takes a free one.
 
-    Raises InvalidInputError for a port that is taken or none.
+    Raises InvalidInputError for a port that is in use or invalid.
     """
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -127,9 +127,9 @@ def listening(port: int = 0) -> socket.socket:
 
 
 def explore(path: str | Path | None = None, *, port: int = 0, announce: Callable[[str], None] = print) -> None:
-    """Serve the page about a model, a table or nothing, until it is interrupted.
+    """Serve the page about a model, a table or neither, until interrupted.
 
-    announce: is called with the address, once requests are answered.
+    announce: is called with the address as soon as the server is ready.
     """
     sys.setswitchinterval(_TURN)
     subject = Subject.of(path)

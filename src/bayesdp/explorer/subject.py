@@ -1,4 +1,4 @@
-"""What is explored: nothing but assumptions, a model from a file, or a table; and which of its words may be shown."""
+"""The subject of the page: assumptions only, a model from a file, or a table; and which of its states may be shown."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Subject", "discreet", "hides"]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explored.
+    """The subject of the page.
 
-    path:    the file, as it was named; empty if there is none.
-    model:   the model that the file holds.
-    columns: the names of the table's columns. No row of it is kept, or read before somebody asks for the ladder.
+    path:    the file as given; empty if there is none.
+    model:   the model in the file.
+    columns: the names of the table's columns. Rows are read only when the reader looks at the table, and never stored.
     """
 
     kind: Literal["nothing", "model", "table"]
@@ -30,9 +30,9 @@ class Subject:
 
     @classmethod
     def of(cls, path: str | Path | None) -> Subject:
-        """Look at a file: one that ends in .json holds a model, anything else is a table.
+        """Open a file: a name that ends in .json is a model, any other a table.
 
-        Raises ModelError and FrameError for what cannot be read.
+        Raises ModelError and FrameError for files that cannot be read.
         """
         if path is None:
             return cls("nothing")
@@ -44,12 +44,12 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """The name of the file."""
         return Path(self.path).name or self.path
 
     @property
     def start(self) -> Choices:
-        """The choices of a reader who has not chosen yet."""
+        """The initial choices."""
         if self.kind == "table":
             return Choices(values="")
         if self.model is None:
@@ -64,18 +64,18 @@ class Subject:
 
 
 def hides(model: Model, public: tuple[Scalar, ...]) -> bool:
-    """Tell whether a model has states that must not be shown: see `discreet`."""
+    """Whether a model has states that must not be shown: see `discreet`."""
     return any(
         member.estimated and not all(_open(state, public) for state in member.states) for member in model.members
     )
 
 
 def discreet(model: Model, public: tuple[Scalar, ...]) -> Model:
-    """Return the model with names in place of states that were read from a table.
+    """Return the model with neutral names for states that were read from a table.
 
-    The states of a fitted model are values of its records. True and false are no secret, nor is what the reader typed
-    (`public`), nor the states of a model that was written by hand. Everything that is proven stays the same: theorems
-    do not ask what a state is called, as long as nothing adds states up.
+    The states of a fitted model are values of its records. True and false are not secret, nor are the values that the
+    reader typed (`public`) or the states of a model that was written by hand. The renaming changes no guarantee:
+    theorems do not depend on the names of states, unless a query adds them up.
 
     >>> from bayesdp import MarkovChain
     >>> fitted = MarkovChain.from_counts([[5, 2], [2, 5]], states=["kitchen", "attic"])

@@ -1,6 +1,6 @@
-"""The numbers of a screen, in two passes: theorems that are quick at once, the slower ones as they come in.
+"""The numbers of a screen: first those of the fast theorems, then those of the slower ones.
 
-Whatever is shown is proven: a theorem that has not answered yet could only allow less noise.
+All numbers are proven at every moment: a theorem that is still being evaluated could only allow less noise.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 GRID: tuple[float, ...] = tuple(map(float, EPSILONS))
-"""The promises of the chart: the stops of the slider."""
+"""The promises in the chart: the positions of the slider."""
 
 COIN = 0.5
-"""What the attacker believes before: the two values of a record are equally likely to him."""
+"""The attacker's prior belief: the two values of a record are equally likely."""
 
 
 def risk(probability: float) -> str:
-    """Return an attacker's chance to be right, in percent, never less than it is.
+    """Return an attacker's probability to be right in percent, rounded up.
 
     >>> risk(0.73105858), risk(0.999999)
     ('73.2 %', 'almost 100 %')
@@ -61,7 +61,7 @@ def risk(probability: float) -> str:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a screen is about."""
+    """The model, the query and the target of a screen."""
 
     model: Model
     query: Query
@@ -70,9 +70,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Side:
-    """One way to add noise: what it promises, what is proven of it, and its error.
+    """One way to add noise: its claim, its proven leakage, and its error.
 
-    claimed: the ε it is said to keep. belief: how sure an attacker can become, by the ε that is proven.
+    claimed: the claimed ε. belief: how certain an attacker can become, from the proven ε.
     """
 
     claimed: float
@@ -88,18 +88,18 @@ class Side:
 
     @property
     def kept(self) -> bool:
-        """Whether what is proven is what is claimed."""
+        """Whether the proven ε is at most the claimed one."""
         return self.belief.epsilon <= self.claimed
 
     @property
     def risk(self) -> str:
-        """The attacker's chance to be right, in percent, never less than it is."""
+        """The attacker's probability to be right in percent, rounded up."""
         return risk(self.belief.posterior)
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Plain DP beside noise that keeps the promise. settled: whether every theorem was asked."""
+    """Plain DP beside noise that keeps the promise. settled: whether every theorem was evaluated."""
 
     plain: Side
     ours: Side
@@ -107,21 +107,21 @@ class Sides:
 
     @property
     def price(self) -> str:
-        """What the correlations cost, as a sentence."""
+        """The cost of the correlations, as a sentence."""
         if self.plain.kept:
             return "Plain DP keeps its promise here: no more noise is needed."
         if self.plain.belief.tau == self.ours.belief.tau:
-            return "The noise is the same; what it leaks is not what plain DP says."
+            return "The noise is the same, but it leaks more than plain DP claims."
         times = self.ours.alpha / self.plain.alpha
         return f"Keeping the promise takes an error {shown_above(times, 3)} times as large as plain DP's."
 
 
 def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> Sides:
-    """Return what plain DP and the calibrated release leak; settled: ask every theorem, not only the quick ones.
+    """Return the leakage of plain DP and of the calibrated release; settled: use all theorems, not only the fast ones.
 
-    known: what theorems allow, if that was computed already; then no τ is searched for.
+    known: the allowed τ's, if they have been computed; then no search is needed.
 
-    Raises as `calibrate` does: CalibrationError if no theorem asked reaches ε.
+    Raises as `calibrate` does: CalibrationError if none of these theorems reaches ε.
     """
     query, target = wanted.query, wanted.target
     wanted.model.check_queries((query,))
@@ -133,7 +133,9 @@ def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> 
         tau, plain_tau = _allowed(known, target.epsilon), target.epsilon
         tau = tau or largest_tau(panel, (query,), target.epsilon, ())
         if not tau:
-            raise CalibrationError(f"no theorem reaches ε = {target.epsilon:g} here, however much noise is added")
+            raise CalibrationError(
+                f"no theorem reaches ε = {target.epsilon:g} with any amount of noise; enter a larger ε"
+            )
     ours = report(wanted.model, (Release(query, tau),), panel=panel)
     plain = report(wanted.model, (Release(query, plain_tau),), panel=panel)
     claimed = target.epsilon if target.epsilon is not None else ours.epsilon
@@ -141,7 +143,7 @@ def sides(wanted: Wanted, *, settled: bool, known: Comparison | None = None) -> 
 
 
 def _allowed(known: Comparison | None, epsilon: float) -> float:
-    """Return the largest τ that is known to keep a promise; 0 if none is."""
+    """Return the largest known τ that keeps a promise; 0 if there is none."""
     return max((row.tau or 0.0 for row in known.rows if row.epsilon == epsilon), default=0.0) if known else 0.0
 
 
@@ -153,9 +155,9 @@ def _side(claimed: float, leaked: Leakage, beta: float) -> Side:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known so far of one model, question and β.
+    """The results so far for one model, query and β.
 
-    quick: every ε of the grid, by the quick theorems. full: by ε, every theorem. settled: by target, both sides.
+    quick: every ε of the grid, by the fast theorems. full: by ε, all theorems. settled: by target, both sides.
     """
 
     model: Model
@@ -167,25 +169,25 @@ class Findings:
 
     @classmethod
     def about(cls, wanted: Wanted) -> Findings:
-        """Return that nothing is known yet."""
+        """Return empty findings."""
         return cls(wanted.model, wanted.query, wanted.target.beta)
 
     def concerns(self, wanted: Wanted) -> bool:
-        """Whether these are about what is wanted."""
+        """Whether these findings belong to the model, the query and β of `wanted`."""
         return (self.model, self.query, self.beta) == (wanted.model, wanted.query, wanted.target.beta)
 
     def sides(self, wanted: Wanted) -> Sides:
-        """Return both sides of what is wanted, as far as theorems were asked; raises as the function `sides`."""
+        """Return both sides by the theorems evaluated so far; raises as the function `sides`."""
         return self.settled.get(wanted.target) or sides(wanted, settled=False, known=self.quick)
 
     @property
     def complete(self) -> bool:
-        """Whether every theorem was asked at every ε of the chart."""
+        """Whether every theorem was evaluated at every ε of the chart."""
         return all(epsilon in self.full for epsilon in GRID)
 
     @property
     def comparison(self) -> Comparison | None:
-        """Every theorem over ε, as far as it is known: all of them, or the quick ones."""
+        """The theorems over ε evaluated so far: all of them, or the fast ones."""
         if not self.complete:
             return self.quick
         every = [self.full[epsilon] for epsilon in GRID]
@@ -197,7 +199,7 @@ class Findings:
 
     @property
     def chart(self) -> Chart | None:
-        """The error under every theorem over ε; None while nothing is known."""
+        """The error under every theorem over ε; None before the first result."""
         return None if self.comparison is None else comparison_chart(self.comparison)
 
 
@@ -206,7 +208,7 @@ Step = Literal["quick", "settle", "full"]
 
 @dataclass(frozen=True)
 class Job:
-    """What to compute next. epsilon: the one to ask every theorem about."""
+    """The next computation. epsilon: where to evaluate every theorem."""
 
     step: Step
     wanted: Wanted
@@ -214,10 +216,7 @@ class Job:
 
 
 def next_job(findings: Findings, wanted: Wanted) -> Job | None:
-    """Return what is to be computed next: the chart, what is asked right now, the rest of the chart; None at the end.
-
-    Where every theorem is quick, there is nothing left after the chart.
-    """
+    """Return the next computation: the chart, the current target, then the rest of the chart; None at the end."""
     if findings.quick is None:
         return Job("quick", wanted)
     if wanted.target not in findings.settled:
@@ -230,7 +229,7 @@ def next_job(findings: Findings, wanted: Wanted) -> Job | None:
 
 
 def done(job: Job) -> Findings:
-    """Do a job, and return what is known by it alone."""
+    """Run a job and return its findings."""
     wanted, beta = job.wanted, job.wanted.target.beta
     fresh = Findings.about(wanted)
     if job.step == "quick":
@@ -244,7 +243,7 @@ def done(job: Job) -> Findings:
 
 
 def _if_all_are_quick(comparison: Comparison) -> dict[float, Comparison]:
-    """Return the whole chart, if the theorems that were not asked would only refuse; else nothing."""
+    """Return the complete chart if no other theorem applies; else nothing."""
     slow = [theorem for theorem in theorems() if not theorem.composes]
     members, spend = comparison.model.members, (Release(comparison.query, 1.0),)
     if any(theorem.objection(member, spend) is None for theorem in slow for member in members):
@@ -260,7 +259,7 @@ def _if_all_are_quick(comparison: Comparison) -> dict[float, Comparison]:
 
 
 def together(known: Findings, fresh: Findings) -> Findings:
-    """Return what is known by both, which are about the same."""
+    """Merge findings about the same model, query and β."""
     return replace(
         known,
         quick=known.quick or fresh.quick,
@@ -271,7 +270,7 @@ def together(known: Findings, fresh: Findings) -> Findings:
 
 @dataclass(frozen=True)
 class Row:
-    """What one theorem says of this screen, as texts; reason: why it says nothing."""
+    """The result of one theorem, as texts; reason: why it does not apply."""
 
     theorem: str
     figure: str
@@ -281,9 +280,9 @@ class Row:
 
 
 def rows(current: Sides, findings: Findings, target: Target) -> tuple[Row, ...]:
-    """Return a row a theorem: the error it allows at this ε; or, where the error is given, the ε it proves.
+    """Return a row for each theorem: the error it allows at this ε, or the ε it proves at the given error.
 
-    Theorems that are about other models are left out.
+    Theorems for other models are left out.
     """
     if target.alpha is not None:
         leaked = current.ours.leakage
@@ -304,7 +303,7 @@ def rows(current: Sides, findings: Findings, target: Target) -> tuple[Row, ...]:
 
 
 def figure(value: float, digits: int = 4) -> str:
-    """Write an error or a leakage, never less than it is, large ones by their thousands.
+    """Return an error or a leakage as text, rounded up, with separators for thousands.
 
     >>> figure(45726.3), figure(104.88)
     ('45,730', '104.9')

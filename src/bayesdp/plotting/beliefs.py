@@ -1,4 +1,4 @@
-"""What an attacker believes, as a picture: before and after, plain DP beside the release that keeps the promise."""
+"""Pictures of an attacker's belief before and after: plain DP beside the release that keeps the promise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.captions import caption
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, line, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, caption, line, told_apart
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
 from bayesdp.rounding import shown_below, shown_pair
@@ -23,25 +22,21 @@ _OURS, _NOTHING = PALETTE[0], "#aaaaaa"
 
 
 def plot_audit(audit: Audit, path: str | Path) -> Path:
-    """Draw what an attacker can come to believe and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
-    """
+    """Draw the largest possible beliefs and return the path; raises as `plotting.drawing.save` does."""
     source = f"{caption(audit.model)}; {audit.worst_case.release}; assumed: {audit.model.assumption}"
     return save(beliefs_chart(audit.beliefs, source=source), path)
 
 
 def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
-    """Return how probable the truth can become to an attacker, over how probable it was to him before.
+    """Return an attacker's largest probability of the true value after the release, over that before.
 
-    A dot marks what an attacker who is known attains, where that was looked for.
+    A dot marks what the worst known attacker attains, if that was computed.
     """
     ours = Line("bayesdp", _curve(beliefs.calibrated), _OURS, label=_label("bayesdp", beliefs.calibrated))
     plain = line(PLAIN, _curve(beliefs.plain), _label("plain DP", beliefs.plain))
     same = beliefs.plain.epsilon == beliefs.calibrated.epsilon
     lines = [
-        Line("nothing", ((0.0, 0.0), (1.0, 1.0)), _NOTHING, ":", "before: nothing learnt"),
+        Line("nothing", ((0.0, 0.0), (1.0, 1.0)), _NOTHING, ":", "no release"),
         *(told_apart([ours, plain]) if same else (ours, plain)),
     ]
     for reported, curve in ((beliefs.plain, plain), (beliefs.calibrated, ours)):
@@ -49,8 +44,8 @@ def beliefs_chart(beliefs: Beliefs, *, source: str) -> Chart:
             lines.append(Line(curve.name, ((reported.prior, reported.attained),), curve.colour, "o"))
     return Chart(
         "beliefs",
-        f"A release that promises ε = {beliefs.promise:g}: what an attacker can come to believe of a record",
-        "probability of the truth before",
+        f"A release that promises ε = {beliefs.promise:g}: an attacker's belief about a record",
+        "probability of the true value before",
         "probability after, at most",
         (Panel(tuple(lines)),),
         source=source,

@@ -1,4 +1,4 @@
-"""Accounts as a picture: what leaked release after release, below the budget; by parts, if some were about parts."""
+"""Pictures of accounts: the total ε after each release, below the budget, and that of parts of the data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from bayesdp._support.progress import tracked
 from bayesdp._support.validation import escaped
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError
-from bayesdp.plotting.captions import titled
-from bayesdp.plotting.charts import Chart, Line, Panel, steps, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, steps, titled, told_apart
 from bayesdp.plotting.drawing import check_place, save
 from bayesdp.plotting.palette import PALETTE
 from bayesdp.queries import query_from_dict
@@ -27,39 +26,35 @@ if TYPE_CHECKING:
 __all__ = ["budget_chart", "plot_budget"]
 
 Account = Mapping[str, Any]
-"""What `bayesdp budget show --json` says of one data set."""
+"""One data set in the output of `bayesdp budget show --json`."""
 
 Made = Mapping[str, Any]
-"""One of its releases there."""
+"""One of its releases."""
 
 _MOST_DATASETS, _MOST_KINDS, _MOST_NAMED, _LONGEST_PART = 6, 4, 3, 20
 
 _BUDGET = "#000000"
 
 _END = 0.5
-"""How far lines go on after the last release, so that its step can be seen."""
+"""How far lines continue after the last release, so that its step is visible."""
 
 _NOTHING: Spend = ()
 
 
 def plot_budget(accounts: Sequence[Account], accountants: Mapping[str, Accountant], path: str | Path) -> Path:
-    """Draw accounts and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's, a place that
-    cannot be written to, and a ledger without an account.
-    """
+    """Draw accounts and return the path; raises as `budget_chart` and `plotting.drawing.save` do."""
     check_place(path)
     return save(budget_chart(accounts, accountants), path)
 
 
 def budget_chart(accounts: Sequence[Account], accountants: Mapping[str, Accountant]) -> Chart:
-    """Return a panel for each data set, those that have least left first: what was leaked, over its releases.
+    """Return a panel for each data set, the least remaining budget first: the total ε over its releases.
 
-    accountants: who converts the releases of a data set, to say what each part has leaked.
+    accountants: by data set, to compute the total ε of each part. Raises InvalidInputError without an account.
     """
     opened = sorted((account for account in accounts if account["budget"] is not None), key=_left)
     if not opened:
-        raise InvalidInputError("there is nothing to draw: the ledger has no account")
+        raise InvalidInputError("the ledger has no account to draw; open one with `bayesdp budget open`")
     shown = opened[:_MOST_DATASETS]
     panels = tuple(
         _panel(account, accountants.get(account["dataset"]), titled_panel=len(opened) > 1) for account in shown
@@ -67,13 +62,13 @@ def budget_chart(accounts: Sequence[Account], accountants: Mapping[str, Accounta
     more = len(opened) - len(shown)
     return Chart(
         "budget",
-        _leaked_of(opened[0]) if len(opened) == 1 else f"What {counted(len(opened), 'data set')} leaked, and may leak",
-        "releases, in the order of the ledger; what was charged together is one step",
-        "leaked in all, ε",
+        _leaked_of(opened[0]) if len(opened) == 1 else f"Leakage and budget of {counted(len(opened), 'data set')}",
+        "releases, in the order of the ledger; releases charged together are one step",
+        "total leakage ε",
         panels,
         source=_source(opened[0])
         if len(opened) == 1
-        else "the data sets with the least left are first" + (f"; {more} more are not shown" if more else ""),
+        else "sorted by remaining budget, smallest first" + (f"; {more} more are not shown" if more else ""),
         whole=True,
     )
 
@@ -99,8 +94,8 @@ def _source(account: Account) -> str:
 def _panel(account: Account, accountant: Accountant | None, *, titled_panel: bool) -> Panel:
     releases = _together(account["releases"])
     totals = [(float(place), together[0]["epsilon_total"]) for place, together in enumerate(releases, start=1)]
-    now = [(float(len(releases)), account["epsilon_total"])]  # a fit converts all releases anew
-    label = f"in all: {shown_above(account['epsilon_total'], 3)}"
+    now = [(float(len(releases)), account["epsilon_total"])]  # a private fit recomputes the total
+    label = f"total: {shown_above(account['epsilon_total'], 3)}"
     curves = [Line("in all", ((0.0, 0.0), *totals, *(now if now != totals[-1:] else ())), PALETTE[0], "-", label)]
     curves += [] if accountant is None else _parts(releases, accountant)
     held = [replace(curve, points=(*curve.points, (len(releases) + _END, curve.points[-1][1]))) for curve in curves]
@@ -109,7 +104,7 @@ def _panel(account: Account, accountant: Accountant | None, *, titled_panel: boo
 
 
 def _together(releases: Sequence[Made]) -> list[list[Made]]:
-    """Return the releases, those that were charged at once together: their entries follow one another."""
+    """Group the releases that were charged together: their entries are consecutive."""
     groups: list[list[Made]] = []
     for release in releases:
         last = groups[-1][-1] if groups else None
@@ -124,7 +119,7 @@ def _together(releases: Sequence[Made]) -> list[list[Made]]:
 
 
 def _budget(account: Account, releases: Sequence[Sequence[Made]]) -> Line:
-    """Return the budget in force after each number of releases."""
+    """Return the budget in force after each release."""
     points = [
         (float(sum(together[0]["entry"] < change["entry"] for together in releases)), change["budget"])
         for change in account["changes"]
@@ -134,9 +129,9 @@ def _budget(account: Account, releases: Sequence[Sequence[Made]]) -> Line:
 
 
 def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[Line]:
-    """Return what parts leaked, each with what was released about the whole table.
+    """Return the total ε of parts, including the releases about the whole table.
 
-    Parts that were charged alike have one line; of more kinds than there are colours, those that were charged most.
+    Parts with equal charges share a line; if there are more lines than colours, the largest charges are drawn.
     """
     spends = [
         [Release(query_from_dict(release["query"]).standing(), release["tau"]) for release in group]
@@ -149,7 +144,7 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
         alike.setdefault(tuple(_met(group, by, part) for group in spends), []).append((by, part))
     most = sorted(alike, key=lambda met: -sum(release.tau for group in met for release in group))[:_MOST_KINDS]
     lines = []
-    for place, met in enumerate(tracked(most, len(most), "adding up what parts leaked")):
+    for place, met in enumerate(tracked(most, len(most), "adding up the leakage of parts")):
         sums = accumulate(met, lambda before, new: merged((*before, *new)), initial=_NOTHING)
         points = tuple((float(number), accountant.leaked(spent)) for number, spent in enumerate(sums))
         name = _parts_named(alike[met])
@@ -158,7 +153,7 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
 
 
 def _met(group: Sequence[Release], by: str, part: str) -> Spend:
-    """Return what of one charge the records of a part have met, as if it had been asked about the whole table."""
+    """Return the releases of one charge that concern a part, as releases about the whole table."""
     return tuple(
         Release(everywhere(release.query), release.loss)
         for release in group
@@ -167,7 +162,7 @@ def _met(group: Sequence[Release], by: str, part: str) -> Spend:
 
 
 def _parts_named(parts: Sequence[tuple[str, str]]) -> str:
-    """Return the names of parts, the first few of many.
+    """Return the names of parts; of many, the first few.
 
     >>> _parts_named([("district", "A"), ("district", "B")]), _parts_named([("a", str(part)) for part in range(9)])
     ('district A, B', 'a 0, 1, 2 and 6 more')

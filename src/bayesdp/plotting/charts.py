@@ -1,36 +1,56 @@
-"""What a figure shows, before anything is drawn: panels, lines, the sentence that says what to see."""
+"""The content of a figure: panels, lines and a sentence that states the finding; `drawing` draws it."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from bayesdp._support.validation import escaped
 from bayesdp.plotting.palette import PLAIN, colour_of
 
-__all__ = ["Chart", "Line", "Panel", "Points", "Style", "coinciding", "line", "steps", "told_apart"]
+if TYPE_CHECKING:
+    from bayesdp.models import Model
+
+__all__ = [
+    "NOT_PRIVATE",
+    "Chart",
+    "Line",
+    "Panel",
+    "Points",
+    "Style",
+    "alike",
+    "caption",
+    "line",
+    "steps",
+    "titled",
+    "told_apart",
+]
 
 Points = tuple[tuple[float, float], ...]
 Style = Literal["-", "--", "-.", ":", "o", "ring", "area"]
 
 _SAME = 1e-3
-"""Lines that differ by less than this share of their height are the same."""
+"""Lines that differ by less than this share of their height count as equal."""
 
 _ON_LINE = 0.006
-"""Of the height of a picture: about the width of a line."""
+"""The width of a line, as a share of the height of a picture."""
+
+NOT_PRIVATE = "Computed from the data without noise; do not publish."
+"""Printed in pictures without a guarantee."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line, or the markers on it. An empty label is not written; `name` is what the CSV calls it.
+    """One line, or the markers on it. `name` is its name in the CSV; an empty label is not drawn.
 
     A line of a single point is drawn as a marker.
 
-    turns: which of how many lines that lie on one another it is; they are drawn in turns, each for a short stretch.
+    turns: its position among overlapping lines, and their number; they are drawn in turns, each for a short stretch.
     """
 
     name: str
@@ -43,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. labels: where its lines are named, right of the axes or above each line's end; "" nowhere."""
+    """One pair of axes. labels: where lines are named: right of the axes, above each line's end, or nowhere ("")."""
 
     lines: tuple[Line, ...]
     title: str = ""
@@ -54,14 +74,14 @@ class Panel:
 class Chart:
     """A figure: panels that share their axes' meaning and vertical range.
 
-    says:    one sentence: what the reader should see. It stands in the picture, and so does the source.
-    source:  which data it was computed from.
-    note:    what else to know, written under the figure in the report.
-    columns: how many panels stand side by side.
-    log:     which axes are logarithmic: "x", "y" or "xy".
+    says:    one sentence that states the finding. The picture shows it, and the source.
+    source:  the data it was computed from.
+    note:    further information, printed under the figure in the report.
+    columns: the number of panels side by side.
+    log:     the logarithmic axes: "x", "y" or "xy".
     limits:  the vertical range. span: the horizontal one. ticks: on the horizontal axis.
-    whole:   only whole numbers are marked on the horizontal axis, which each panel has of its own, as the vertical one.
-    names:   what stands at the heights 0, 1, …, from the top down, in place of numbers.
+    whole:   mark only whole numbers on the horizontal axis, and give each panel its own axes.
+    names:   labels of the heights 0, 1, …, from the top down, in place of numbers.
     """
 
     name: str
@@ -80,7 +100,7 @@ class Chart:
     whole: bool = False
 
     def csv(self) -> str:
-        """Return every number drawn, one point a line, floats so that they read back as the same float."""
+        """Return every point as a line of CSV; floats are written so that they read back as the same float."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["panel", "series", "kind", self.x, self.y])
@@ -94,7 +114,7 @@ class Chart:
 def line(
     mechanism: str, points: Points, label: str = "", style: Style | None = None, colour: str | None = None
 ) -> Line:
-    """Return a mechanism's line in its colour; plain DP is dashed, what is no guarantee dotted.
+    """Return a mechanism's line in its colour; plain DP is dashed, a method without a guarantee dotted.
 
     >>> line("plain-dp", ((1.0, 3.0),)).style
     '--'
@@ -103,27 +123,11 @@ def line(
     return Line(mechanism, points, colour or colour_of(mechanism), style or usual, label)
 
 
-def coinciding(curves: Mapping[str, Points]) -> list[list[str]]:
-    """Return the names of curves in order, those that cannot be told apart together.
-
-    >>> coinciding({"general": ((1.0, 3.0),), "markov-paper": (), "yang-2015": ((1.0, 3.0),)})
-    [['general', 'yang-2015'], ['markov-paper']]
-    """
-    groups: list[list[str]] = []
-    for name, points in curves.items():
-        group = next((group for group in groups if _alike(curves[group[0]], points)), None)
-        if group is None:
-            groups.append([name])
-        else:
-            group.append(name)
-    return groups
-
-
 def told_apart(lines: Sequence[Line], log: str = "") -> tuple[Line, ...]:
-    """Return lines so that each can be seen where it lies on others, and says so if it is the same all the way.
+    """Return lines that stay visible where they overlap; the label of a line that equals another names it.
 
-    A line is cut where it joins others or leaves them. On a stretch where several are closer than a line is wide, they
-    are drawn in turns. log: as of the `Chart` they are for.
+    A line is cut where it joins others or leaves them. Lines that are closer than the width of a line are drawn in
+    turns. log: as in the `Chart`.
 
     >>> first, second = told_apart([line("general", ((1, 3), (2, 6)), "a"), line("yang-2015", ((1, 3), (2, 6)), "b")])
     >>> second.label, second.turns
@@ -134,7 +138,7 @@ def told_apart(lines: Sequence[Line], log: str = "") -> tuple[Line, ...]:
 
 
 def _placed(lines: Sequence[Line], log: str) -> list[Points]:
-    """Return the points of each line where they lie in the picture, from 0 to 1 both ways."""
+    """Return the points of each line in picture coordinates, from 0 to 1 in both directions."""
     columns = []
     for axis, name in enumerate("xy"):
         on_axis = [[math.log10(point[axis]) if name in log else point[axis] for point in line.points] for line in lines]
@@ -146,7 +150,7 @@ def _placed(lines: Sequence[Line], log: str) -> list[Points]:
 
 def _pieces(place: int, lines: Sequence[Line], placed: Sequence[Points]) -> list[Line]:
     whole = lines[place]
-    same = next(other for other in lines if other is whole or _alike(whole.points, other.points))
+    same = next(other for other in lines if other is whole or alike(whole.points, other.points))
     label = whole.label if same is whole or not whole.label else f"{whole.label}\n(same as {_name_of(same)})"
     if len(whole.points) < 2:
         return [replace(whole, label=label)]
@@ -164,7 +168,7 @@ def _pieces(place: int, lines: Sequence[Line], placed: Sequence[Points]) -> list
 
 
 def steps(points: Points) -> Points:
-    """Return points as stairs: each height holds until the next point.
+    """Return points as a step function: each height holds until the next point.
 
     >>> steps(((0, 0.0), (1, 0.5)))
     ((0, 0.0), (1, 0.0), (1, 0.5))
@@ -174,7 +178,7 @@ def steps(points: Points) -> Points:
 
 
 def _near(point: tuple[float, float], points: Points) -> bool:
-    """Whether a point of the picture lies on a line, as far as can be seen."""
+    """Whether a point of the picture visibly lies on a line."""
     x, y = point
     for (left, low), (right, high) in pairwise(points):
         left, low, right, high = (left, low, right, high) if left <= right else (right, high, left, low)
@@ -186,11 +190,37 @@ def _near(point: tuple[float, float], points: Points) -> bool:
     return False
 
 
+def caption(model: Model) -> str:
+    """Return the table on which a model was diagnosed, if any, the number of records, and the type of the model.
+
+    >>> from bayesdp import MarkovChain
+    >>> caption(MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=15264))
+    'model markov, up to n = 15,264 records together'
+    """
+    diagnosis, size = model.diagnosis, model.group_size
+    if diagnosis is not None:
+        return titled(diagnosis.table_name, diagnosis.records, f"model {model.kind}")
+    if size is None:
+        return f"model {model.kind}, any number of records"
+    return f"model {model.kind}" + (f", up to n = {size:,} records together" if size > 1 else "")
+
+
+def titled(dataset: str, records: int | None, *more: str) -> str:
+    """Return a data set, its number of records, if it is known, and further items, in one line.
+
+    >>> titled("activity.csv", 15264, "model markov")
+    'activity.csv, n = 15,264, model markov'
+    """
+    known = [] if records is None else [f"n = {records:,}"]
+    return escaped(", ".join([" ".join(dataset.split()), *known, *more]))
+
+
 def _name_of(named: Line) -> str:
     return named.label.partition("\n")[0].partition(",")[0].partition(":")[0]
 
 
-def _alike(first: Points, second: Points) -> bool:
+def alike(first: Points, second: Points) -> bool:
+    """Whether two lines cannot be distinguished in a picture."""
     return len(first) == len(second) and all(
         abs(one - other) <= _SAME * abs(one)
         for pair in zip(first, second, strict=True)

@@ -1,4 +1,4 @@
-"""Charts as pictures, drawn with Matplotlib: lines are named where they end, and no name lies on another."""
+"""Draw charts with Matplotlib; lines are labelled at their ends, and labels do not overlap."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _UNDATED: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""The formats, each with the entries that would make two pictures of one chart differ."""
+"""The formats, each with the metadata that would make two pictures of one chart differ."""
 
 _WIDTH = 7.4
 _NAMES = 1.95
-"""Inches: the width of a picture, and what names at the right take of it."""
+"""Inches: the width of a picture, and of the labels at the right."""
 
 _APART = 0.155
-"""Inches between the middles of two names of one row of text."""
+"""Inches between the middles of two labels of one row of text."""
 
 _LONGEST_NAME = 25
-"""Characters of a name that fit into one row at the right."""
+"""Characters in a row of a label at the right."""
 
 _WORDS_WIDE, _SOURCE_WIDE, _MOST_ROWS = 88, 112, 3
-"""Characters in a row of the sentence and of the source above a chart, and how many rows either may take."""
+"""Characters in a row of the sentence and of the source above a chart, and the largest number of rows of either."""
 
 _ONE_DECADE, _FEW_DECADES, _MOST_TICKS = 0.8, 3.2, 12
-"""Powers of ten: a logarithmic axis shorter than the first is marked as if it were linear, one shorter than the second
-at 1, 2 and 5 times the powers of ten."""
+"""Powers of ten: a logarithmic axis shorter than the first has linear ticks, one shorter than the second has ticks at
+1, 2 and 5 times the powers of ten."""
 
 _STRETCH = 4.0
-"""Widths of a line: how long each of several lines that lie on one another is seen before the next."""
+"""The length of a dash of overlapping lines, in line widths."""
 
 _LETTER, _LONGEST_LEFT = 0.073, 34
-"""Inches that a character of a name at the left takes, and how many there may be."""
+"""The width of a character of a label at the left, in inches, and the largest number of characters."""
 
 _SMALL = 8.5
-"""Points: the size of names."""
+"""The font size of labels, in points."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -56,15 +56,15 @@ _SETTINGS: dict[str, Any] = {
     "font.size": 9,
     "svg.hashsalt": "bayesdp",
     "path.simplify": True,
-    "text.parse_math": False,  # names and descriptions come from users: a $ in them is a dollar
+    "text.parse_math": False,  # a $ in names and descriptions of users is a dollar
 }
 
 
 def save(chart: Chart, path: str | Path) -> Path:
-    """Write a chart as a picture, in the format that the name ends in, and return the path.
+    """Write a chart as a picture, in the format of the file name's suffix, and return the path.
 
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
+    Raises MissingDependencyError without Matplotlib and InvalidInputError for an unknown suffix or a path that cannot
+    be written to.
     """
     target = check_place(path)
     (picture,) = draw(chart, target.suffix.lower().removeprefix("."))
@@ -76,23 +76,23 @@ def save(chart: Chart, path: str | Path) -> Path:
 
 
 def check_place(path: str | Path) -> Path:
-    """Return the path of a picture that can be drawn there, as far as that can be seen before it is.
+    """Return the path if a picture can probably be written there; call it before a long computation.
 
-    Raises as `save` does. Whoever computes for long before drawing asks this first.
+    Raises as `save` does.
     """
     if not isinstance(path, str | Path):
-        raise InvalidInputError(f"a picture needs a path, not {brief(path)}")
+        raise InvalidInputError(f"the path of a picture must be a text or a Path, not {brief(path)}")
     target = Path(path)
     if target.suffix.lower().removeprefix(".") not in _UNDATED:
-        raise InvalidInputError(f"a picture's name ends in .png, .svg or .pdf, not {target.name!r}")
+        raise InvalidInputError(f"the name of a picture must end in .png, .svg or .pdf, not {target.name!r}")
     try:
         target.parent.stat()
-        if target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK):
-            raise InvalidInputError(f"cannot write {target}: {'it is a folder' if target.is_dir() else 'not allowed'}")
+        allowed = os.access(target if target.exists() else target.parent, os.W_OK)
+        why = "it is a folder" if target.is_dir() else None if allowed else "permission denied"
     except (OSError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
         raise InvalidInputError(f"cannot write {target}: {getattr(error, 'strerror', None) or error}") from None
+    if why is not None:
+        raise InvalidInputError(f"cannot write {target}: {why}")
     if find_spec("matplotlib") is None:
         raise _lacking()
     return target
@@ -161,14 +161,14 @@ def _left_names(chart: Chart) -> list[str]:
 
 
 def _needed(panel: Panel) -> float:
-    """Return how many inches the names at the right of a panel take."""
+    """Return the height of the labels at the right of a panel, in inches."""
     if panel.labels != "right":
         return 0.0
     return _APART * (sum(_narrow(line.label).count("\n") + 1 for line in panel.lines if line.label) + 1)
 
 
 def _rows(text: str, width: int) -> str:
-    """Return a text in rows of at most `width` characters, cut off where it would take too many."""
+    """Return a text in rows of at most `width` characters, truncated to the largest number of rows."""
     return filled(text, width, "=", max_lines=_MOST_ROWS, placeholder=" …")
 
 
@@ -192,7 +192,7 @@ def _panel(axes: Any, chart: Chart, panel: Panel) -> None:
 
 
 def _ticks(axes: Any, chart: Chart) -> None:
-    """Mark the axes: with numbers that are asked for or that suit their range, or with names."""
+    """Set the ticks of the axes: the given ones, ticks that suit the range, or names."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
     if chart.ticks:
@@ -213,7 +213,7 @@ def _ticks(axes: Any, chart: Chart) -> None:
 
 
 def _mark(axis: Any) -> None:
-    """Choose the ticks of a logarithmic axis; the powers of ten alone would be too few on a short one."""
+    """Choose the ticks of a logarithmic axis; a short one needs more than the powers of ten."""
     from matplotlib.ticker import LogLocator, MaxNLocator
 
     low, high = axis.get_view_interval()
@@ -225,7 +225,7 @@ def _mark(axis: Any) -> None:
 
 
 def _tick(value: float) -> str:
-    """Return a number on an axis: as it is, or with a power of ten where that is long.
+    """Return the label of a tick: a plain number, or one with a power of ten if that is shorter.
 
     >>> _tick(0.0005), _tick(100_000), _tick(1e-8), _tick(2e-8)
     ('0.0005', '100,000', '10⁻⁸', '2·10⁻⁸')
@@ -265,39 +265,22 @@ def _line(axes: Any, line: Line) -> None:
 
 
 def _name_right(axes: Any, panel: Panel) -> None:
-    """Write every name right of the axes, at the height where its line ends or as near as other names allow."""
+    """Write labels right of the axes, at the ends of their lines or as near as other labels allow."""
     low, high = axes.get_ylim()
     inches = axes.get_position().height * axes.figure.get_figheight()
-    named = sorted(
-        ((_height(axes, _end(line, low, high)[1]), line) for line in panel.lines if line.label and line.points),
-        key=lambda pair: pair[0],
-    )
-    names = [_narrow(line.label) for _, line in named]
-    places = _spread([height for height, _ in named], [_APART * (name.count("\n") + 1) / inches for name in names])
-    for name, place, (_, line) in zip(names, places, named, strict=True):
-        axes.annotate(
-            name,
-            _end(line, low, high),
-            xytext=(1.04, place),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=_SMALL,
-            linespacing=1.0,
-            color=line.colour,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": line.colour,
-                "linewidth": 0.5,
-                "shrinkA": 0,
-                "shrinkB": 2,
-                "relpos": (0, 0.5),
-            },
-        )
+    ends = [(_end(line, low, high), line) for line in panel.lines if line.label and line.points]
+    named = sorted(((_height(axes, end[1]), end, line) for end, line in ends), key=lambda each: each[0])
+    names = [_narrow(line.label) for *_, line in named]
+    places = _spread([height for height, *_ in named], [_APART * (name.count("\n") + 1) / inches for name in names])
+    for name, place, (_, end, line) in zip(names, places, named, strict=True):
+        arrow = {"arrowstyle": "-", "color": line.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        written: Any = {"fontsize": _SMALL, "color": line.colour, "textcoords": "axes fraction", "linespacing": 1.0}
+        written |= {"va": "center", "annotation_clip": False, "arrowprops": arrow | {"relpos": (0, 0.5)}}
+        axes.annotate(name, end, xytext=(1.04, place), **written)
 
 
 def _narrow(name: str) -> str:
-    """Return a name in rows that fit beside the axes.
+    """Return a label in rows that fit beside the axes.
 
     >>> _narrow("randomized-response, no guarantee").splitlines()
     ['randomized-response, no', 'guarantee']
@@ -306,7 +289,7 @@ def _narrow(name: str) -> str:
 
 
 def _name_above(axes: Any, panel: Panel) -> None:
-    """Write every name above the end of its line, higher where another is in the way; that of a dashed one below it."""
+    """Write labels above the ends of their lines without overlap; those of dashed lines below."""
     taken: list[tuple[float, float, float]] = []
     for line in sorted((line for line in panel.lines if line.label and line.points), key=lambda line: line.points[-1]):
         written: Any = {"fontsize": _SMALL, "color": line.colour, "textcoords": "offset points"}
@@ -319,32 +302,25 @@ def _name_above(axes: Any, panel: Panel) -> None:
         while any(abs(x - at) < half + other and abs(y + rise - height) < _SMALL for at, other, height in taken):
             rise += 1
         taken.append((x, half, y + rise))
-        axes.annotate(
-            line.label,
-            line.points[-1],
-            xytext=(0, rise),
-            ha="center",
-            annotation_clip=False,
-            **written,
-        )
+        axes.annotate(line.label, line.points[-1], xytext=(0, rise), ha="center", annotation_clip=False, **written)
 
 
 def _end(line: Line, low: float, high: float) -> tuple[float, float]:
-    """Return the last point of a line that lies in the picture."""
+    """Return the last point of a line within the picture."""
     inside = [point for point in line.points if low <= point[1] <= high]
     return (inside or line.points)[-1]
 
 
 def _height(axes: Any, value: float) -> float:
-    """Return where a value lies between the bottom, 0, and the top, 1, of the axes."""
+    """Return the height of a value, from 0 at the bottom to 1 at the top of the axes."""
     _, y = axes.transAxes.inverted().transform(axes.transData.transform((axes.get_xlim()[1], value)))
     return min(max(float(y), 0.0), 1.0)
 
 
 def _spread(heights: list[float], sizes: list[float]) -> list[float]:
-    """Return places for names of given sizes, between 0 and 1, as near to `heights` as can be without overlap.
+    """Return places for labels of given sizes, between 0 and 1, as near to `heights` as possible without overlap.
 
-    heights: ascending. Names that need more room than there is start at 0 and pass 1.
+    heights: ascending. Labels that do not fit start at 0 and exceed 1.
 
     >>> _spread([0.5, 0.5], [0.1, 0.1]), _spread([1.0, 1.0], [0.1, 0.1])
     ([0.45, 0.55], [0.85, 0.95])
@@ -368,5 +344,5 @@ def _spread(heights: list[float], sizes: list[float]) -> list[float]:
 
 
 def _inside(middle: float, extent: float) -> float:
-    """Return the middle of a block, moved so that it neither passes the top, 1, nor starts below 0."""
+    """Return the middle of a block, moved so that the block stays between 0 and 1 if it fits."""
     return max(min(middle, 1 - extent / 2), extent / 2)

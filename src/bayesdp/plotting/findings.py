@@ -1,4 +1,4 @@
-"""A diagnosis as a picture: how surprising the table would be if each assumption were true."""
+"""Pictures of a diagnosis: how surprising the table would be under each assumption."""
 
 from __future__ import annotations
 
@@ -7,32 +7,27 @@ from pathlib import Path
 from bayesdp._support.words import listed
 from bayesdp.diagnostics.report import DOUBTFUL, VIOLATED
 from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
-from bayesdp.plotting.captions import NOT_PRIVATE, titled
-from bayesdp.plotting.charts import Chart, Line, Panel, Style
+from bayesdp.plotting.charts import NOT_PRIVATE, Chart, Line, Panel, Style, titled
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import verdict_colour
 
 __all__ = ["diagnosis_chart", "plot_diagnosis"]
 
 _SMALLEST, _LARGEST = 1e-8, 1.0
-"""Where p-values end in the picture: smaller ones are drawn at the left end."""
+"""The range of p-values in the picture; smaller ones are drawn at the left end."""
 
 _P = "p_value"
 
 
 def plot_diagnosis(diagnosis: Diagnosis, path: str | Path) -> Path:
-    """Draw the findings and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
-    """
+    """Draw the findings and return the path; raises as `plotting.drawing.save` does."""
     return save(diagnosis_chart(diagnosis), path)
 
 
 def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
-    """Return a row for each finding, with its p-value; a ring at the right for what has none.
+    """Return a row for each finding, with its p-value; a ring at the right if it has none.
 
-    The smaller the p-value, the less the table looks like the assumption. Several tests of one finding are small dots.
+    The smaller the p-value, the worse the table fits the assumption. Several tests of one finding are small rings.
     """
     height = len(diagnosis.findings)
     guides = [
@@ -47,8 +42,8 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
         "",
         (Panel((*guides, *drawn)),),
         source=f"{NOT_PRIVATE} Dashed: below {DOUBTFUL:g} doubtful, below {VIOLATED:g} violated if the deviation "
-        f"matters. Ring: no test, or none that could tell. "
-        f"Looked at: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
+        f"matters. Ring: no test, or too little power. "
+        f"Data: {diagnosis.basis}{', ' if diagnosis.date else ''}{diagnosis.date}. "
         f"Assumed: {diagnosis.assumption}",
         log="x",
         span=(_SMALLEST / 3, 3 * _LARGEST),
@@ -58,20 +53,20 @@ def diagnosis_chart(diagnosis: Diagnosis) -> Chart:
 
 
 def _verdict(diagnosis: Diagnosis) -> str:
-    """Return the verdict in words, with the findings that make it."""
+    """Return the verdict in words, with the findings behind it."""
     named = [finding.name for finding in diagnosis.findings if finding.verdict == diagnosis.verdict]
     if not named or diagnosis.verdict == Verdict.FINE:
-        return "nothing speaks against the model" if named else "nothing was tested"
+        return "no evidence against the model" if named else "nothing was tested"
     words = {
-        Verdict.VIOLATED: "denied",
+        Verdict.VIOLATED: "violated",
         Verdict.DOUBTFUL: "doubtful",
-        Verdict.NOT_TESTED: "nothing is denied, but not tested",
+        Verdict.NOT_TESTED: "nothing is violated, but not tested",
     }
     return f"{words[diagnosis.verdict]}: {listed(named)}"
 
 
 def _drawn(finding: Finding, row: int) -> list[Line]:
-    """Return the p-values of a finding; its verdict is written at the right of the row."""
+    """Return the p-values of a finding; its verdict is the label at the right of the row."""
     colour = verdict_colour(finding.verdict)
     cases = sorted({_place(value) for name, value in finding.values.items() if name.endswith(f": {_P}")})
     tested = _P in finding.values

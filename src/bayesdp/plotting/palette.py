@@ -1,4 +1,4 @@
-"""One colour for one thing in every picture: Okabe and Ito's palette, told apart by colour-blind readers, and brown."""
+"""The same colour for the same thing in every picture: Okabe and Ito's colour-blind safe palette, and brown."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY = "#0072B2", "#D55E00", "#009
 _BLACK, _GREY, _BROWN = "#000000", "#767676", "#7F4F24"
 
 PALETTE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY)
-"""In the order in which lines without a name of their own are drawn."""
+"""The colours of lines without a colour of their own, in order."""
 
 PLAIN = "plain-dp"
-"""The name of differential privacy as if no two records were correlated."""
+"""The name of ordinary differential privacy, which ignores correlations."""
 
 COLOURS: Mapping[str, str] = {
     PLAIN: _GREY,
@@ -58,7 +58,7 @@ def verdict_colour(verdict: str) -> str:
 
 
 def colour_of(name: str) -> str:
-    """Return the colour of a theorem or mechanism; one that was added from outside has its own, too, always the same.
+    """Return the colour of a theorem or mechanism; names from outside always get the same colour, too.
 
     >>> colour_of("markov-mixing"), colour_of("mine") == colour_of("mine")
     ('#0072B2', True)

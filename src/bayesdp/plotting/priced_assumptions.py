@@ -1,12 +1,11 @@
-"""The ladder of `advise` as a picture: what an assumption costs, and what its noise leaks if it is wrong."""
+"""Pictures of an advice: the price of each assumption, and the leakage of its noise if it is wrong."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesdp.plotting.captions import NOT_PRIVATE, titled
-from bayesdp.plotting.charts import Chart, Line, Panel, line, told_apart
+from bayesdp.plotting.charts import NOT_PRIVATE, Chart, Line, Panel, line, titled, told_apart
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN
 
@@ -17,22 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["advice_chart", "plot_advice"]
 
 _MARGIN = 1.15
-"""How far the line of the promise reaches beyond the first and the last rung."""
+"""How far the line of the promise extends beyond the first and the last assumption."""
 
 
 def plot_advice(advice: Advice, path: str | Path) -> Path:
-    """Draw the ladder and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
-    """
+    """Draw the priced assumptions and return the path; raises as `plotting.drawing.save` does."""
     return save(advice_chart(advice), path)
 
 
 def advice_chart(advice: Advice) -> Chart:
-    """Return a line for each rung, at its error: from the promise to what leaks if what the table shows is true.
+    """Return a line for each priced assumption, at its error: from the promise to the ε you get, given the table.
 
-    The end of a line that the table does not deny is filled, that of one that it denies is a ring.
+    The end of a line is a ring if the table contradicts the assumption, and filled otherwise.
     """
     assumptions = [assumption for assumption in advice.priced_assumptions if assumption.alpha is not None]
     drawn = [_drawn(advice, assumption, place) for place, assumption in enumerate(assumptions)]
@@ -43,19 +38,19 @@ def advice_chart(advice: Advice) -> Chart:
         lines.append(line(PLAIN, tuple((end, advice.epsilon) for end in ends), style="--"))
     return Chart(
         "advice",
-        f"{titled(advice.table_name, _records(advice))}: each assumption has its price, and leaks more than was "
+        f"{titled(advice.table_name, _records(advice))}: each assumption has its price, and leaks more than "
         "promised (dashed) if it is wrong",
         f"error α, reached in {100 * advice.beta:g} % of cases",
-        "ε if what the table shows is true",
+        "ε you would get, given the table",
         (Panel(tuple(lines)),),
-        source=f"{NOT_PRIVATE} Asked: {advice.query.description}. Ring: the table denies it. "
+        source=f"{NOT_PRIVATE} Query: {advice.query.description}. Ring: the table contradicts it. "
         f"Recommended: {'none' if advice.recommended is None else advice.recommended.name}",
         log="xy",
     )
 
 
 def _records(advice: Advice) -> int | None:
-    """Return how many records the table has, as the models that were diagnosed on it know."""
+    """Return the number of records of the table, from the models that were diagnosed on it."""
     models = (assumption.model for assumption in advice.priced_assumptions if assumption.model is not None)
     return next((model.diagnosis.records for model in models if model.diagnosis is not None), None)
 

@@ -1,20 +1,19 @@
-"""Charts of what the library computes: the error over the promise, and the leakage over the noise."""
+"""Charts of leakages, calibrations and comparisons: the error over the promise, and the leakage over the noise."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayesdp._support.progress import tracked
 from bayesdp.errors import DoesNotApplyError, NoTheoremAppliesError, QueryError, TooLargeError
-from bayesdp.plotting.captions import caption
-from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, line, told_apart
+from bayesdp.plotting.charts import Chart, Line, Panel, Points, Style, caption, line, told_apart
 from bayesdp.plotting.drawing import check_place, save
-from bayesdp.plotting.palette import COLOURS, PALETTE, PLAIN
+from bayesdp.plotting.palette import COLOURS, PLAIN
 from bayesdp.rounding import shown_above, shown_below
-from bayesdp.theorems.leakage import ANY_OF, leakage, report
+from bayesdp.theorems.leakage import ANY_OF, report
 from bayesdp.theorems.registry import theorem_named
 from bayesdp.theorems.spend import Release, Spend, total_tau
 
@@ -29,7 +28,6 @@ __all__ = [
     "EPSILONS",
     "calibration_chart",
     "comparison_chart",
-    "leakage_chart",
     "plot_calibration",
     "plot_comparison",
     "plot_leakage",
@@ -44,7 +42,7 @@ _PROMISE = "promised leakage ε"
 _PLAIN_TAU = "ordinary differential privacy τ of the release"
 
 _AROUND = tuple(10 ** (power / 6) for power in range(-6, 7))
-"""By which factors a picture goes below and above what was asked."""
+"""The factors by which a picture extends below and above the given value."""
 
 _CHOSEN = "#000000"
 
@@ -58,14 +56,14 @@ def plot_tradeoff(
     beta: float = 0.05,
     title: str | None = None,
 ) -> Path:
-    """Draw the error α over the promise ε for every theorem, with plain DP as the unprotected floor, and write it.
+    """Draw the error α over the promise ε for every theorem and for plain DP, and return the path.
 
     model:    how records are correlated.
-    query:    what would be released.
-    path:     where the picture goes; its ending says which kind it is (.svg, .png, .pdf).
+    query:    the query to release.
+    path:     the file of the picture; its suffix is the format (.svg, .png, .pdf).
     epsilons: the promises on the axis; by default 0.1 to 20.
-    beta:     how often the error may reach α.
-    title:    by default what is to be seen.
+    beta:     the probability that the error reaches α.
+    title:    by default the query and the model.
 
     Raises as `compare` and `plot_comparison` do.
     """
@@ -75,18 +73,14 @@ def plot_tradeoff(
 
 
 def plot_comparison(comparison: Comparison, path: str | Path, title: str | None = None) -> Path:
-    """Draw α over ε for every theorem of a comparison and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
-    """
+    """Draw α over ε for every theorem of a comparison and return the path; raises as `plotting.drawing.save` does."""
     return save(comparison_chart(comparison, title), path)
 
 
 def comparison_chart(comparison: Comparison, title: str | None = None) -> Chart:
-    """Return α over ε for every theorem of a comparison, and for what others do, dotted if it is no guarantee.
+    """Return α over ε for every theorem of a comparison and for other methods, dotted if these guarantee nothing.
 
-    Lines that coincide are drawn in turns. An error of 0 has no place on the axis and is left out.
+    Lines that coincide are drawn in turns. An error of 0 is left out, because the axis is logarithmic.
     """
     curves: dict[str, list[tuple[float, float]]] = {name: [] for name in comparison.applying}
     for row in comparison.rows:
@@ -134,28 +128,25 @@ def _style(name: str, proven: bool) -> Style:
 
 
 def _with_markers(curve: Line) -> tuple[Line, ...]:
-    """Return a line, and the points that were computed on it; not if it is plain DP's, or another hides it."""
+    """Return a line with markers at the computed points; without them for plain DP and for overlapping lines."""
     return (curve,) if curve.name == PLAIN or curve.turns[0] else (curve, line(curve.name, curve.points, style="o"))
 
 
 def plot_calibration(calibration: Calibration, path: str | Path) -> Path:
-    """Draw what was chosen among what every theorem allows around it, and return the path written.
-
-    Raises as `plot_comparison` does, and QueryError for a question whose accuracy nobody knows beforehand.
-    """
+    """Draw `calibration_chart` and return the path; raises as it does, and as `plotting.drawing.save` does."""
     check_place(path)
     return save(calibration_chart(calibration), path)
 
 
 def calibration_chart(calibration: Calibration) -> Chart:
-    """Return α over ε for every theorem that keeps the promise, beside plain DP, with a ring at what was chosen.
+    """Return α over ε for every theorem that keeps the promise, beside plain DP, with a ring at the chosen noise.
 
-    Each line is that of a theorem's own noise, from ten times what it allows for the promise to a tenth. Raises
-    QueryError for a question whose accuracy nobody knows beforehand.
+    Each line uses a theorem's own noise, from ten times the noise it needs for the promise to a tenth. Raises
+    QueryError for a query whose accuracy cannot be computed in advance.
     """
     query, model = calibration.query, calibration.leakage.model
     if query.unforeseen:
-        raise QueryError(f"how far off {query.description} is, nobody knows beforehand: there is nothing to draw")
+        raise QueryError(f"cannot draw the error of {query.description}: it cannot be computed in advance")
     spent = calibration.leakage.spend[:-1]
     allowed = {option.theorem: option.tau for option in calibration.options if option.tau is not None}
     drawn = []
@@ -194,7 +185,7 @@ def _off_by(calibration: Calibration, tau: float) -> float:
 
 
 def _proven(model: Model, name: str, spend: Spend) -> float | None:
-    """Return what one theorem proves for a spend under every model that may hold; None if it does not apply."""
+    """Return the ε that one theorem proves for a spend under every possible model; None if it does not apply."""
     try:
         if name == ANY_OF:
             return report(model, spend).epsilon
@@ -204,19 +195,15 @@ def _proven(model: Model, name: str, spend: Spend) -> float | None:
 
 
 def plot_leakage(leakage: Leakage, path: str | Path) -> Path:
-    """Draw ε over τ for every theorem, around the τ that was asked about, and return the path written.
-
-    Raises MissingDependencyError without Matplotlib and InvalidInputError for a name that is no picture's or a place
-    that cannot be written to.
-    """
+    """Draw ε over τ for every theorem around the given τ, and return the path; raises as `drawing.save` does."""
     check_place(path)
     return save(theorems_chart(leakage), path)
 
 
 def theorems_chart(asked: Leakage) -> Chart:
-    """Return ε over τ for every theorem that applies, beside what plain DP promises, with a ring at what was asked.
+    """Return ε over τ for every theorem that applies, beside plain DP's claim, with a ring at the given τ.
 
-    Of several releases all τ's are made smaller and larger by the same factors.
+    With several releases, all τ's are scaled by the same factors.
     """
     spends = [tuple(Release(release.query, release.tau * factor) for release in asked.spend) for factor in _AROUND]
     curves: dict[str, list[tuple[float, float]]] = {row.theorem: [] for row in asked.assessments if row.applies}
@@ -249,44 +236,3 @@ def theorems_chart(asked: Leakage) -> Chart:
         f"({asked.theorem}). Assumed: {asked.assumption}",
         log="xy",
     )
-
-
-def leakage_chart(
-    models: Mapping[str, Model],
-    query: Query,
-    taus: Sequence[float],
-    *,
-    says: str,
-    log: str = "",
-    name: str = "leakage",
-) -> Chart:
-    """Return what is proven of a τ-DP release under each of several models, ε over τ, beside what plain DP promises.
-
-    models: by what stands at the line, such as "θ = 1.5". says: the sentence above the picture. log: as of a `Chart`.
-
-    Raises as `leakage` does.
-
-    >>> from bayesdp import ArbitraryGroups, Count
-    >>> pairs = {"pairs": ArbitraryGroups(2)}
-    >>> chart = leakage_chart(pairs, Count(equals=1), [0.5, 1.0], says="A pair leaks twice as much.")
-    >>> chart.panels[0].lines[0].points
-    ((0.5, 1.0), (1.0, 2.0))
-    """
-    lines = [
-        Line(label, tuple((tau, leakage(model, query, tau=tau).epsilon) for tau in taus), _colour(index), label=label)
-        for index, (label, model) in enumerate(models.items())
-    ]
-    lines.append(line(PLAIN, tuple((tau, tau) for tau in taus), "plain DP promises this,\nunprotected"))
-    return Chart(
-        name,
-        says,
-        _PLAIN_TAU,
-        "proven leakage ε",
-        (Panel(tuple(lines)),),
-        source=f"{query.description}; theory only, no data",
-        log=log,
-    )
-
-
-def _colour(index: int) -> str:
-    return PALETTE[index % len(PALETTE)]

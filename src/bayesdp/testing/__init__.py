@@ -1,4 +1,4 @@
-"""The suite every theorem must pass, for our own theorems and for yours.
+"""Test suites that every theorem must pass, ours and yours.
 
     from bayesdp.testing import TheoremContract, chain_cases
 
@@ -7,9 +7,9 @@
         cases = chain_cases()
         refused = [(Independent(), Count(equals=1))]
 
-A theorem that holds against side information, too, has a second class, under `SideInformationContract`, with `laws`
-instead of `cases`. One that covers every mechanism, and so lifts to (ε, δ), has a class under `ApproximateContract`.
-Run them with pytest. They need `pip install "bayesdp[testing]"`.
+If your theorem also holds against side information, add a second class that inherits `SideInformationContract` and sets
+`laws` instead of `cases`. If it covers every mechanism, and so lifts to (ε, δ), add a class that inherits
+`ApproximateContract`. Run the classes with pytest. They need `pip install "bayesdp[testing]"`.
 """
 
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from bayesdp.errors import MissingDependencyError
 for _needed in ("hypothesis", "pytest"):
     if find_spec(_needed) is None:
         raise MissingDependencyError(
-            f'the theorem suite needs {_needed}, which is not installed; get it with: pip install "bayesdp[testing]"'
+            f'the test suites need {_needed}, which is not installed; install it with: pip install "bayesdp[testing]"'
         )
 
 from bayesdp.testing.cases import (  # noqa: E402

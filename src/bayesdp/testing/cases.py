@@ -1,4 +1,4 @@
-"""Random small models whose leakage the oracle can measure, as Hypothesis strategies."""
+"""Hypothesis strategies of random small models whose leakage the oracle can compute."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MECHANISMS = ("count", "sum", "response", "any")
-"""Laplace noise on a count or a sum, randomized response on every record, and any τ-DP mechanism at all."""
+"""Laplace noise on a count or a sum, randomized response on every record, and arbitrary τ-DP mechanisms."""
 
 Kernels = Callable[[float], "NDArray[np.float64]"]
 
@@ -41,8 +41,8 @@ Kernels = Callable[[float], "NDArray[np.float64]"]
 class Case:
     """A model, a query, and the exact leakage of τ-DP answers to it on data that follow the model.
 
-    measure takes the τ of each of one or more releases and returns what they leak together. laplace says whether the
-    answers are Laplace noise on the query itself, not some other τ-DP mechanism.
+    measure: from the τ of each of one or more releases to their joint leakage.
+    laplace: whether the answers are the query with Laplace noise, rather than another τ-DP mechanism.
     """
 
     model: Model
@@ -88,8 +88,8 @@ def chain_cases(
 ) -> Case:
     """Draw a Markov chain of two or three states and up to five records; zeros unless `positive`.
 
-    A chain that is declared stationary is measured from its stationary law, any other from a random start. The model's
-    length is that of the chain, longer, or (if `unlimited`) any: the guarantee must hold for every length up to it.
+    A stationary chain starts in its stationary law, any other from a random law. The model's length is that of the
+    chain, longer, or (if `unlimited`) any: the guarantee must hold for every length up to it.
     """
     states, records = draw(_sizes(longest=5))
     matrix = draw(transition_matrices(states, zeros=not positive))
@@ -107,7 +107,7 @@ def chain_cases(
 
 @st.composite
 def memory_cases(draw: st.DrawFn, unlimited: bool = True, mechanisms: Sequence[str] = MECHANISMS) -> Case:
-    """Draw a chain of two or three states that remembers two records, and up to six records of it; no zeros.
+    """Draw a chain of two or three states with memory 2, and up to six records of it; no zeros.
 
     Starts and lengths as in `chain_cases`.
     """
@@ -148,8 +148,8 @@ def gaussian_cases(draw: st.DrawFn, equal_variances: bool | None = None) -> Case
 def walk_cases(draw: st.DrawFn) -> Case:
     """Draw up to six normal records with a precision, or some of an autoregressive series, and a clipped sum.
 
-    Records of a series may be missing: its length is that of what is left, more or any. Most precisions are
-    walk-summable, of all signs.
+    Records of a series may be missing: its length is the number of remaining records, larger, or any. Most precisions
+    are walk-summable, with entries of all signs.
     """
     size = draw(st.integers(1, 6))
     reach, width = draw(st.sampled_from([None, 0.3, 1.0, 3.0])), draw(_entries(0.5, 200))
@@ -206,7 +206,7 @@ def _laws(draw: st.DrawFn, size: int, zeros: bool) -> NDArray[np.float64]:
 
 @st.composite
 def _correlations(draw: st.DrawFn, size: int) -> NDArray[np.float64]:
-    """Draw a correlation matrix that is well inside the positive definite ones."""
+    """Draw a correlation matrix that is far from singular."""
     entry = _entries(-1, 1)
     factors = np.array(draw(st.lists(entry, min_size=size * size, max_size=size * size))).reshape(size, size)
     covariance = factors @ factors.T + draw(_entries(0.05, 10)) * np.eye(size)
@@ -222,7 +222,7 @@ def _values(states: int) -> st.SearchStrategy[list[int]]:
 
 @st.composite
 def _grids(draw: st.DrawFn, least: int, largest: int) -> tuple[tuple[float, float], float | None]:
-    """Draw what values are clipped to, within or around them, and the grid they are rounded to, if any."""
+    """Draw clipping bounds, within or around the values, and the step of the grid for rounding, if any."""
     low = draw(st.integers(least - 1, largest - 1))
     step = draw(st.sampled_from([None, 0.5, 1.0, 2.0, 3.0]))
     high = low + draw(st.integers(1, 4)) * (step or 1.0)
@@ -236,7 +236,7 @@ def finite_case(
     values: list[int],
     mechanisms: Sequence[str] = MECHANISMS,
 ) -> Case:
-    """Choose a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP one."""
+    """Draw a mechanism for a finite law: a Laplace count, a Laplace sum, randomized response, or any τ-DP mechanism."""
     states, records = joint.shape[0], joint.ndim
     chosen = draw(st.sampled_from(mechanisms))
     counted = draw(st.sampled_from(values))

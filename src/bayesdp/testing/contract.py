@@ -1,4 +1,4 @@
-"""What every theorem must do, whoever wrote it."""
+"""The properties that every theorem must have, as test classes to inherit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ApproximateContract", "SideInformationContract", "TheoremContract"]
 
 ROUNDING = 1e-9
-"""The oracle computes in floating point and rounds nothing outward; it may be above the truth by this, relatively."""
+"""The relative rounding error of the oracle, which computes in floating point."""
 
 _inherited = settings(
     suppress_health_check=[
@@ -39,10 +39,10 @@ _inherited = settings(
         HealthCheck.data_too_large,
     ]
 )
-"""Every subclass runs the same test functions; drawing models and passing over some of them takes time."""
+"""Every subclass runs the same test functions, and drawing and discarding models takes time."""
 
 _few = settings(_inherited, max_examples=max(settings().max_examples // 2, 20))
-"""For what takes a second each; with fewer than twenty a false theorem might pass."""
+"""For slow examples; with fewer than twenty, a false theorem might pass."""
 
 _TAUS = st.floats(0.01, 6, allow_nan=False)
 _MODERATE = st.floats(0.01, 3, allow_nan=False)
@@ -57,11 +57,11 @@ _SOLVED = 1e-8
 
 
 class TheoremContract:
-    """Subclass it, set three attributes, and pytest checks the theorem against the exhaustive oracle.
+    """Inherit from this class and set three attributes; pytest then checks the theorem against the exhaustive oracle.
 
     theorem: the theorem under test.
-    cases:   a strategy of random cases (see bayesdp.testing.cases); those the theorem refuses are passed over.
-    refused: pairs of a model and a query that the hypotheses exclude.
+    cases:   a strategy of random cases (see bayesdp.testing.cases); cases that the theorem refuses are skipped.
+    refused: pairs of a model and a query that the theorem must refuse.
     """
 
     theorem: ClassVar[Theorem]
@@ -140,16 +140,16 @@ class TheoremContract:
 
 
 class SideInformationContract:
-    """Subclass it, set two attributes, and pytest attacks the theorem with side information about every record.
+    """Inherit from this class and set two attributes; pytest then attacks the theorem with side information.
 
     theorem: the theorem under test.
-    laws:    a strategy of joint laws, each with the model under test (see bayesdp.testing.laws); those the theorem
-             refuses are passed over.
+    laws:    a strategy of joint laws, each with the model under test (see bayesdp.testing.laws); laws that the theorem
+             refuses are skipped.
 
-    For each law, a target (as many consecutive records as are one `unit` of the model), and likelihoods of every value
-    of every vertex, a linear program finds the τ-DP mechanism that leaks most. It must not leak more than the theorem
-    proves. A theorem that is proven against the adversaries of Bayesian differential privacy only, who know a record
-    exactly or not at all, passes the first test and may fail the others; its scope must say so.
+    For each law, a target (one `unit` of consecutive records), and likelihoods of every value of every vertex, a linear
+    program finds the τ-DP mechanism that leaks most. It must not leak more than the theorem proves. The adversaries of
+    Bayesian differential privacy know a record exactly or not at all. A theorem that covers only them passes the first
+    test and may fail the others; state this in its scope.
     """
 
     theorem: ClassVar[Theorem]

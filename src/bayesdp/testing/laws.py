@@ -1,7 +1,7 @@
-"""Random joint laws of a few records, with the model that is said to hold for each, as Hypothesis strategies.
+"""Hypothesis strategies of random joint laws of a few records, each with a model that covers it.
 
-A strategy is told how to describe the law it draws: `chain_laws(lambda odds, hidden: OddsChain(odds.max()))`. So the
-same laws judge any model that covers them.
+A function makes the model from the law: `chain_laws(lambda odds, hidden: OddsChain(odds.max()))`. So the same laws test
+any model that covers them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 FromOdds = Callable[["NDArray[np.float64]", tuple[int, ...]], Model]
-"""From the odds ratios of every two vertices, and the vertices that are hidden, to a model that covers them."""
+"""From the odds ratios of every two vertices, and the hidden vertices, to a model that covers them."""
 
 FromEmissions = Callable[["NDArray[np.float64]", "NDArray[np.float64]", int], Model]
 """From the transition and the emission probabilities of a hidden chain, and the number of records."""
@@ -53,9 +53,9 @@ _STRENGTHS = (0.1, 0.3, 1.0, 2.0, 4.0)
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A joint law with one axis for each vertex, and a model that is said to hold for it.
+    """A joint law with one axis for each vertex, and a model that should cover it.
 
-    hidden: the vertices of which there is no record.
+    hidden: the vertices without a record.
     """
 
     model: Model
@@ -65,12 +65,12 @@ class Law:
 
     @property
     def records(self) -> tuple[int, ...]:
-        """The vertices of which there are records."""
+        """The vertices with a record."""
         return tuple(vertex for vertex in range(self.joint.ndim) if vertex not in self.hidden)
 
     @property
     def targets(self) -> list[tuple[int, ...]]:
-        """The secrets: every record, or every so many consecutive ones as are together one unit of a chain."""
+        """The secrets: every record, or every unit of consecutive records of a chain."""
         unit = min(self.model.unit if isinstance(self.model, Chain) else 1, len(self.records))
         return [self.records[first : first + unit] for first in range(len(self.records) - unit + 1)]
 
@@ -123,7 +123,7 @@ def markov_laws(draw: st.DrawFn, positive: bool = False) -> Law:
 
 @st.composite
 def tree_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
-    """Draw a random tree of two to six vertices, which depend on their neighbours only; some are hidden if `hidden`."""
+    """Draw a tree of two to six vertices that depend on their neighbours only; some are hidden if `hidden`."""
     states, vertices = draw(_sizes())
     edges = [(draw(st.integers(0, vertex - 1)), vertex) for vertex in range(1, vertices)]
     return _law(draw, model_of, draw(_pairwise(states, vertices, edges)), hidden)
@@ -131,7 +131,7 @@ def tree_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
 
 @st.composite
 def network_laws(draw: st.DrawFn, model_of: FromOdds, hidden: bool = False) -> Law:
-    """Draw a loop, a complete graph, a random graph, or a law of three or four records with no structure at all."""
+    """Draw a loop, a complete graph, a random graph, or a law of three or four records without structure."""
     kind = draw(st.sampled_from(["loop", "complete", "random", "any"]))
     if kind == "any":
         states, vertices = draw(st.sampled_from([(2, 3), (2, 4), (3, 3)]))
@@ -189,7 +189,7 @@ def release_cases(draw: st.DrawFn, laws: st.SearchStrategy[Law]) -> Case:
 
 @st.composite
 def side_information(draw: st.DrawFn, shape: tuple[int, ...]) -> list[NDArray[np.float64]]:
-    """Draw a likelihood for each vertex: of some nothing is known, of some the value, of some a little."""
+    """Draw a likelihood for each vertex: no information, the exact value, or partial information."""
     generator, spread = draw(_generators()), draw(st.sampled_from([1.0, 3.0]))
     evidence = []
     for states in shape:
@@ -220,19 +220,19 @@ def _sizes(draw: st.DrawFn, least: int = 2) -> tuple[int, int]:
 
 
 def _generators() -> st.SearchStrategy[np.random.Generator]:
-    """Draw where random numbers come from: what Hypothesis itself prefers, zeros and ones, makes no strong laws."""
+    """Draw a random generator: the zeros and ones that Hypothesis prefers give weak dependence only."""
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
 def _heights(generator: np.random.Generator, states: int) -> NDArray[np.float64]:
-    """Return the logarithms of how likely each value of a vertex is by itself."""
+    """Return the logarithms of the weights of one vertex's values."""
     return generator.uniform(-1.5, 1.5, size=states)
 
 
 def _factor(generator: np.random.Generator, shape: tuple[int, int], strength: float) -> NDArray[np.float64]:
-    """Return the logarithms of a factor of two vertices; that of its largest odds ratio is `strength`.
+    """Return the logarithms of a factor of two vertices whose largest odds ratio is e^strength.
 
-    Rows and columns have mean 0: what is left is what the two vertices say about one another.
+    Rows and columns have mean 0, so only the dependence of the two vertices remains.
     """
     table = generator.uniform(-1, 1, size=shape)
     table = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
@@ -249,7 +249,7 @@ def _normalised(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
 def _pairwise(draw: st.DrawFn, states: int, vertices: int, edges: list[tuple[int, int]]) -> NDArray[np.float64]:
     """Draw a law that is a product of one factor for each vertex and each edge (the lower vertex first).
 
-    In half of them all edges have the same odds ratio. Now and then a value is impossible at one vertex.
+    In half of them all edges have the same odds ratio. Occasionally a value is impossible at one vertex.
     """
     generator, strength, equal = draw(_generators()), draw(st.sampled_from(_STRENGTHS)), draw(st.booleans())
     table = np.zeros((states,) * vertices)

@@ -1,8 +1,9 @@
 import pytest
 
 from bayesdp import ArbitraryGroups, Count, GaussianGroups, Histogram, Sum, leakage
-from bayesdp.audit.oracle import gaussian_lemma, gaussian_pair
+from bayesdp.audit.oracle import gaussian_lemma
 from bayesdp.errors import QueryError
+from bayesdp.experiments.gaussian_pair import gaussian_pair
 from bayesdp.testing import TheoremContract, gaussian_cases
 from bayesdp.theorems.gaussian.paper import GaussianPaper
 

@@ -13,14 +13,14 @@ from bayesdp import ArbitraryGroups, Count, MarkovChain, calibrate
 from bayesdp.audit.oracle import chain_joint, worst_mechanism
 from bayesdp.audit.side_information import knowing, worst_output
 from bayesdp.calibration.calibrate import largest_taus
-from bayesdp.experiments.quilts import exact_quilt_scales
 from bayesdp.testing import TheoremContract, chain_cases, transition_matrices
-from bayesdp.testing.activities import activities
 from bayesdp.testing.cases import Case
 from bayesdp.theorems.markov.mixing import MarkovMixing, mixing_epsilons
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.markov.transport import exact_step
 from bayesdp.theorems.spend import as_spend
+from peer_mechanisms.quilts import exact_quilt_scales
+from shared.activities import activities
 
 COUNT = Count(equals=1)
 ACTIVITY = MarkovChain.from_counts([[9713, 1295], [1295, 2955]], length=15264)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bayesdp import Count, calibrate, leakage
 from bayesdp.audit import oracle
-from bayesdp.audit.chain_attack import chain_attack
 from bayesdp.audit.side_information import worst_output
 from bayesdp.errors import NoTheoremAppliesError
 from bayesdp.models import ArbitraryGroups, MarkovChain, OddsChain
@@ -29,6 +28,7 @@ from bayesdp.testing import (
 from bayesdp.testing.cases import finite_case
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
+from shared.chain_attack import chain_attack
 
 COUNT = Count(equals=1)
 ACTIVITY = MarkovChain.from_counts([[9713, 1295], [1295, 2955]])

@@ -1,4 +1,4 @@
-"""The README's figures: what protecting a step counter costs, by what one is ready to assume."""
+"""The README's figures: what protecting a step counter costs, for each assumption about its records."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ BETA = 0.05
 
 @dataclass(frozen=True)
 class Assumption:
-    """What one may assume of the step counter: in words, as a model, and the theorem that uses it."""
+    """An assumption about the step counter: in words, as a model, and the theorem that uses it."""
 
     words: str
     model: Model
     theorem: str
 
     def errors(self, epsilons: Sequence[float] = README_EPSILONS) -> list[float | None]:
-        """Return α of the count at each promise; None where the theorem does not reach it."""
+        """Return α of the count at each promise; None if the theorem does not reach it."""
         taus = largest_taus(theorem_named(self.theorem), self.model, ACTIVE, epsilons)
         return [None if tau is None else Laplace(laplace_scale(ACTIVE, tau)).alpha(BETA) for tau in taus]
 
 
 def activity_assumptions() -> tuple[Assumption, ...]:
-    """Return what may be assumed of the step counter, the strongest first."""
+    """Return the assumptions about the step counter, the strongest first."""
     chain = activity_chain()
     pairs = MarkovChain.from_counts(
         ACTIVITY_TRIPLES, memory=2, states=chain.states, length=chain.length, gaps=True, state=chain.state
@@ -64,7 +64,7 @@ def activity_assumptions() -> tuple[Assumption, ...]:
 
 
 def readme_table() -> str:
-    """Return the README's table: the error of the count for each promise, by what is assumed."""
+    """Return the README's table: the error of the count for each promise and assumption."""
     header = ["what is assumed", "theorem", *(f"ε = {epsilon:g}" for epsilon in README_EPSILONS)]
     rows = [[row.words, f"`{row.theorem}`", *map(_shown, row.errors())] for row in activity_assumptions()]
     lines = [header, ["---"] * len(header), *rows]
@@ -72,7 +72,7 @@ def readme_table() -> str:
 
 
 def assumptions_text(epsilon: float) -> str:
-    """Return the same for one promise, as a text table with the error as a multiple of plain DP's."""
+    """Return the errors at one promise as a text table, with multiples of plain DP's error."""
     errors = [(row, row.errors([epsilon])[0]) for row in activity_assumptions()]
     plain = errors[0][1]
     assert plain is not None

@@ -7,14 +7,14 @@ import pytest
 
 from bayesdp.audit.oracle import chain_joint
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.peers import (
+from bayesdp.models import MarkovChain
+from bayesdp.theorems.markov.mixing import mixing_epsilons
+from peer_mechanisms.comparison import (
     PEERS,
     compared,
     exceeded,
 )
-from bayesdp.experiments.uninformed import uninformed_epsilons, uninformed_scales
-from bayesdp.models import MarkovChain
-from bayesdp.theorems.markov.mixing import mixing_epsilons
+from peer_mechanisms.uninformed import uninformed_epsilons, uninformed_scales
 
 SLOW = MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100)
 
@@ -47,7 +47,7 @@ def test_the_bound_for_the_uninformed_holds_and_is_the_smaller(tau: float) -> No
 
 @pytest.mark.slow
 def test_many_states_with_nothing_known() -> None:
-    from bayesdp.testing.activities import activities
+    from shared.activities import activities
 
     chain = replace(activities(9, 3), length=2000)
     (bound,), (every,) = uninformed_epsilons(chain, [0.02]), mixing_epsilons(chain, [0.02])

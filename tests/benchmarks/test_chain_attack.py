@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesdp.audit.chain_attack import chain_attack, chain_leakage
 from bayesdp.audit.oracle import bdpl, randomized_response
 from bayesdp.errors import InvalidInputError
+from shared.chain_attack import chain_attack, chain_leakage
 
 LAZY = [[0.75, 0.25], [0.25, 0.75]]
 

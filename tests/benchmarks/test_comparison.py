@@ -8,7 +8,9 @@ import pytest
 
 from bayesdp.errors import DoesNotApplyError
 from bayesdp.experiments.data import activity_chain
-from bayesdp.experiments.peers import (
+from bayesdp.models import MarkovChain
+from bayesdp.theorems.registry import theorems
+from peer_mechanisms.comparison import (
     KNOWS_NONE,
     PEERS,
     Peer,
@@ -18,10 +20,8 @@ from bayesdp.experiments.peers import (
     peer_named,
     two_state_chains,
 )
-from bayesdp.experiments.quilts import approximate_quilt_scales, exact_quilt_scales
-from bayesdp.experiments.uninformed import uninformed_scales
-from bayesdp.models import MarkovChain
-from bayesdp.theorems.registry import theorems
+from peer_mechanisms.quilts import approximate_quilt_scales, exact_quilt_scales
+from peer_mechanisms.uninformed import uninformed_scales
 
 EPSILONS = (0.2, 1.0, 5.0)
 SLOW = MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.experiments.odds_price import ODDS, odds_picture, odds_price
+from odds_price import ODDS, odds_picture, odds_price
 
 
 def test_the_lines_are_the_formula() -> None:

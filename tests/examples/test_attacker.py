@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attacker import attacker_chart, belief_picture, beliefs
 from bayesdp import leakage
-from bayesdp.experiments.belief import attacker_chart, belief_picture, beliefs
 from bayesdp.experiments.data import activity_chain
-from bayesdp.experiments.headline import ACTIVE
+from step_counter import ACTIVE
 
 FAR = [-1000, 1000]
 

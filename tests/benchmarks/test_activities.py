@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayesdp.testing.activities import activities
+from shared.activities import activities
 
 
 @pytest.mark.parametrize(("states", "steps"), [(3, 5000), (9, 20_000)])

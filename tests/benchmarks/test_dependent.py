@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from bayesdp.errors import DoesNotApplyError, InvalidInputError
-from bayesdp.experiments.dependent import dependence_coefficient, dependent_scales
-from bayesdp.experiments.peers import (
-    peer_named,
-)
 from bayesdp.models import MarkovChain
 from bayesdp.theorems.markov.mixing import mixing_epsilons
+from peer_mechanisms.comparison import (
+    peer_named,
+)
+from peer_mechanisms.dependent import dependence_coefficient, dependent_scales
 
 EPSILONS = (0.2, 1.0, 5.0)
 SLOW = MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100)

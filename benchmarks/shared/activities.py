@@ -1,4 +1,4 @@
-"""Chains of many activities: first-order estimates of what somebody at home does, every ten minutes, simulated."""
+"""Chains of many activities: first-order estimates from a simulation of a person at home, every ten minutes."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.experiments.headline import activity_assumptions, assumptions_text, readme_table
+from step_counter import activity_assumptions, assumptions_text, readme_table
 
 ROOT = Path(__file__).parents[2]
 

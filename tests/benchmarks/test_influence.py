@@ -9,8 +9,8 @@ import pytest
 
 from bayesdp.audit.oracle import chain_joint
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.influence import influence_scales, influences, spectral_norm
 from bayesdp.models import MarkovChain
+from peer_mechanisms.influence import influence_scales, influences, spectral_norm
 
 THREE = MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]], length=5)
 

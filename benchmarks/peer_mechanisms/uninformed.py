@@ -17,10 +17,10 @@ import numpy as np
 
 from bayesdp.calibration.search import searched
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.quilts import end_influences, exact_quilt_scales
 from bayesdp.models import MarkovChain
 from bayesdp.theorems.markov.mixing import follow
 from bayesdp.theorems.markov.transport import LARGEST_EXACT, exact_step
+from peer_mechanisms.quilts import end_influences, exact_quilt_scales
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,7 +40,7 @@ class PostgreSQL:
         }
         data = str(self.folder / "data")
         options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-        subprocess.run([str(binaries / "initdb"), "-D", data, *options], check=True, **self._quiet)  # noqa: S603
+        subprocess.run([str(binaries / "initdb"), "-D", data, *options], check=True, **self._quiet)
         self._command = [str(binaries / "postgres"), "-D", data, "-k", str(self.folder), "-c", "listen_addresses="]
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -65,7 +65,7 @@ class PostgreSQL:
         """Start it, and wait until it answers."""
         import psycopg
 
-        self._process = subprocess.Popen(self._command, **self._quiet)  # noqa: S603
+        self._process = subprocess.Popen(self._command, **self._quiet)
         deadline = time.monotonic() + _SECONDS_TO_START
         while True:
             try:

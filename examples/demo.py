@@ -1,23 +1,27 @@
-"""`make demo`: from a table to a released number with its guarantee, on the built-in data."""
+"""`make demo`: from a table to a released number with its guarantee, on the built-in data.
+
+    python examples/demo.py demo-output
+
+It needs `pip install "bayesdp[demo]"`.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from bayesdp import MarkovChain, Session, calibrate, leakage, plot_tradeoff
-from bayesdp.experiments.data import activity_chain, load
-from bayesdp.experiments.headline import ACTIVE, assumptions_text
-from bayesdp.experiments.odds_price import odds_picture
+from bayesdp import MarkovChain, Session, calibrate, leakage
+from bayesdp.experiments.data import load
 from bayesdp.rounding import shown_above, shown_remaining
+from odds_price import odds_picture
+from pictures import activity_picture
+from step_counter import ACTIVE, assumptions_text
 
-__all__ = ["activity_picture", "main"]
-
-TITLE = "How far off is the number of active intervals? (Activity, 15,264 records, one person)"
+__all__ = ["main"]
 
 
 def main(folder: str = "demo-output") -> None:
-    """Go the whole way: table, model, what plain DP would leak, release, ledger, picture in `folder`."""
+    """Show a table, a model, what plain DP would leak, a release and its ledger; draw pictures into `folder`."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     data = load("activity")
@@ -39,7 +43,7 @@ def main(folder: str = "demo-output") -> None:
     print(f"They are: what is proven for the same release is {shown_above(proven.epsilon)}.\n\n{proven.table()}\n")
     _title("4. The noise that keeps a promise of ε = 1")
     print(f"{calibrate(chain, ACTIVE, epsilon=1.0).table()}\n")
-    print("That is the noise if the chain is as fitted. Here is what it costs to assume less, or more:\n")
+    print("This noise is enough if the fitted chain is right. Weaker and stronger assumptions cost:\n")
     print(f"{assumptions_text(1.0)}\n")
     _released(data.frame, chain, target / "budget.db")
     picture = activity_picture(target / "activity.png")
@@ -65,11 +69,6 @@ def _released(frame: object, chain: MarkovChain, ledger: Path) -> None:
 
 def _title(text: str) -> None:
     print(f"{text}\n{'=' * len(text)}")
-
-
-def activity_picture(path: str | Path) -> Path:
-    """Draw the error of the Activity count over the promise, for every theorem."""
-    return plot_tradeoff(activity_chain(), ACTIVE, path, title=TITLE)
 
 
 if __name__ == "__main__":

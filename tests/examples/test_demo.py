@@ -24,7 +24,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
     program = (
         f"import sys; sys.modules |= dict.fromkeys({OTHERS}); "
-        f"from bayesdp.experiments.demo import main; main({str(folder / 'out')!r})"
+        f"sys.path.insert(0, {str(ROOT / 'examples')!r}); from demo import main; main({str(folder / 'out')!r})"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""What an attacker believes before and after a release, in one picture: plain DP beside the calibrated noise.
+"""An attacker's belief before and after a release in one picture: plain DP beside the calibrated noise.
 
 Nothing is simulated: how likely each released count is, if the target was active and if it was not, is known exactly.
 """
@@ -14,10 +14,10 @@ import numpy as np
 
 from bayesdp.calibration.calibrate import calibrate
 from bayesdp.experiments.data import activity_chain
-from bayesdp.experiments.headline import ACTIVE
 from bayesdp.plotting.charts import Chart, Line, Panel
 from bayesdp.plotting.drawing import save
 from bayesdp.plotting.palette import PALETTE, PLAIN, colour_of
+from step_counter import ACTIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["attacker_chart", "belief_picture", "beliefs"]
 
 _HALF_HOUR = 6
-"""Five-minute intervals before the target, and as many after it, that the attacker has not seen."""
+"""The number of five-minute intervals on each side of the target that the attacker has not seen."""
 
 _RELEASED = tuple(range(-6, 20))
-"""Released counts, less the active intervals that the attacker has seen himself."""
+"""Released counts, minus the active intervals that the attacker has seen."""
 
 
 def beliefs(
     tau: float, released: Sequence[int] = _RELEASED, unseen: int = _HALF_HOUR, before: float = 0.5
 ) -> list[float]:
-    """Return how likely it is to an attacker that the target was active, after he has seen each of these counts.
+    """Return an attacker's probability that the target was active, after each of these released counts.
 
     He knows the Activity chain and all records but the target and `unseen` ones on each side of it; the next one on
     either side was idle. The count has discrete Laplace noise that makes it τ-DP. before: what he believed before.
@@ -53,7 +53,7 @@ def beliefs(
 
 
 def _count_if(target: int, unseen: int) -> NDArray[np.float64]:
-    """Return the law of the number of active records among the target and the unseen ones, if the target is known.
+    """Return the law of the number of active records among the target and the unseen ones, given the target.
 
     Given the target, its two sides are independent of one another; a chain of two states is the same in both
     directions of time, so they have the same law.

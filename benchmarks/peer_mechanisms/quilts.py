@@ -1,8 +1,8 @@
 """The Markov quilt mechanism (Song, Wang and Chaudhuri, SIGMOD 2017), restated: MQMExact and MQMApprox on a chain.
 
-A quilt is two records, a before the target and b after it, or one of them, or none. What it says about the target (its
-max-influence e) is paid once, and the N records between its ends by group privacy: Laplace scale N/(ε − e). The target
-takes its best quilt, and the mechanism the worst target. The adversary knows no record.
+A quilt consists of two records, a before the target and b after it, or one of them, or none. Its max-influence e on the
+target is subtracted from ε, and group privacy covers the N records between its ends: the Laplace scale is N/(ε − e). A
+target uses its best quilt, and the mechanism uses the worst target. The adversary knows no record.
 
 For comparison only: no session offers it.
 """
@@ -24,12 +24,12 @@ __all__ = ["approximate_quilt_scales", "eigengap", "end_influences", "exact_quil
 
 _DEEPEST = 1 << 14
 _NO_MATTER = 1e-6
-"""Of ε: an end that says so little is not worth one more record."""
+"""As a share of ε: an end with less influence is not worth one more record."""
 
 _ALIKE = 1e-12
 
 Influences = Callable[[int], "NDArray[np.float64]"]
-"""What a quilt's end at the distances 1, 2, … says about the target, as (distance, pair of values)."""
+"""The influence of a quilt's end at the distances 1, 2, … on the target, as (distance, pair of values)."""
 
 
 def exact_quilt_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[float]:

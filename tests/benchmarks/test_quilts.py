@@ -9,8 +9,8 @@ import pytest
 
 from bayesdp.audit.oracle import chain_joint
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.quilts import approximate_quilt_scales, eigengap, end_influences, exact_quilt_scales
 from bayesdp.models import MarkovChain
+from peer_mechanisms.quilts import approximate_quilt_scales, eigengap, end_influences, exact_quilt_scales
 
 SLOW = MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100)
 THREE = MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.25, 0.25, 0.5]], length=5)

@@ -1,10 +1,10 @@
-"""Other mechanisms for correlated records beside ours: the noise each needs on a chain, and against whom it protects.
+"""Mechanisms for correlated records from other papers beside ours: their noise on a chain, and their adversaries.
 
     for row in compared(MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100), [1.0]):
         print(row.peer.name, row.scale, row.peer.against)
 
-Read `against` first: a mechanism against an adversary who knows no record promises less, and may add less noise. None
-of the others is offered by a session; `benchmarks/peers.py` prints them all.
+Compare `against` first: a mechanism against an adversary who knows no record promises less, and may add less noise. The
+library offers none of the others for releases; `benchmarks/peers.py` prints them all.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from bayesdp._support import validation
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.errors import DoesNotApplyError
-from bayesdp.experiments.dependent import dependent_scales
-from bayesdp.experiments.influence import influence_scales
-from bayesdp.experiments.quilts import approximate_quilt_scales, exact_quilt_scales
-from bayesdp.experiments.uninformed import uninformed_scales
 from bayesdp.models import MarkovChain
 from bayesdp.queries import Count
 from bayesdp.theorems.registry import theorem_named
+from peer_mechanisms.dependent import dependent_scales
+from peer_mechanisms.influence import influence_scales
+from peer_mechanisms.quilts import approximate_quilt_scales, exact_quilt_scales
+from peer_mechanisms.uninformed import uninformed_scales
 
 __all__ = [
     "KNOWS_ANY",
@@ -45,9 +45,9 @@ Scales = Callable[[MarkovChain, Sequence[float]], list[float]]
 
 @dataclass(frozen=True)
 class Peer:
-    """A mechanism: what it is called, where it is from, whom it protects against, and the noise it needs.
+    """A mechanism: its name, its source, its adversary, and the noise it needs.
 
-    answers: which queries it covers.
+    answers: the queries it covers.
     ours:    whether the bound is this library's.
     scales:  the Laplace scale of a query that one record changes by at most 1, at each ε. It raises DoesNotApplyError
              with the reason where the mechanism does not cover the chain.
@@ -73,7 +73,7 @@ class Compared:
 
 
 def group_scales(chain: MarkovChain, epsilons: Sequence[float]) -> list[float]:
-    """Return the Laplace scale of group privacy, all n records counting as one: n/ε.
+    """Return the Laplace scale of group privacy for all n records: n/ε.
 
     >>> group_scales(MarkovChain([[0.9, 0.1], [0.2, 0.8]], length=100), [0.2, 1.0, 5.0])
     [500.0, 100.0, 20.0]
@@ -90,7 +90,7 @@ def _by_theorem(name: str) -> Scales:
         taus = largest_taus(theorem_named(name), chain, Count(equals=chain.states[-1]), sorted(set(epsilons)))
         tau_at = dict(zip(sorted(set(epsilons)), taus, strict=True))
         if None in taus:
-            raise DoesNotApplyError(name, "it does not reach so small an ε here")
+            raise DoesNotApplyError(name, "it does not reach an ε this small here")
         return [1 / (tau_at[epsilon] or 0.0) for epsilon in epsilons]
 
     return scales

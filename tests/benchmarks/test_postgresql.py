@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesdp.testing import postgresql
-from bayesdp.testing.postgresql import PostgreSQL
+from shared import postgresql
+from shared.postgresql import PostgreSQL
 
 
 def test_where_there_is_none_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
