@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger.account_totals import AccountTotals, Subtotal
 
-NEW = AccountTotals.opened({"type": "independent"}, {"records": 9}, 2.0)
+NEW = AccountTotals.opened({"model": {"type": "independent"}, "description": {"records": 9}, "budget": 2.0})
 COUNT = {"query": "count"}
 
 
@@ -47,6 +47,7 @@ SPENT = NEW.charged(2, "count", COUNT, 0.5)
         replace(SPENT, model="x"),
         replace(SPENT, description="x"),
         replace(SPENT, subtotals=()),
+        replace(SPENT, promise='{"definition":"approximate","delta":1e-06}'),
         *(
             replace(SPENT, subtotals=(row,))
             for row in (

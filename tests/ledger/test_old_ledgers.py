@@ -91,8 +91,8 @@ def test_a_document_of_a_newer_version_is_refused(path: Path) -> None:
         with pytest.raises(LedgerError, match=r"schema 2|kind 'forecast'"):
             Answer.stored({**body, **change})
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE bayesdp_ledger SET schema = 3")
-    with pytest.raises(LedgerError, match="schema is 3"):
+        database.execute("UPDATE bayesdp_ledger SET schema = 4")
+    with pytest.raises(LedgerError, match="schema is 4"):
         Ledger(path)
 
 

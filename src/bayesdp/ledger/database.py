@@ -48,7 +48,8 @@ __all__ = [
     "LostError",
     "UncertainError",
     "accounts",
-    "add_schema_2",
+    "add_tables",
+    "answers",
     "decisions",
     "entries",
     "index_changes",
@@ -60,8 +61,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-SCHEMA = 2
-"""The schema that new ledgers have. One of schema 1 has none of the entries that came with 2, and gets it with them."""
+SCHEMA = 3
+"""The schema that new ledgers have. A ledger of an earlier one gets it with the first entry that needs it."""
 
 PATIENCE = 60
 """How many seconds a transaction waits for others before it gives up."""
@@ -135,13 +136,26 @@ totals = sa.Table(
     sa.Column("dataset", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("query", sa.Text, nullable=False),
-    sa.Column("tau", sa.Text, nullable=False),  # exact: a fraction
+    sa.Column("tau", sa.Text, nullable=False),  # exact: `Amounts.written`
     sa.Column("since", _Number, nullable=False),
 )
 decisions = sa.Table(
     "bayesdp_decisions",
     _metadata,
     sa.Column("entry", _Number, primary_key=True, autoincrement=False),
+)
+
+answers = sa.Table(
+    "bayesdp_answers",
+    _metadata,
+    sa.Column("entry", _Number, primary_key=True, autoincrement=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("tau", sa.Double, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("demand", sa.Double, nullable=False),
+    sa.Column("shared", sa.Integer, nullable=False),
+    sa.Index("bayesdp_answers_lookup", "dataset", "question"),
 )
 
 _READ_SQLITE = ("BEGIN",)
@@ -391,9 +405,12 @@ def index_changes(transaction: Transaction) -> None:
     _add_index(transaction, _changes)
 
 
-def add_schema_2(transaction: Transaction) -> None:
-    """Give a ledger of schema 1 the table that came with 2, and the index; without the index, it is slower."""
-    transaction.write((sa.schema.CreateTable(decisions, if_not_exists=True), {}))
+def add_tables(transaction: Transaction) -> None:
+    """Give a ledger of an earlier schema the tables that came later, and an index without which it is slower."""
+    for table in (decisions, answers):
+        transaction.write((sa.schema.CreateTable(table, if_not_exists=True), {}))
+    for index in sorted(answers.indexes, key=lambda index: str(index.name)):
+        transaction.write((sa.schema.CreateIndex(index, if_not_exists=True), {}))
     _add_index(transaction, _checks)
 
 

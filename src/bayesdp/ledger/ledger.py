@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -13,6 +13,7 @@ from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.accounts import AccountStore, refuse_other
+from bayesdp.ledger.amounts import checked_promise
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
@@ -46,6 +47,7 @@ class Ledger:
     def __init__(self, url: str | Path, *, create: bool = True) -> None:
         self._database: Database | None = Database(url, create=create)
         self._seen: tuple[int, str] | None = None
+        self._schema = 1
         with self._store():
             pass
 
@@ -79,6 +81,7 @@ class Ledger:
         at_once: bool = True,
         separate_because: str | None = None,
         public: Collection[str] = (),
+        loss: Mapping[str, Any] | None = None,
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
@@ -93,7 +96,10 @@ class Ledger:
                           that raises `LedgerError`.
         public:           the columns that the holder of the data names as public. An account that is open already must
                           name them, else `LedgerError`.
+        loss:             what the account promises besides ε, {"definition": "approximate", "delta": 1e-06}; None if
+                          every release is pure. `LedgerError` if the account was opened with another promise.
         """
+        loss = None if loss is None else checked_promise(loss)
         canonical("model", model)
         canonical("description", description)
         if separate_because is not None:
@@ -101,13 +107,14 @@ class Ledger:
         named = _columns(public)
         with self._store() as store:
             name = store.name(dataset)
-            if store.opened(name, model, description, separate_because):
-                account = Account(self, name, public=store.public(name))
-                account._check_public(named)
-                return account
-        opening = Opening(model, description, _first_budget(name, budget), separate_because, named)
-        account = Account(self, name, opening)
-        if at_once:
+            opened = store.opened(name, model, description, separate_because)
+            opening = None
+            if not opened:
+                opening = Opening(model, description, _first_budget(name, budget), separate_because, named, loss)
+            account = Account(self, store.state(name, opening=opening), store.charged(name), opening)
+        if opened:
+            account._check_named(named, loss)
+        elif at_once:
             with self._store(write=True) as store:
                 account._open(store)
         return account
@@ -259,6 +266,8 @@ class Ledger:
                 {
                     "dataset": state.dataset,
                     "budget": state.budget,
+                    **({} if state.promise is None else {"loss": state.promise}),
+                    "public": list(state.public),
                     "charges": state.charges,
                     "totals": [total.to_dict() for total in state.totals],
                 }
@@ -287,9 +296,11 @@ class Ledger:
         anew: whether that is left to whoever asks.
         """
         with self._open_database().transaction(write=write) as transaction:
-            store = AccountStore(transaction, write=write, seen=None if anew else self._seen, **foreseen)
+            seen = None if anew else self._seen
+            store = AccountStore(transaction, write=write, seen=seen, schema=self._schema, **foreseen)
             yield store
             store.flush()
+        self._schema = store.schema
         if store.entries and (transaction.durable or not transaction.server) and not anew:
             self._seen = max(self._seen or (0, ""), (store.entries, store.head), key=lambda end: end[0])
 
@@ -366,12 +377,14 @@ class Account:
     """
 
     def __init__(
-        self, ledger: Ledger, dataset: str, opening: Opening | None = None, public: tuple[str, ...] = ()
+        self, ledger: Ledger, state: State, charged: Collection[str] = (), opening: Opening | None = None
     ) -> None:
         self._ledger = ledger
         self._opening = opening
-        self.dataset = dataset
-        self.public = public if opening is None else opening.public
+        self._last = state
+        self._charged = set(charged)
+        self.dataset = state.dataset
+        self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
 
     def __repr__(self) -> str:
@@ -386,7 +399,7 @@ class Account:
                 )
             state = store.state(self.dataset)
         self._opening = None
-        return state
+        return self._remembered(state)
 
     def state(self, *questions: str) -> State:
         """Return what stands in the account now, or will when its first charge opens it.
@@ -395,7 +408,23 @@ class Account:
         """
         looked_up = _questions(questions)
         with self._ledger._store(dataset=self.dataset, questions=looked_up) as store:
-            return store.state(self.dataset, looked_up, self._opening)
+            return self._remembered(store.state(self.dataset, looked_up, self._opening))
+
+    def last_state(self, *questions: str) -> State | None:
+        """Return the account as it was seen last, without a look at the ledger; None if a question may have an answer.
+
+        A charge that is decided in this state is decided again if the account has changed since (`charge_for`).
+        """
+        looked_up = _questions(questions)
+        if not self._charged.isdisjoint(looked_up):
+            return None
+        return replace(self._last, answered=dict.fromkeys(looked_up, ()), pending={})
+
+    def _remembered(self, state: State) -> State:
+        """Return a state, and remember it with the questions that were charged."""
+        self._last = state
+        self._charged.update(question for question in state.answered if state.is_charged(question))
+        return state
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
         """Run `decide` under the write lock, and record the charges that it returns.
@@ -422,7 +451,7 @@ class Account:
         written: list[Entry] = []
         try:
             with self._ledger._store(write=True, dataset=self.dataset, questions=looked_up) as store:
-                state = store.state(self.dataset, looked_up, self._opening)
+                state = self._remembered(store.state(self.dataset, looked_up, self._opening))
                 if state.public != self.public:
                     raise LedgerError(
                         f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
@@ -440,6 +469,8 @@ class Account:
         except UncertainError as error:
             self._settle(written, error)
         self._opening = None
+        self._last = after
+        self._charged.update(charge.question for charge in charges)
         return decision, tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
     def answer(self, receipt: OfCharge, body: Mapping[str, Any]) -> str:
@@ -512,8 +543,10 @@ class Account:
         with self._ledger._store(write=True) as store:
             facts.note_parts(store, self.dataset, by, before, now)
 
-    def _check_public(self, columns: Collection[str]) -> None:
-        """Refuse columns that were not named as public."""
+    def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
+        """Refuse columns that were not named as public, and another promise than that of the account."""
+        if loss not in (None, self._last.promise):
+            refuse_other(self.dataset, "promise")
         unnamed = sorted(set(columns) - set(self.public))
         if unnamed:
             raise LedgerError(

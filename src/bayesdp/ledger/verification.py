@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from bayesdp.ledger.accounts import AccountStore
-from bayesdp.ledger.database import accounts, decisions, totals
+from bayesdp.ledger.accounts import WITH_ANSWER_INDEX, AccountStore
+from bayesdp.ledger.database import accounts, answers, decisions, totals
 from bayesdp.ledger.records import GENESIS
 from bayesdp.ledger.replay import Replay
 
@@ -51,6 +51,9 @@ def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
     if store.schema > 1:
         rows = {(number,): () for number in replay.decisions}
         yield from _differences("decision", rows, store.rows(select(decisions)), 1)
+    if store.schema >= WITH_ANSWER_INDEX:
+        rows = {(number,): tuple(row) for number, row in replay.answers.items()}
+        yield from _differences("place in the index of the answer", rows, store.rows(select(answers)), 1)
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from bayesdp.errors import AnsweredError, LedgerError
+from bayesdp.errors import AnsweredError, BayesDPError, LedgerError
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.session.accounting import COST_ENTRIES
-from bayesdp.session.plan import Plan
+from bayesdp.session.plan import Plan, TooFineError
 from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Charged", "Decision", "Work", "carry_out"]
@@ -92,7 +93,7 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
 
     Answers that were stored before are in the decision's plan.
     """
-    first = work.decided(account.state(*work.questions))
+    first = _planned(account, work)
     work.prepare(first)
     decision, charged = first, tuple[Charged, ...]()
     if first.plan.fresh:
@@ -108,6 +109,18 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
     for charge in (*_begun(decision.plan), *charged):
         outcomes[charge.asked.question] = _first_stored(account, work, charge, work.drawn(decision, charge))
     return decision, outcomes
+
+
+def _planned(account: Account, work: Work[Any]) -> Decision:
+    """Return what to charge, in the account as it was seen last if that serves: then the ledger is not asked.
+
+    What is refused there may be allowed by now, so a refusal is decided again in the account as it is.
+    """
+    last = account.last_state(*work.questions)
+    if last is not None:
+        with suppress(BayesDPError, TooFineError):
+            return work.decided(last)
+    return work.decided(account.state(*work.questions))
 
 
 def _begun(plan: Plan) -> tuple[Charged, ...]:
