@@ -17,7 +17,7 @@ from typing import Any
 
 import bayesdp as bdp
 from bayesdp.experiments.data import load
-from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from shared.reporting import heading, report
 
@@ -48,11 +48,11 @@ def releases(session: bdp.Session) -> list[Callable[[], Any]]:
 
 def fill(ledger: Ledger, dataset: str, entries: int) -> None:
     """Write charges with their answers in one transaction, as releases write them one by one."""
-    query = {"query": "sum", "column": "steps > 0", "bounds": [0.0, 1.0], "where": "any question"}
+    key = bdp.Count("steps > 0", equals=True).standing()
     state = ledger.state(dataset)
     with ledger._store(write=True) as books:
         for number in range(entries // 2):
-            charge = Charge(f"{number:064d}", fingerprint(query), query, 1e-9, {"epsilon": 1e-9})
+            charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-9, {"epsilon": 1e-9})
             entry = books.charge(dataset, charge)
             books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
 

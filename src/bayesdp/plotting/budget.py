@@ -139,7 +139,7 @@ def _parts(releases: Sequence[Sequence[Made]], accountant: Accountant) -> list[L
     Parts that were charged alike have one line; of more kinds than there are colours, those that were charged most.
     """
     spends = [
-        [Release(query_from_dict(release["query"]).standing(), release["tau"]) for release in group]
+        [Release(query_from_dict(release["query"]).standing().query, release["tau"]) for release in group]
         for group in releases
     ]
     queries = [release.query for group in spends for release in group]

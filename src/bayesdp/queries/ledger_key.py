@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesdp._support import validation
 from bayesdp._support.documents import fingerprint, parse
 from bayesdp._support.validation import brief
 from bayesdp.errors import QueryError
-from bayesdp.queries.query import Query, query_from_dict
+
+if TYPE_CHECKING:
+    from bayesdp.queries.query import Query
 
 __all__ = ["LedgerKey"]
 
@@ -30,8 +32,8 @@ class LedgerKey:
     by, parts: the public column by which they are about parts of the table, and its values there, as texts.
 
     >>> from bayesdp.queries import Count
-    >>> key = LedgerKey.of(Count("steps", equals=1))
-    >>> key.to_dict(), key == LedgerKey.of(Count("steps", equals=2)), key.query.description
+    >>> key = Count("steps", equals=1).standing()
+    >>> key.to_dict(), key == Count("steps", equals=2).standing(), key.query.description
     ({'column': 'steps'}, True, 'anything at all (steps)')
     """
 
@@ -40,13 +42,6 @@ class LedgerKey:
     step: float | None = None
     by: str | None = None
     parts: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, query: Query) -> LedgerKey:
-        """Return the key under which an account adds up a question."""
-        clipped = query.clipped if query.width is not None else None
-        bounds, step = (None, None) if clipped is None else (clipped.bounds, clipped.step)
-        return cls(query.column, bounds, step, query.by, query.parts)
 
     @classmethod
     def from_dict(cls, document: object) -> LedgerKey:
@@ -65,8 +60,8 @@ class LedgerKey:
         for name in entries.keys() & {"bounds", "parts"}:
             entries[name] = tuple(validation.items(name, entries[name], QueryError))
         key = cls(**entries)
-        if (key.step is not None and key.bounds is None) or LedgerKey.of(key.query) != key:
-            raise QueryError(f"{brief(document)} is no key of a charge")
+        if (key.step is not None and key.bounds is None) or key.query.standing() != key:
+            raise QueryError(f"{brief(document)} is not the key of a charge")
         return key
 
     @classmethod
@@ -79,7 +74,9 @@ class LedgerKey:
                     if name not in ("query", "where", "bounds")
                 }
             )
-        return cls.of(query_from_dict(document))
+        from bayesdp.queries.query import query_from_dict
+
+        return query_from_dict(document).standing()
 
     @classmethod
     def from_text(cls, written: str) -> LedgerKey:

@@ -108,7 +108,7 @@ def _summary(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
     accountants[dataset] = Accountant(model, credibility)
-    total = accountants[dataset].leaked(spend_of(state.totals))
+    total = accountants[dataset].leaked(spend_of(state))
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     account |= {"model": model.kind, "records": records}

@@ -55,8 +55,8 @@ def _cells(parts: tuple[str, ...]) -> Set[str]:
 class Exposure:
     """What the records of some parts have met, as if it had been asked about the whole table.
 
-    spent: the releases so far, a total for each standing question.
-    added: the standing questions of new releases; none if the new releases are about other parts.
+    spent: the releases so far, a total for each key.
+    added: the queries of the keys of new releases; none if the new releases are about other parts.
 
     >>> from bayesdp import Count
     >>> Exposure((), (Count(equals=1), Count(equals=1))).after(0.5)[0].tau
@@ -84,8 +84,9 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     A record is in one part of each column at most, whatever the other columns say of it.
 
     >>> from bayesdp import Count
-    >>> count = Count("on", equals=1).standing()
-    >>> north, south = (Count("on", equals=1, by="district", by_cells=[cell]).standing() for cell in ("N", "S"))
+    >>> count = Count("on", equals=1).standing().query
+    >>> parts = [Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S")]
+    >>> north, south = (part.standing().query for part in parts)
     >>> (met,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
     >>> [release.tau for release in met.spent]
     [1.5]

@@ -10,17 +10,17 @@ from fractions import Fraction
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.documents import fingerprint
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, Pending, State
 from bayesdp.losses import PureLoss
+from bayesdp.queries import LedgerKey
 from bayesdp.session.accounting import COST_ENTRIES, Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
 from bayesdp.session.parts import meet, merged
 from bayesdp.session.prepared_query import MOST_NOISE, PreparedQuery, PrivateNoise
 from bayesdp.theorems.spend import Spend, spend_with
 
-__all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "plan", "tau_for"]
+__all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "charge_of", "plan", "tau_for"]
 
 Begun = tuple[tuple[PreparedQuery, Pending], ...]
 """Questions, each with a charge that has no answer yet."""
@@ -99,7 +99,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged(spend_with(spend_of(self.state.totals), (asked.standing for asked in self.fresh), self.tau))
+        return merged(spend_with(spend_of(self.state), (asked.standing.query for asked in self.fresh), self.tau))
 
     def to_charge(
         self, details: Callable[[PreparedQuery], Mapping[str, Any]], terms: Mapping[str, Any]
@@ -112,13 +112,24 @@ class Plan:
         if self.cost is None:
             return ()
         shared = {**self.cost.entries, **{name: value for name, value in terms.items() if value is not None}}
-        return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
+        return tuple(
+            charge_of(
+                asked,
+                self.tau,
+                {**details(asked), **shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()},
+                self.state,
+            )
+            for asked in self.fresh
+        )
 
 
-def _charge(asked: PreparedQuery, tau: float, shared: Mapping[str, Any]) -> Charge:
-    details = {**shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()}
-    standing = asked.standing.to_dict()
-    return Charge(asked.question, fingerprint(standing), standing, tau, details)
+def charge_of(asked: PreparedQuery, tau: float, details: Mapping[str, Any], state: State) -> Charge:
+    """Return the charge of a question; it is added to the total of its key, however an older version wrote that."""
+    key = asked.standing
+    for total in state.totals:
+        if total.region is None and total.loss is None and LedgerKey.from_text(total.asked) == key:
+            return Charge(asked.question, total.key, total.query, tau, details)
+    return Charge(asked.question, key.fingerprint, key.to_dict(), tau, details)
 
 
 def plan(accountant: Accountant, asked: tuple[PreparedQuery, ...], target: Target, state: State) -> Plan:
@@ -162,7 +173,7 @@ def _plan(
     known: Mapping[str, tuple[Mapping[str, Any], ...]],
 ) -> Plan:
     """Decide what to charge for questions that no charge waits for."""
-    spent, queries = spend_of(state.totals), tuple(prepared.query for prepared in asked)
+    spent, queries = spend_of(state), tuple(prepared.query for prepared in asked)
     if target.epsilon is not None and not any(known[prepared.question] for prepared in asked):
         cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)

@@ -16,7 +16,7 @@ from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import Grid
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms import IntegerNoise, NoisyMaxMechanism, Norm, noise_for, require_private
-from bayesdp.queries import Query
+from bayesdp.queries import LedgerKey, Query
 from bayesdp.rounding import float_above
 from bayesdp.session.measurement import Measurement, checked_value
 from bayesdp.session.selecting import SELECTIONS, selected
@@ -59,8 +59,8 @@ class PreparedQuery:
         return self.query.dimension
 
     @cached_property
-    def standing(self) -> Query:
-        """The query that stands for this one in the account's totals."""
+    def standing(self) -> LedgerKey:
+        """The key under which an account adds it up with others."""
         return self.query.standing()
 
     def worth(self, records: int) -> Fraction:

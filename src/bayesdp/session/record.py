@@ -14,12 +14,12 @@ from bayesdp._support.display import Section, lines, warned
 from bayesdp._support.documents import fingerprint
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.ledger import Account, Charge, State
+from bayesdp.ledger import Account, State
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.plan import Plan, begun_before
+from bayesdp.session.plan import Plan, begun_before, charge_of
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
 from bayesdp.session.stored import Stored
@@ -160,17 +160,15 @@ class Recording(Work[Recorded]):
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, self.tau, (), {}, None, begun=begun)), ())
         limit = _NO_LIMIT if self.recorded["published"] else state.budget
-        cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state.totals), budget=limit)
+        cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state), budget=limit)
         planned = Plan(state, self.tau, (self.asked,), {}, replace(cost, budget=state.budget))
-        standing = self.query.standing().to_dict()
         details = {
             "recorded": dict(self.recorded),
             **replace(cost, budget=state.budget).entries,
             "query": self.query.to_dict(),
             **{name: value for name, value in self.terms.items() if value is not None},
         }
-        charge = Charge(self.asked.question, fingerprint(standing), standing, self.tau, details)
-        return Decision(planned, (charge,))
+        return Decision(planned, (charge_of(self.asked, self.tau, details, state),))
 
     def drawn(self, decision: Decision, charged: Charged) -> Recorded:
         """Return what was recorded, and what it cost."""

@@ -184,7 +184,7 @@ class Session(Displayed):
 
     def _leaked(self, state: State) -> float:
         """Return the leakage of everything charged in a state of the account."""
-        return self._accountant.leaked(spend_of(state.totals))
+        return self._accountant.leaked(spend_of(state))
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
