@@ -51,10 +51,11 @@ class Region:
     @classmethod
     def from_dict(cls, document: object) -> Region:
         """Read a region; LedgerError if it is none, or has a field that this version does not know."""
-        read = _known(document, "region", {"order", "cells"})
-        order = _known(read.get("order", {}), "order of a region", {"column", "since", "until"})
+        read = _known(document, "a region", {"order", "cells"})
+        order = _known(read.get("order", {}), "the order of a region", {"column", "since", "until"})
         cells = read.get("cells", {})
-        if not isinstance(cells, Mapping) or not (order or cells) or ("column" in order) != (len(order) > 1):
+        ordered = "column" in order and len(order) > 1
+        if not isinstance(cells, Mapping) or (not ordered and (order or not cells)):
             raise LedgerError(f"a region has an order with an interval, or cells of columns; {brief(document)} has not")
         try:
             column = validation.line("column", order["column"]) if order else None
@@ -107,7 +108,7 @@ class Amounts:
         """Read the sum that an account holds; ValueError or LedgerError for what is none."""
         if not written.startswith("{"):
             return cls("pure", (("tau", _positive(written)),))
-        document = _known(json.loads(written), "total", {"loss", "region"})
+        document = _known(json.loads(written), "a total", {"loss", "region"})
         definition, amounts = _defined(document.get("loss"))
         exact = tuple((name, _positive(amounts[name])) for name in sorted(amounts))
         return cls(definition, exact, Region.from_dict(document["region"]) if "region" in document else None)
@@ -142,15 +143,18 @@ class Amounts:
 
 
 def checked_promise(loss: object) -> dict[str, Any]:
-    """Return what an account promises besides its budget ε: so far the δ of (ε, δ). LedgerError for anything else.
+    """Return what an account promises besides its budget ε: so far the δ of (ε, δ).
+
+    Raises LedgerError for another promise, InvalidInputError for a δ that is not between 0 and 1.
 
     >>> checked_promise({"definition": "approximate", "delta": 1e-06})
     {'definition': 'approximate', 'delta': 1e-06}
     """
-    read = _known(loss, "promise of an account", {"definition", "delta"})
-    if read.get("definition") != "approximate":
-        raise LedgerError(_UNKNOWN.format(what=f"promises of the definition {brief(read.get('definition'))}"))
-    return {"definition": "approximate", "delta": validation.probability("delta", read.get("delta"), LedgerError)}
+    definition = loss.get("definition") if isinstance(loss, Mapping) else None
+    if definition != "approximate":
+        raise LedgerError(_UNKNOWN.format(what=f"promises of the definition {brief(definition)}"))
+    read = _known(loss, "a promise", {"definition", "delta"})
+    return {"definition": "approximate", "delta": validation.probability("delta", read.get("delta"))}
 
 
 _UNKNOWN = "this version of bayesdp does not know {what}; update bayesdp"
@@ -174,9 +178,9 @@ def _defined(loss: object) -> tuple[str, dict[str, Any]]:
 def _known(document: object, what: str, names: set[str]) -> Mapping[str, Any]:
     """Return a JSON object; LedgerError if it is none, or if it has other fields than these."""
     if not isinstance(document, Mapping):
-        raise LedgerError(f"a {what} is a JSON object, not {brief(document)}")
+        raise LedgerError(f"{what} is a JSON object, not {brief(document)}")
     for name in sorted(set(document) - names, key=str):
-        raise LedgerError(_UNKNOWN.format(what=f"the field {brief(name)} of a {what}"))
+        raise LedgerError(_UNKNOWN.format(what=f"the field {brief(name)} of {what}"))
     return document
 
 

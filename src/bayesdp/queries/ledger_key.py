@@ -116,7 +116,7 @@ def _query(key: LedgerKey) -> Query:
     from bayesdp.queries.any_mechanism import AnyMechanism
     from bayesdp.queries.sum import Sum
 
-    parts = {} if key.by is None else {"by": key.by, "by_cells": key.parts}
+    parts: dict[str, Any] = {} if key.by is None else {"by": key.by, "by_cells": key.parts}
     if key.bounds is None:
         return AnyMechanism(key.column, **parts)
     return Sum(key.column, bounds=key.bounds, step=key.step, **parts)

@@ -128,6 +128,7 @@ def _begun(plan: Plan) -> tuple[Charged, ...]:
     return tuple(
         Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
         for asked, pending in plan.begun
+        if pending.tau is not None
     )
 
 

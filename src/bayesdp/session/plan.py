@@ -152,7 +152,12 @@ def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *
     terms: entries of its details that must be the same.      tau: the τ that it must have, if that matters.
     """
     pending = state.unanswered(asked.question)
-    if pending is None or tau not in (None, pending.tau) or not set(COST_ENTRIES) <= set(pending.details):
+    if (
+        pending is None
+        or pending.tau is None
+        or tau not in (None, pending.tau)
+        or not set(COST_ENTRIES) <= set(pending.details)
+    ):
         return ()
     same = all(pending.details.get(name) == value for name, value in terms.items())
     return ((asked, pending),) if same else ()
