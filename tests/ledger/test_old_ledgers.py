@@ -9,6 +9,7 @@ import json
 import sqlite3
 import unicodedata
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import polars
@@ -18,6 +19,8 @@ import bayesdp as bdp
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Charge, Ledger
+from bayesdp.ledger.database import SCHEMA
+from bayesdp.queries import LedgerKey
 from bayesdp.session.answer import Answer
 from bayesdp.session.overview import overview
 from bayesdp.session.releases import release_stored
@@ -26,6 +29,18 @@ MODEL = {"type": "independent"}
 HEIGHT = "höhe"
 SPENT = {"bounds": [0.0, 1.0], "column": "s", "query": "sum", "where": "any question"}
 
+
+TABLE = polars.DataFrame(
+    {
+        "s": [0, 1, 1, 0, 1] * 8,
+        "x": [0.5, 2.0, 3.5, 1.0, 7.25] * 8,
+        "day": [1, 2, 3, 4, 5] * 8,
+        "n": range(40),
+        "meter": [number // 10 for number in range(40)],
+        "district": ["north"] * 20 + ["south"] * 20,
+    }
+)
+"""The table that the ledger of schema 2 is about."""
 
 LEDGERS = sorted(Path(__file__).parent.glob("ledger_of_*.sql"))
 
@@ -82,6 +97,70 @@ def test_what_the_previous_version_stored_goes_on(tmp_path: Path) -> None:
     with Ledger(path) as ledger:
         assert ledger.entries(kind="answer")[-1].content()["kind"] == "answer"
         assert ledger.verify().ok
+
+
+def totals_of(path: Path, dataset: str) -> dict[LedgerKey, Fraction]:
+    """Return the exact totals that an account holds, each under the key that it means."""
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT query, tau FROM bayesdp_totals WHERE dataset = ?", [dataset]).fetchall()
+    assert len({LedgerKey.from_text(query) for query, _ in rows}) == len(rows), "one total for each key"
+    return {LedgerKey.from_text(query): Fraction(tau) for query, tau in rows}
+
+
+def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -> None:
+    path = restored(Path(__file__).parent / "ledger_of_schema_2.sql", tmp_path / "old.db")
+    before = totals_of(path, "steps")
+    with closing(sqlite3.connect(path)) as database:
+        entries = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
+    asked: list[bdp.Query] = [
+        bdp.Count("s", isin=[0, 1]),
+        bdp.Sum("x", bounds=(0, 5), where="district = 'north'", public_filter=True),
+        bdp.Count("s", isin=[0, 1], by="district", by_cells=["south"]),
+        bdp.Count("x", equals=1),
+    ]
+    with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
+        added = {query.standing(): session.release(query, epsilon=0.125).tau for query in asked}
+    after = totals_of(path, "steps")
+    assert set(after) - set(before) == {bdp.Count("x", equals=1).standing()}
+    assert sum(after.values()) == sum(before.values()) + sum(map(Fraction, added.values()))
+    with closing(sqlite3.connect(path)) as database:
+        now = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
+    assert now[: len(entries)] == entries, "what was written stays as it is"
+    with Ledger(path) as ledger:
+        assert ledger.verify().ok
+        new = next(entry.content() for entry in ledger.entries(kind="charge") if entry.number == len(entries) + 1)
+        assert new["query"] == SPENT, "it is added to the total that the older version began"
+
+
+def test_a_charge_that_an_older_version_left_without_an_answer_is_completed(tmp_path: Path) -> None:
+    path = restored(Path(__file__).parent / "ledger_of_schema_2.sql", tmp_path / "old.db")
+    with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
+        before = session.leaked
+        answer = session.release(bdp.Count("s", equals=0), epsilon=0.125)
+        assert session.leaked == before == pytest.approx(answer.epsilon_total)
+        assert session.release(bdp.Count("s", equals=0), epsilon=0.125).entry == answer.entry
+
+
+@pytest.mark.parametrize("script", LEDGERS, ids=lambda script: script.stem)
+def test_an_upgrade_indexes_the_answers_that_are_there(script: Path, tmp_path: Path) -> None:
+    path = restored(script, tmp_path / "old.db")
+    with Ledger(path) as ledger:
+        every = {
+            (entry.dataset, str(entry.question)): ledger.entries(entry.dataset, "answer")
+            for entry in ledger.entries(kind="answer")
+        }
+        ledger.upgrade()
+        assert ledger.verify().ok
+        assert ledger.export()["schema"] == SCHEMA
+        for dataset, question in every:
+            with ledger._store() as store:
+                best, stored = store.best_answers(dataset, question, 1), store.answers(dataset, question)
+            assert best
+            assert all(body in stored for body in best)
+            assert max(body["tau"] for body in best) == max(body["tau"] for body in stored)
+        with closing(sqlite3.connect(path)) as database:
+            indexed = {entry for (entry,) in database.execute("SELECT entry FROM bayesdp_answers")}
+        assert indexed == {entry.number for entry in ledger.entries(kind="answer")}
 
 
 def test_a_document_of_a_newer_version_is_refused(path: Path) -> None:
