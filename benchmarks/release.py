@@ -1,4 +1,6 @@
-"""One warm release, end to end, against the bare OpenDP call; and a ledger of 100,000 entries against an empty one.
+"""One warm release, end to end, against the bare OpenDP call; a ledger of 100,000 entries against an empty one.
+
+And a stored answer that is given again: of a question with 65 answers, against one with a single answer.
 
 python benchmarks/release.py            # 100,000 entries
 python benchmarks/release.py 2000       # fewer
@@ -23,6 +25,7 @@ from shared.reporting import heading, report
 
 ROUNDS = 40
 ENTRIES = 100_000
+ANSWERS = 65
 
 
 def medians(*series: list[Callable[[], Any]]) -> list[float]:
@@ -57,6 +60,15 @@ def fill(ledger: Ledger, dataset: str, entries: int) -> None:
             books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
 
 
+def stored_again(session: bdp.Session) -> list[list[Callable[[], Any]]]:
+    """Return what gives a stored answer again: of a question that has one, and of one that has many."""
+    once, often = bdp.Count("steps > 0", equals=True), bdp.Count("steps > 0", equals=False)
+    session.release(once, epsilon=1e-4)
+    for number in range(1, ANSWERS + 1):
+        session.release(often, epsilon=1e-4 * number)
+    return [[lambda query=query: session.release(query, epsilon=1e-4)] * ROUNDS for query in (once, often)]
+
+
 def main(entries: int) -> None:
     frame = load("activity").frame
     chain = bdp.MarkovChain.fit(frame, state="steps > 0", order_by=["date", "interval"], missing="drop")
@@ -75,11 +87,14 @@ def main(entries: int) -> None:
         mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
         calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
         bare, few, many = medians(calls, *(releases(session) for session in sessions))
+        single, several = medians(*stored_again(sessions[0]))
     print(heading())
     beside = "the bare OpenDP call"
     report("release: added to the bare OpenDP call", 1000 * (few - bare), "ms", at_most=30)
     report("release, empty ledger", 1000 * few, "ms", baseline=1000 * bare, beside=beside)
     report(f"release, {entries:,} entries", 1000 * many, "ms", baseline=1000 * few, beside="an empty ledger")
+    again = f"a stored answer again, of a question with {ANSWERS}"
+    report(again, 1000 * several, "ms", baseline=1000 * single, beside="one with a single answer", ratio_at_most=1.5)
 
 
 if __name__ == "__main__":

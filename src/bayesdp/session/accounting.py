@@ -39,6 +39,7 @@ COST_ENTRIES = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    spend:   everything released, these releases included.
     before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
     after:   the same afterwards.
     total:   the leakage of everything, these releases included.
@@ -55,6 +56,7 @@ class Cost:
     leakage: Leakage
     budget: float
     after: float
+    spend: Spend = ()
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -201,7 +203,7 @@ class Accountant:
         leakages = [(self._report(part.spent), bool(part.added)) for part in parts]
         worst = _worst([leakage for leakage, _ in leakages])
         after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
-        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
+        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after, totals)
 
     def _proven(self, spend: Spend) -> float:
         """Return what was leaked; 0 if nothing was released."""

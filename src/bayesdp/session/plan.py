@@ -16,9 +16,9 @@ from bayesdp.losses import PureLoss
 from bayesdp.queries import LedgerKey
 from bayesdp.session.accounting import COST_ENTRIES, Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.parts import meet, merged
+from bayesdp.session.parts import meet
 from bayesdp.session.prepared_query import MOST_NOISE, PreparedQuery, PrivateNoise
-from bayesdp.theorems.spend import Spend, spend_with
+from bayesdp.theorems.spend import Spend
 
 __all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "charge_of", "plan", "tau_for"]
 
@@ -99,7 +99,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged(spend_with(spend_of(self.state), (asked.standing.query for asked in self.fresh), self.tau))
+        return spend_of(self.state) if self.cost is None else self.cost.spend
 
     def to_charge(
         self, details: Callable[[PreparedQuery], Mapping[str, Any]], terms: Mapping[str, Any]
@@ -165,6 +165,8 @@ def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *
 
 def _begun(asked: PreparedQuery, state: State, target: Target, questions: Iterable[str]) -> Begun:
     """Return the charge of a question that asked for at least as much, and whose noise is this question's."""
+    if state.unanswered(asked.question) is None:
+        return ()
     same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
     begun = begun_before(asked, state, same)
     return tuple(pair for pair in begun if target.covered_by(pair[1].details.get("asked"), questions))
