@@ -12,6 +12,7 @@ from bayesdp._support.display import Displayed, Section, Table, lines, warned
 from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
+from bayesdp.ledger.amounts import Amounts
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
@@ -120,10 +121,14 @@ class Promise:
 
 @dataclass(frozen=True)
 class Posting:
-    """What a release cost, and where the ledger says so; `Answer` says what its entries are."""
+    """What a release cost, and where the ledger says so; `Answer` says what its entries are.
+
+    tau, loss: one of them is None: a pure release has a τ, any other a loss as the ledger keeps it.
+    """
 
     dataset: str
-    tau: float
+    tau: float | None = field(default=None, kw_only=True)
+    loss: Mapping[str, Any] | None = field(default=None, kw_only=True)
     epsilon: float
     epsilon_total: float = field(compare=False)
     epsilon_remaining: float = field(compare=False)
@@ -146,15 +151,25 @@ class Posting:
         }
         optional = {"by": self.by, "version": self.version, "ledger": self.ledger}
         validation.every(
-            (validation.positive, {"tau": self.tau}),
+            (validation.positive, {} if self.loss is not None else {"tau": self.tau}),
             (validation.not_negative, {"epsilon": self.epsilon, **totals}),
             (validation.natural, {"entry": self.entry}),
             (validation.text, texts | _given(optional)),
         )
+        if self.loss is not None:
+            Amounts.of({"loss": self.loss} | _given({"tau": self.tau}))
         if self.epsilon_total < self.epsilon and not self.reused:  # a model learnt since may prove less of all of it
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         if not isinstance(self.reused, bool):
             raise InvalidInputError(f"reused must be true or false, not {brief(self.reused)}")
+
+    @property
+    def spent(self) -> str:
+        """What the release costs in ordinary differential privacy, as text."""
+        if self.loss is None:
+            return f"τ = {shown_below(self.tau or 0.0)}"
+        amounts = [f"{name} = {shown_above(amount)}" for name, amount in self.loss.items() if name != "definition"]
+        return f"{self.loss['definition']}, {', '.join(amounts)}"
 
     @property
     def left(self) -> str:
@@ -201,7 +216,9 @@ class _Entries:
     tested: str
 
     dataset: str
-    tau: float
+    tau: float | None
+    loss: Mapping[str, Any] | None
+    spent: str
     epsilon: float
     epsilon_total: float
     epsilon_remaining: float
@@ -225,7 +242,8 @@ class Answer(_Entries, Displayed, Document):
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
                      the number to publish.
-    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s.
+    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s. τ is
+                     None if the release is not pure; then `loss` has its definition and amounts.
     unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
     rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
     ends, ends_beta: of a quantile, the intervals that were selected with it, and how often one of them may miss; an
@@ -393,7 +411,7 @@ class Answer(_Entries, Displayed, Document):
             | {
                 name: getattr(self, name)
                 for name in _ENTRIES
-                if name not in (*_SELECTED, "consequences", "credibility", "unchecked")
+                if name not in (*_SELECTED, "consequences", "credibility", "unchecked", "tau" if self.loss else "loss")
             }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
@@ -467,7 +485,7 @@ class Answer(_Entries, Displayed, Document):
             ("ε in all", shown_above(self.epsilon_total)),
             ("ε remaining", self.left),
             ("in words", shown_odds(self.epsilon_total)),
-            ("τ", shown_below(self.tau)),
+            ("τ", shown_below(self.tau)) if self.tau is not None else ("loss", self.spent),
             ("theorem", self.theorem),
             ("model", self.verdict),
             ("data set", self.dataset),
@@ -480,7 +498,7 @@ _KNOWN = {item.name: item for part in _PARTS.values() for item in fields(part)}
 _ENTRIES = {
     name: _KNOWN[name]
     for name in (
-        *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
+        *("value", "query", "dataset", "records", "tau", "loss", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),
