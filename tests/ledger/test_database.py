@@ -209,7 +209,7 @@ def test_another_schema_is_refused(path: Path, schema: int) -> None:
     raw.execute("UPDATE bayesdp_ledger SET schema = ?", [schema])
     raw.commit()
     raw.close()
-    with pytest.raises(LedgerError, match=f"schema is {schema}, and this version of bayesdp knows 1 to {SCHEMA} only"):
+    with pytest.raises(LedgerError, match=f"schema is {schema}, and this version of bayesdp reads 1 to {SCHEMA} only"):
         Ledger(path)
     with pytest.raises(LedgerError, match="schema"):
         charge(account)

@@ -1,4 +1,4 @@
-"""How an account stands: what the derived tables say of it, how entries change it, and the seal that binds the two.
+"""The totals of an account: as the derived tables hold them, how entries change them, and the seal that binds the two.
 
 Every entry that changes an account carries the account's seal after it, inside the hash chain. So the budget and the
 totals, which are kept beside the chain to be read in constant time, can be checked against one entry of it.

@@ -1,7 +1,7 @@
-"""The books during one transaction: reading the accounts, and writing entries together with the totals they change.
+"""The accounts during one transaction: reading them, and writing entries together with the totals they change.
 
-Before an account is believed or anything is written, the end of the chain and the account are checked against each
-other, in a time that does not depend on how long the ledger is: the last entries must be linked up to the head, and
+Before an account is used or anything is written, the end of the chain and the account are checked against each
+other, in a time that does not depend on the length of the ledger: the last entries must be linked up to the head, and
 the account must be the one that its last change sealed (`standing`).
 """
 
@@ -172,10 +172,12 @@ class AccountStore:
         for (query, values), fetched in zip(foreseen, others, strict=True):
             self._foreseen[query, tuple(values.values())] = fetched
         if not rows:
-            raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
+            raise LedgerError(
+                "the ledger is damaged: the row with its last entry is missing; put a copy of it in its place"
+            )
         ((_, schema, number, head),) = rows
         if schema not in range(1, SCHEMA + 1):
-            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp knows 1 to {SCHEMA} only")
+            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp reads 1 to {SCHEMA} only")
         if not isinstance(number, int) or not isinstance(head, str):
             _damaged("it does not say where it ends")
         if seen is not None and others[-1] != [(seen[1],)]:
@@ -207,7 +209,7 @@ class AccountStore:
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
 
     def rely(self) -> None:
-        """See to it that what was read is on disk when the transaction is over: somebody will rely on it."""
+        """Make sure that what was read is on disk when the transaction ends, because it will be relied on."""
         self._transaction.durable = True
 
     def datasets(self) -> tuple[str, ...]:
@@ -221,7 +223,7 @@ class AccountStore:
         """Return the name under which a data set has its account, or will have it.
 
         An account that an older version opened under a name that is not normalised is found, too. Two accounts whose
-        names are one name, which only an older version can have opened, are refused: nobody can say which is meant.
+        names are one name, which only an older version can have opened, are refused: it is not clear which is meant.
         """
         stored = self.datasets()
         name = given if isinstance(given, str) and given in stored else dataset_name(given)
@@ -234,7 +236,7 @@ class AccountStore:
         return same[0] if same else name
 
     def stored(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
-        """Yield the entries in order, as they stand there, whether anybody changed them or not."""
+        """Yield the entries in order, as they are stored, without checking whether they were changed."""
         query = _ENTRIES
         if dataset is not None:
             query = query.where(entries.c.dataset == dataset)
@@ -586,7 +588,7 @@ def _opening(row: Row) -> Mapping[str, Any]:
 
 
 def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None, schema: int) -> list[Statement]:
-    """Return the queries that will be needed, as `Books` is told."""
+    """Return the queries that will be needed, given the arguments of `Books`."""
     if dataset is None:
         return []
     if charge is not None:

@@ -1,7 +1,7 @@
 """The index of stored answers: what each answer has and what was asked for it, so that few of them need be read.
 
-The index only says which entries to read. Every entry that it names is checked against the chain, and whether it is
-good enough is decided from its body.
+The index only names the entries to read. Each of them is checked against the chain, and its body decides whether the
+answer is good enough.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class AnswerRow(NamedTuple):
     tau:    its τ; 0 if it has none.
     terms:  the fingerprint of the terms in which it was asked: by ε, alone or shared with certain questions, or by α at
             a certain β. Empty if that is not known.
-    demand: how much was asked for in these terms: an answer is good enough for whoever asks for less.
+    demand: how much was asked for in these terms: an answer is good enough for a request of less.
     shared: how many questions shared its ε.
     """
 

@@ -27,9 +27,9 @@ class Ledger:
             PostgreSQL database (`"postgresql://user@host/database"`).
     create: whether to create the ledger if there is none.
 
-    Whatever fails — a lock held by another process for a minute, a full disk, a lost connection, a file that is no
+    Every failure — a lock held by another process for a minute, a full disk, a lost connection, a file that is no
     ledger — raises `LedgerError`, and then nothing may be released. A `Ledger` may be used by several threads and after
-    a fork; only inside `Account.charge` must nobody fork.
+    a fork; do not fork inside `Account.charge`.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -66,7 +66,7 @@ class Ledger:
         return self._open_database().name
 
     def close(self) -> None:
-        """Close the ledger; whatever is asked of it afterwards raises `LedgerError`."""
+        """Close the ledger; using it afterwards raises `LedgerError`."""
         if self._database is not None:
             self._database.close()
         self._database = None
@@ -169,7 +169,7 @@ class Ledger:
         """Allow this many checks of a data set's table, for a reason that is kept.
 
         Returns how many different ones were made, and how many were allowed before. Raises `InvalidInputError` if that
-        is not more, `LedgerError` if the ledger knows of no table of that data set.
+        is not more, `LedgerError` if the ledger has no table of that data set.
         """
         more, why = validation.natural("checks", number), validation.text("reason", reason)
         with self._store(write=True) as store:
@@ -190,7 +190,7 @@ class Ledger:
     ) -> State:
         """Name columns as public in an account that is open, for a reason that is kept.
 
-        check: raises for a column that cannot be public, given all entries of the data set. Nobody can write meanwhile.
+        check: raises for a column that cannot be public, given all entries of the data set, under the write lock.
 
         Raises `LedgerError` if there is no account, `InvalidInputError` if it names all of them already.
         """
@@ -293,7 +293,7 @@ class Ledger:
 
         The ledger must go on from where it was when it was last used here: its end is remembered once it is on disk.
 
-        anew: whether that is left to whoever asks.
+        anew: whether to skip that check.
         """
         with self._open_database().transaction(write=write) as transaction:
             seen = None if anew else self._seen
@@ -503,8 +503,8 @@ class Account:
     def _settle(self, written: Sequence[Entry], error: UncertainError) -> None:
         """Find out whether charges were committed when the connection was lost; LedgerError unless they were.
 
-        Whoever committed them held the ledger's lock: once we hold it, they are there or never will be; and once we
-        have committed, they are on disk.
+        Their transaction held the ledger's lock: once this one holds it, they are there or never will be; and once
+        this one has committed, they are on disk.
         """
         last = written[-1]
 

@@ -1,4 +1,4 @@
-"""What a ledger says and is told: entries, charges, receipts, states."""
+"""Entries, charges, receipts and states: the plain values that go into a ledger and come out of it."""
 
 from __future__ import annotations
 

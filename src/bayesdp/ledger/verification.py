@@ -36,7 +36,7 @@ def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
         last = entry.hash
     yield from (f"entry {missing}, whose hash was kept elsewhere, is not in the ledger" for missing in sorted(heads))
     if (store.entries, store.head) != (number, last):
-        yield f"the ledger says that it ends at entry {store.entries}, but its entries end at {number} or otherwise"
+        yield f"the last entry should be {store.entries}, but the entries end at {number}, or with another hash"
     rows: dict[Row, Row] = {
         (name,): (account.model, account.description, account.budget, account.charges)
         for name, account in replay.accounts.items()

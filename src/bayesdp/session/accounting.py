@@ -100,7 +100,7 @@ _LATER = (
 
 
 def check_credibility(model: Model, credibility: object) -> float:
-    """Return a checked credibility; refuses a model that was not estimated, of which nobody knows how uncertain it is.
+    """Return a checked credibility; refuses a model that was not estimated: its uncertainty is not known.
 
     >>> from bayesdp import MarkovChain
     >>> check_credibility(MarkovChain.from_counts([[90, 10], [10, 30]]), 0.95)

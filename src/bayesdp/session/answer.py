@@ -121,7 +121,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Posting:
-    """What a release cost, and where the ledger says so; `Answer` says what its entries are.
+    """What a release cost, and which entry of the ledger records it; `Answer` describes the fields.
 
     tau, loss: one of them is None: a pure release has a τ, any other a loss as the ledger keeps it.
     """
@@ -237,8 +237,9 @@ class _Entries:
 class Answer(_Entries, Displayed, Document):
     """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
-    It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
-    cost and where the ledger says so. Their entries can be read from the answer itself, and its JSON is flat.
+    It has three parts: `measurement`, the noisy number; `promise`, what is proven, and under which assumption;
+    `posting`, what it cost and which entry of the ledger records it. Their entries can be read from the answer itself,
+    and its JSON is flat.
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
                      the number to publish.
@@ -263,7 +264,7 @@ class Answer(_Entries, Displayed, Document):
     consequences:    what everything released would leak if the assumption were not quite right, in sentences.
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
-    unchecked:       what nobody could see on the table because the model names no columns for it, in a sentence.
+    unchecked:       what could not be checked on the table because the model names no columns for it, in a sentence.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """

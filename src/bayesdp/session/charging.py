@@ -1,8 +1,8 @@
-"""The one way in which anything is released: plan, charge, draw, store.
+"""The path of every release: plan, charge, draw, store.
 
 What fails before the charge costs nothing. A charge is on disk before its noise is drawn, and what is drawn is returned
-only after it is stored. A charge whose answer was lost in a crash is completed by whoever asks for the same again:
-several processes may draw for it, one stores its draw, and nobody sees the others.
+only after it is stored. If the answer of a charge was lost in a crash, the next request for the same completes the
+charge: several processes may draw for it, one stores its draw, and the other draws are discarded unseen.
 """
 
 from __future__ import annotations

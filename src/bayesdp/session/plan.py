@@ -231,7 +231,7 @@ def tau_for(asked: PreparedQuery, target: Target) -> float:
             "a value, which a preview does not read; ask with epsilon=, or release it"
         )
     if asked.query.unforeseen:
-        _ = asked.query.sensitivity  # says that nobody knows
+        _ = asked.query.sensitivity  # raises: it is not known
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
     units = min(math.floor((Fraction(target.alpha) - slack) / worth), MOST_NOISE)
     if units < 1:

@@ -1,7 +1,7 @@
 """A question that is ready to be asked: its grid and sensitivity, the noise it needs, and the answer that noise makes.
 
 There are two ways to answer. Noise is added to whole numbers (`Asked`), or one of several candidates is selected
-(`Selected`). Everything that depends on which is here.
+(`Selected`). Everything that depends on the way is here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PreparedQuery:
     """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
 
     records: how many records it can be about at most; the public number of records.
-    foreseeable: whether that number is known before the table is read. Without it nobody knows the accuracy.
+    foreseeable: whether that number is known before the table is read. Without it the accuracy is not known.
     """
 
     query: Query

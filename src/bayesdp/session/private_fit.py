@@ -1,4 +1,4 @@
-"""A fit that is a release: noisy whole numbers, charged like any answer, and the model they teach.
+"""A private fit: noisy whole numbers, charged like any answer, and the model that is fitted to them.
 
 Proof: docs/theory/private-fit.md.
 """

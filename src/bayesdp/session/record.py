@@ -1,4 +1,4 @@
-"""A release made elsewhere, charged to the same account: nothing is known of it but its τ."""
+"""A release made elsewhere, charged to the same account: only its τ is known."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ONLY_PURE = (
 class Recorded(Stored):
     """What the ledger keeps of a release that was made elsewhere.
 
-    what:       what was released, in the words of whoever recorded it.
+    what:       what was released, in the words of the person who recorded it.
     stated_tau: the τ it was made with, for its own kind of `neighbours`: "replace" or "add-remove".
     tau:        what was charged: its τ if one record is replaced.
     published:  it was out already when it was recorded, so the budget could not stop it.
@@ -71,7 +71,7 @@ class Recorded(Stored):
 
     @property
     def outcome(self) -> str:
-        """That only whoever made the release knows what came out."""
+        """That the result is not in the ledger."""
         return "made elsewhere"
 
     def _printed(self) -> Sequence[Section]:
