@@ -27,7 +27,7 @@ from shared.reporting import report
 SOURCE = Path(bdp.__file__).parent
 BASE = {"errors", "rounding", "_support", "__init__"}
 
-LAYOUT = {"state": "on", "order_by": "t"}
+LAYOUT: dict[str, Any] = {"state": "on", "order_by": "t"}
 MODELS: dict[str, bdp.Model] = {
     "Independent": bdp.Independent(),
     "Markov chain": bdp.MarkovChain([[0.7, 0.3], [0.4, 0.6]], states=[0, 1]).located(**LAYOUT),

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def stored_again(session: bdp.Session) -> list[list[Callable[[], Any]]]:
     session.release(once, epsilon=1e-4)
     for number in range(1, ANSWERS + 1):
         session.release(often, epsilon=1e-4 * number)
-    return [[lambda query=query: session.release(query, epsilon=1e-4)] * ROUNDS for query in (once, often)]
+    return [[partial(session.release, query, epsilon=1e-4)] * ROUNDS for query in (once, often)]
 
 
 def main(entries: int) -> None:

@@ -24,6 +24,7 @@ def test_taus_are_added_exactly_by_key_and_rounded_up_once(charges: list[tuple[s
     exact = {key: sum(Fraction(tau) for other, tau in charges if other == key) for key, _ in charges}
     assert [total.key for total in standing.totals] == list(exact), "oldest first"
     for total in standing.totals:
+        assert total.tau is not None
         assert Fraction(nextafter(total.tau, 0)) < exact[total.key] <= Fraction(total.tau)
     assert standing.charges == len(charges)
     assert [row.since for row in standing.subtotals] == [2 + [k for k, _ in charges].index(key) for key in exact]

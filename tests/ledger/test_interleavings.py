@@ -53,7 +53,7 @@ def step(account: Account, ledger: Ledger, expected: Expected, name: str, argume
         charges = tuple(Charge(key, key, {"key": key}, tau) for key, tau in argument)
         receipts = account.charge(KEYS, lambda state: charges)
         for charge, receipt in zip(charges, receipts, strict=True):
-            expected.totals[charge.key] = expected.totals.get(charge.key, Fraction(0)) + Fraction(charge.tau)
+            expected.totals[charge.key] = expected.totals.get(charge.key, Fraction(0)) + Fraction(charge.tau or 0.0)
             expected.open.append((charge.key, receipt))
             expected.receipts.append(receipt)
     elif name == "answer" and expected.open:

@@ -68,6 +68,7 @@ def test_taus_of_one_key_are_added_exactly_and_rounded_up(account: Account) -> N
         charged(account, count(0.1))
     charged(account, Charge("q", "sum", {"query": "sum"}, 1.0))
     counted, summed = account.state().totals
+    assert counted.tau is not None
     assert Fraction(counted.tau) >= 10 * Fraction(0.1) > Fraction(math.nextafter(counted.tau, 0))
     assert (summed.key, summed.tau) == ("sum", 1.0)
     assert account.state().charges == 11

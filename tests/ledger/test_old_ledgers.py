@@ -122,7 +122,7 @@ def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -
         added = {query.standing(): session.release(query, epsilon=0.125).tau for query in asked}
     after = totals_of(path, "steps")
     assert set(after) - set(before) == {bdp.Count("x", equals=1).standing()}
-    assert sum(after.values()) == sum(before.values()) + sum(map(Fraction, added.values()))
+    assert sum(after.values()) == sum(before.values()) + sum(Fraction(tau) for tau in added.values())
     with closing(sqlite3.connect(path)) as database:
         now = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
     assert now[: len(entries)] == entries, "what was written stays as it is"

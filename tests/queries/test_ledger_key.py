@@ -12,7 +12,7 @@ from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.queries import LedgerKey, Query
 
 ANY = {"query": "sum", "column": "s", "bounds": [0.0, 1.0], "where": "any question"}
-PART = {"by": "district", "by_cells": ["A"]}
+PART: dict[str, Any] = {"by": "district", "by_cells": ["A"]}
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from bayesdp.session.answer import Answer, Posting, Promise, _Entries
 from bayesdp.session.answers import Answers
 from bayesdp.session.measurement import Measurement
 from bayesdp.session.overview import overview
+from bayesdp.session.releases import Releases
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
 
@@ -274,7 +275,12 @@ def test_an_answer_without_a_tau_has_a_loss() -> None:
     loss = {"definition": "concentrated", "rho": 0.125}
     document = {name: entry for name, entry in answered().to_dict().items() if name != "tau"} | {"loss": loss}
     answer = Answer.from_dict(document)
-    assert (answer.tau, answer.loss, answer.spent) == (None, loss, "concentrated, rho = 0.125")
+    assert (answer.posting.tau, answer.loss, answer.spent) == (None, loss, "concentrated, rho = 0.125")
+    with pytest.raises(InvalidInputError, match=r"no tau, but a loss: concentrated, rho = 0\.125"):
+        _ = answer.tau
+    assert answer.differences(answer) == ()
+    assert "loss" in answer.differences(answered())
+    assert "concentrated" in str(Releases([answer]))
     assert answer.to_dict() == document
     assert "concentrated, rho = 0.125" in answer.statement()
     assert "loss" not in answered().to_dict()

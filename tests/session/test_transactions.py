@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +110,7 @@ def test_however_many_answers_a_question_has_one_is_read(tmp_path: Path, monkeyp
             last = session.release(often, epsilon=0.01 * number)
             assert not last.reused
         assert len(session._account.answers(last.query_fingerprint)) == 65
-        for query, epsilon in ((once, 0.01), (often, 0.65), (often, 0.2)):
-            assert (
-                read_by(lambda query=query, epsilon=epsilon: session.release(query, epsilon=epsilon), monkeypatch) == 1
-            )
+        for asked in ((once, 0.01), (often, 0.65), (often, 0.2)):
+            assert read_by(partial(session.release, asked[0], epsilon=asked[1]), monkeypatch) == 1
         assert session.release(often, epsilon=0.2).entry == last.entry
         assert session._account.state().charges == 66

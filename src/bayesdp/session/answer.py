@@ -216,7 +216,6 @@ class _Entries:
     tested: str
 
     dataset: str
-    tau: float | None
     loss: Mapping[str, Any] | None
     spent: str
     epsilon: float
@@ -243,8 +242,8 @@ class Answer(_Entries, Displayed, Document):
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
                      the number to publish.
-    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s. τ is
-                     None if the release is not pure; then `loss` has its definition and amounts.
+    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s. A
+                     release that is not pure has no τ, but a `loss`: its definition and amounts.
     unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
     rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
     ends, ends_beta: of a quantile, the intervals that were selected with it, and how often one of them may miss; an
@@ -277,6 +276,13 @@ class Answer(_Entries, Displayed, Document):
     def of(cls, **entries: Any) -> Answer:
         """Return an answer from the entries of its parts."""
         return cls(**{part: _part(part, entries) for part in _PARTS})
+
+    @property
+    def tau(self) -> float:
+        """The τ of a pure release; InvalidInputError for any other, which has a `loss` instead."""
+        if self.posting.tau is None:
+            raise InvalidInputError(f"this answer has no tau, but a loss: {self.spent}")
+        return self.posting.tau
 
     def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
@@ -464,7 +470,11 @@ class Answer(_Entries, Displayed, Document):
         One that was given again may state the account of that later moment and what proves it, and its accuracy for
         another β.
         """
-        names = [name for name, item in _ENTRIES.items() if item.compare or not self.reused]
+        names = [
+            name
+            for name, item in _ENTRIES.items()
+            if (item.compare or not self.reused) and (name != "tau" or self.loss is stored.loss is None)
+        ]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
     def __rich__(self) -> RichTable:
@@ -486,7 +496,7 @@ class Answer(_Entries, Displayed, Document):
             ("ε in all", shown_above(self.epsilon_total)),
             ("ε remaining", self.left),
             ("in words", shown_odds(self.epsilon_total)),
-            ("τ", shown_below(self.tau)) if self.tau is not None else ("loss", self.spent),
+            ("τ", shown_below(self.tau)) if self.loss is None else ("loss", self.spent),
             ("theorem", self.theorem),
             ("model", self.verdict),
             ("data set", self.dataset),

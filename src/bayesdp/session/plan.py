@@ -215,8 +215,10 @@ def _good_enough(
 ) -> Answer | None:
     """Return the best stored answer that has at least this τ, or whose request asked for at least as much."""
     stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
-    good = [answer for answer, asked in stored if (answer.tau or 0.0) >= tau or target.covered_by(asked, questions)]
-    return max(good, key=lambda answer: answer.tau or 0.0, default=None)
+    good = [
+        answer for answer, asked in stored if (answer.posting.tau or 0.0) >= tau or target.covered_by(asked, questions)
+    ]
+    return max(good, key=lambda answer: answer.posting.tau or 0.0, default=None)
 
 
 def tau_for(asked: PreparedQuery, target: Target) -> float:

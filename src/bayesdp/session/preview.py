@@ -118,7 +118,7 @@ def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) 
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,
-        tau=answer.tau or plan.tau,
+        tau=answer.tau,
         scale=answer.scale,
         alpha=answer.accuracy(target.beta),
         beta=target.beta,

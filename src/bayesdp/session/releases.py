@@ -33,7 +33,7 @@ class Releases(tuple[Kind, ...], Displayed):
 
 
 def _spent(release: Release) -> str:
-    return "–" if release.tau is None else shown_below(release.tau)
+    return release.spent if isinstance(release, Answer) and release.loss is not None else shown_below(release.tau)
 
 
 def release_stored(body: object) -> Release:
