@@ -35,7 +35,7 @@ import psycopg
 
 import bayesdp as bdp
 from bayesdp.frames.aggregates import tally
-from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt
 from shared.postgresql import PostgreSQL
 from shared.reporting import heading, report
 
@@ -238,8 +238,8 @@ def fill(url: str, dataset: str, questions: int, question: Callable[[int], bdp.Q
         state = ledger.state(dataset)
         with ledger._store(write=True) as books:
             for number in range(questions):
-                standing = question(number).standing().to_dict()
-                charge = Charge(f"{number:064d}", fingerprint(standing), standing, 1e-3, {"epsilon": 1e-3})
+                key = question(number).standing()
+                charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-3, {"epsilon": 1e-3})
                 entry = books.charge(dataset, charge)
                 books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-3})
 

@@ -1,4 +1,6 @@
-"""One warm release, end to end, against the bare OpenDP call; and a ledger of 100,000 entries against an empty one.
+"""One warm release, end to end, against the bare OpenDP call; a ledger of 100,000 entries against an empty one.
+
+And a stored answer that is given again: of a question with 65 answers, against one with a single answer.
 
 python benchmarks/release.py            # 100,000 entries
 python benchmarks/release.py 2000       # fewer
@@ -12,17 +14,19 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bayesdp as bdp
 from bayesdp.experiments.data import load
-from bayesdp.ledger import Charge, Ledger, Receipt, fingerprint
+from bayesdp.ledger import Charge, Ledger, Receipt
 from bayesdp.mechanisms import DiscreteLaplaceMechanism
 from shared.reporting import heading, report
 
 ROUNDS = 40
 ENTRIES = 100_000
+ANSWERS = 65
 
 
 def medians(*series: list[Callable[[], Any]]) -> list[float]:
@@ -48,13 +52,22 @@ def releases(session: bdp.Session) -> list[Callable[[], Any]]:
 
 def fill(ledger: Ledger, dataset: str, entries: int) -> None:
     """Write charges with their answers in one transaction, as releases write them one by one."""
-    query = {"query": "sum", "column": "steps > 0", "bounds": [0.0, 1.0], "where": "any question"}
+    key = bdp.Count("steps > 0", equals=True).standing()
     state = ledger.state(dataset)
     with ledger._store(write=True) as books:
         for number in range(entries // 2):
-            charge = Charge(f"{number:064d}", fingerprint(query), query, 1e-9, {"epsilon": 1e-9})
+            charge = Charge(f"{number:064d}", key.fingerprint, key.to_dict(), 1e-9, {"epsilon": 1e-9})
             entry = books.charge(dataset, charge)
             books.answer(dataset, Receipt(entry.number, entry.hash, state), {"value": number, "tau": 1e-9})
+
+
+def stored_again(session: bdp.Session) -> list[list[Callable[[], Any]]]:
+    """Return what gives a stored answer again: of a question that has one, and of one that has many."""
+    once, often = bdp.Count("steps > 0", equals=True), bdp.Count("steps > 0", equals=False)
+    session.release(once, epsilon=1e-4)
+    for number in range(1, ANSWERS + 1):
+        session.release(often, epsilon=1e-4 * number)
+    return [[partial(session.release, query, epsilon=1e-4)] * ROUNDS for query in (once, often)]
 
 
 def main(entries: int) -> None:
@@ -75,11 +88,14 @@ def main(entries: int) -> None:
         mechanism = DiscreteLaplaceMechanism(sensitivity=1, tau=0.01)
         calls: list[Callable[[], Any]] = [lambda: mechanism.release([4250])] * ROUNDS
         bare, few, many = medians(calls, *(releases(session) for session in sessions))
+        single, several = medians(*stored_again(sessions[0]))
     print(heading())
     beside = "the bare OpenDP call"
     report("release: added to the bare OpenDP call", 1000 * (few - bare), "ms", at_most=30)
     report("release, empty ledger", 1000 * few, "ms", baseline=1000 * bare, beside=beside)
     report(f"release, {entries:,} entries", 1000 * many, "ms", baseline=1000 * few, beside="an empty ledger")
+    again = f"a stored answer again, of a question with {ANSWERS}"
+    report(again, 1000 * several, "ms", baseline=1000 * single, beside="one with a single answer", ratio_at_most=1.5)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ __all__ = ["ROOT", "SHORT", "Row", "main", "programs"]
 SHORT: Mapping[str, Sequence[str]] = {
     "accuracy": (),
     "advise": ("200000",),
+    "calls": (),
     "coverage": ("20", "odds"),
     "explorer": ("short",),
     "frames": ("1000000",),
@@ -40,7 +41,6 @@ SHORT: Mapping[str, Sequence[str]] = {
     "ledger": ("--short",),
     "peers": ("--short",),
     "release": ("2000",),
-    "rooms": (),
     "scale": ("1000000",),
     "size": (),
     "startup": (),

@@ -68,8 +68,8 @@ def test_it_shows_nothing_of_the_records_in_its_repr() -> None:
     [
         (bdp.Independent(), 0, InvalidInputError, "only under a MarkovChain with memory 1"),
         (chain(unit=2, length=6), 0, InvalidInputError, "only under a MarkovChain with memory 1"),
-        (bdp.MarkovChain(ROWS), 0, InvalidInputError, "has no order columns"),
-        (chain(), None, InvalidInputError, "must be the position"),
+        (bdp.MarkovChain(ROWS), 0, InvalidInputError, "does not name the columns"),
+        (chain(), None, InvalidInputError, "its position in the chain"),
         (chain(), -1, InvalidInputError, "record"),
         (chain(), 5000, RecordsError, "record 5000 does not exist: the chain has 6"),
     ],

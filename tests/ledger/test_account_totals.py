@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger.account_totals import AccountTotals, Subtotal
 
-NEW = AccountTotals.opened({"type": "independent"}, {"records": 9}, 2.0)
+NEW = AccountTotals.opened({"model": {"type": "independent"}, "description": {"records": 9}, "budget": 2.0})
 COUNT = {"query": "count"}
 
 
@@ -24,6 +24,7 @@ def test_taus_are_added_exactly_by_key_and_rounded_up_once(charges: list[tuple[s
     exact = {key: sum(Fraction(tau) for other, tau in charges if other == key) for key, _ in charges}
     assert [total.key for total in standing.totals] == list(exact), "oldest first"
     for total in standing.totals:
+        assert total.tau is not None
         assert Fraction(nextafter(total.tau, 0)) < exact[total.key] <= Fraction(total.tau)
     assert standing.charges == len(charges)
     assert [row.since for row in standing.subtotals] == [2 + [k for k, _ in charges].index(key) for key in exact]
@@ -47,6 +48,7 @@ SPENT = NEW.charged(2, "count", COUNT, 0.5)
         replace(SPENT, model="x"),
         replace(SPENT, description="x"),
         replace(SPENT, subtotals=()),
+        replace(SPENT, promise='{"definition":"approximate","delta":1e-06}'),
         *(
             replace(SPENT, subtotals=(row,))
             for row in (

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from bayesdp.errors import LedgerError
 from bayesdp.ledger.accounts import RECENT, AccountStore
-from bayesdp.ledger.database import Database, entries, ledgers
+from bayesdp.ledger.database import SCHEMA, Database, entries, ledgers
 from bayesdp.ledger.records import GENESIS, Charge, Opening, Receipt
 from bayesdp.ledger.transaction import Statement, Transaction
 
@@ -75,7 +75,9 @@ def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatc
 
     monkeypatch.setattr(Transaction, "fetch", counting)
     with database.transaction(write=False) as transaction:
-        state = AccountStore(transaction, write=False, dataset="steps", questions=["q"]).state("steps", ["q"])
+        state = AccountStore(transaction, write=False, dataset="steps", questions=["q"], schema=SCHEMA).state(
+            "steps", ["q"]
+        )
     assert state.unanswered("q") is not None
     assert sum(number > 0 for number in rounds) == 1
 

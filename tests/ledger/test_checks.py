@@ -88,7 +88,7 @@ def test_the_table_is_that_of_the_account(ledger: Ledger) -> None:
     ledger.account("steps", model={}, description={"columns": TABLE, "records": 100}, budget=1.0)
     ledger.allow_checks("steps", 200, reason="agreed")
     assert ledger.entries(kind="allow")[0].question == TABLE
-    with pytest.raises(LedgerError, match="knows of no table"):
+    with pytest.raises(LedgerError, match="has no table of the data set"):
         ledger.allow_checks("unheard of", 200, reason="agreed")
 
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Ledger, database
+from bayesdp.ledger.database import SCHEMA
 from bayesdp.ledger.transaction import Transaction
 
 NOBODY = 65534
@@ -201,14 +202,14 @@ def test_what_is_no_ledger_is_refused_and_left_alone(path: Path, content: bytes 
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("schema", [0, 3, 999])
+@pytest.mark.parametrize("schema", [0, SCHEMA + 1, 999])
 def test_another_schema_is_refused(path: Path, schema: int) -> None:
     account = open_account(path)
     raw = sqlite3.connect(path)
     raw.execute("UPDATE bayesdp_ledger SET schema = ?", [schema])
     raw.commit()
     raw.close()
-    with pytest.raises(LedgerError, match=f"schema is {schema}, and this version of bayesdp knows 1 to 2 only"):
+    with pytest.raises(LedgerError, match=f"schema is {schema}, and this version of bayesdp reads 1 to {SCHEMA} only"):
         Ledger(path)
     with pytest.raises(LedgerError, match="schema"):
         charge(account)

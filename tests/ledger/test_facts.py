@@ -13,6 +13,7 @@ from bayesdp._support.documents import canonical
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import Account, Charge, Check, Entry, Ledger
 from bayesdp.ledger.accounts import _APPEND, _MOVE
+from bayesdp.ledger.database import SCHEMA
 
 
 def charge(account: Account) -> int:
@@ -112,7 +113,7 @@ def test_a_ledger_is_upgraded_on_purpose(tmp_path: Path) -> None:
     with Ledger(place, create=False) as ledger:
         for _ in range(2):
             ledger.upgrade()
-        assert ledger.export()["schema"] == 2
+        assert ledger.export()["schema"] == SCHEMA
         assert ledger.verify().ok
 
 
@@ -135,9 +136,9 @@ def test_a_ledger_of_schema_1_gets_the_present_one_with_its_first_new_entry(tmp_
         ledger.lower(name, ledger.state(name).budget / 2)
         assert schema() == 1
         ledger.check(name, Check("a" * 64, 9, "s"))
-        assert schema() == 2
+        assert schema() == SCHEMA
         assert ledger.verify().ok
-        assert ledger.export()["schema"] == 2
+        assert ledger.export()["schema"] == SCHEMA
         ledger.name_public(name, ["district"], reason="agreed")
     with closing(sqlite3.connect(place)) as database:
         assert database.execute("SELECT 1 FROM sqlite_master WHERE name = 'bayesdp_entries_checks'").fetchone()

@@ -1,13 +1,15 @@
 """Ledgers that older versions wrote are read, verified, checked, and go on.
 
 `ledger_of_0_1.sql` was written before accounts were sealed, `ledger_of_0_1_sealed.sql` before every document that is
-stored had a kind. Add the ledger of a version here before its documents change.
+stored had a kind, `ledger_of_schema_2.sql` before charges had keys of their own, losses and regions. Add the ledger of
+a version here before its documents change.
 """
 
 import json
 import sqlite3
 import unicodedata
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import polars
@@ -17,14 +19,28 @@ import bayesdp as bdp
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import LedgerError
 from bayesdp.ledger import Charge, Ledger
+from bayesdp.ledger.database import SCHEMA
+from bayesdp.queries import LedgerKey
 from bayesdp.session.answer import Answer
 from bayesdp.session.overview import overview
-from bayesdp.session.randomize import Randomized
+from bayesdp.session.releases import release_stored
 
 MODEL = {"type": "independent"}
 HEIGHT = "höhe"
 SPENT = {"bounds": [0.0, 1.0], "column": "s", "query": "sum", "where": "any question"}
 
+
+TABLE = polars.DataFrame(
+    {
+        "s": [0, 1, 1, 0, 1] * 8,
+        "x": [0.5, 2.0, 3.5, 1.0, 7.25] * 8,
+        "day": [1, 2, 3, 4, 5] * 8,
+        "n": range(40),
+        "meter": [number // 10 for number in range(40)],
+        "district": ["north"] * 20 + ["south"] * 20,
+    }
+)
+"""The table that the ledger of schema 2 is about."""
 
 LEDGERS = sorted(Path(__file__).parent.glob("ledger_of_*.sql"))
 
@@ -57,9 +73,8 @@ def test_every_document_of_every_older_version_is_read(script: Path, tmp_path: P
         answers = [entry.content() for entry in ledger.entries(kind="answer")]
     assert answers
     for body in answers:
-        read = Randomized.stored(body) or Answer.stored(body)
-        written = read.to_dict()
-        assert (written["kind"], written["schema"]) == ("randomized" if isinstance(read, Randomized) else "answer", 1)
+        written = release_stored(body).to_dict()
+        assert (written["kind"], written["schema"]) == (body.get("kind", written["kind"]), 1)
         assert {name: written[name] for name in body if name != "asked"} == {
             name: entry for name, entry in body.items() if name != "asked"
         }
@@ -84,6 +99,70 @@ def test_what_the_previous_version_stored_goes_on(tmp_path: Path) -> None:
         assert ledger.verify().ok
 
 
+def totals_of(path: Path, dataset: str) -> dict[LedgerKey, Fraction]:
+    """Return the exact totals that an account holds, each under the key that it means."""
+    with closing(sqlite3.connect(path)) as database:
+        rows = database.execute("SELECT query, tau FROM bayesdp_totals WHERE dataset = ?", [dataset]).fetchall()
+    assert len({LedgerKey.from_text(query) for query, _ in rows}) == len(rows), "one total for each key"
+    return {LedgerKey.from_text(query): Fraction(tau) for query, tau in rows}
+
+
+def test_old_and_new_charges_that_mean_the_same_have_one_total(tmp_path: Path) -> None:
+    path = restored(Path(__file__).parent / "ledger_of_schema_2.sql", tmp_path / "old.db")
+    before = totals_of(path, "steps")
+    with closing(sqlite3.connect(path)) as database:
+        entries = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
+    asked: list[bdp.Query] = [
+        bdp.Count("s", isin=[0, 1]),
+        bdp.Sum("x", bounds=(0, 5), where="district = 'north'", public_filter=True),
+        bdp.Count("s", isin=[0, 1], by="district", by_cells=["south"]),
+        bdp.Count("x", equals=1),
+    ]
+    with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
+        added = {query.standing(): session.release(query, epsilon=0.125).tau for query in asked}
+    after = totals_of(path, "steps")
+    assert set(after) - set(before) == {bdp.Count("x", equals=1).standing()}
+    assert sum(after.values()) == sum(before.values()) + sum(Fraction(tau) for tau in added.values())
+    with closing(sqlite3.connect(path)) as database:
+        now = database.execute("SELECT * FROM bayesdp_entries ORDER BY number").fetchall()
+    assert now[: len(entries)] == entries, "what was written stays as it is"
+    with Ledger(path) as ledger:
+        assert ledger.verify().ok
+        new = next(entry.content() for entry in ledger.entries(kind="charge") if entry.number == len(entries) + 1)
+        assert new["query"] == SPENT, "it is added to the total that the older version began"
+
+
+def test_a_charge_that_an_older_version_left_without_an_answer_is_completed(tmp_path: Path) -> None:
+    path = restored(Path(__file__).parent / "ledger_of_schema_2.sql", tmp_path / "old.db")
+    with bdp.Session(TABLE, bdp.Independent(), dataset="steps", ledger=path) as session:
+        before = session.leaked
+        answer = session.release(bdp.Count("s", equals=0), epsilon=0.125)
+        assert session.leaked == before == pytest.approx(answer.epsilon_total)
+        assert session.release(bdp.Count("s", equals=0), epsilon=0.125).entry == answer.entry
+
+
+@pytest.mark.parametrize("script", LEDGERS, ids=lambda script: script.stem)
+def test_an_upgrade_indexes_the_answers_that_are_there(script: Path, tmp_path: Path) -> None:
+    path = restored(script, tmp_path / "old.db")
+    with Ledger(path) as ledger:
+        every = {
+            (entry.dataset, str(entry.question)): ledger.entries(entry.dataset, "answer")
+            for entry in ledger.entries(kind="answer")
+        }
+        ledger.upgrade()
+        assert ledger.verify().ok
+        assert ledger.export()["schema"] == SCHEMA
+        for dataset, question in every:
+            with ledger._store() as store:
+                best, stored = store.best_answers(dataset, question, 1), store.answers(dataset, question)
+            assert best
+            assert all(body in stored for body in best)
+            assert max(body["tau"] for body in best) == max(body["tau"] for body in stored)
+        with closing(sqlite3.connect(path)) as database:
+            indexed = {entry for (entry,) in database.execute("SELECT entry FROM bayesdp_answers")}
+        assert indexed == {entry.number for entry in ledger.entries(kind="answer")}
+
+
 def test_a_document_of_a_newer_version_is_refused(path: Path) -> None:
     with Ledger(path) as ledger:
         body = ledger.entries(kind="answer")[0].content()
@@ -91,8 +170,8 @@ def test_a_document_of_a_newer_version_is_refused(path: Path) -> None:
         with pytest.raises(LedgerError, match=r"schema 2|kind 'forecast'"):
             Answer.stored({**body, **change})
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("UPDATE bayesdp_ledger SET schema = 3")
-    with pytest.raises(LedgerError, match="schema is 3"):
+        database.execute("UPDATE bayesdp_ledger SET schema = 4")
+    with pytest.raises(LedgerError, match="schema is 4"):
         Ledger(path)
 
 

@@ -69,8 +69,8 @@ def test_a_ledger_lives_beside_other_tables(address: str) -> None:
 def test_another_schema_is_refused(address: str) -> None:
     open_account(address)
     with psycopg.connect(address) as connection:
-        connection.execute("UPDATE bayesdp_ledger SET schema = 3")
-    with pytest.raises(LedgerError, match="schema is 3"):
+        connection.execute("UPDATE bayesdp_ledger SET schema = 4")
+    with pytest.raises(LedgerError, match="schema is 4"):
         Ledger(address)
 
 

@@ -48,7 +48,7 @@ def spending(tau: float) -> Callable[[State], tuple[Charge, ...]]:
     """Return a decision that charges τ unless the sum of all τ's would pass the budget."""
 
     def decide(state: State) -> tuple[Charge, ...]:
-        spent = exact_sum(total.tau for total in state.totals)
+        spent = exact_sum(total.tau or 0.0 for total in state.totals)
         if spent + Fraction(tau) > Fraction(state.budget):
             raise BudgetError(tau, state.budget - float(spent))
         return (Charge("q", "count", {"query": "count"}, tau),)
@@ -216,5 +216,5 @@ def kill(moment: float, child: int) -> None:
 
 
 def as_much_as_fits(state: State) -> tuple[Charge, ...]:
-    left = state.budget - sum(total.tau for total in state.totals)
+    left = state.budget - sum(total.tau or 0.0 for total in state.totals)
     return (Charge("q", "count", {"query": "count"}, left),) if left else ()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bayesdp.cli.releasing import exported, verified
 from bayesdp.errors import BayesDPError, LedgerError
-from bayesdp.ledger import Account, Charge, Check, Entry, Ledger, Receipt
+from bayesdp.ledger import Account, Charge, Check, Entry, Ledger, Receipt, State
 from bayesdp.ledger.accounts import RECENT
 from bayesdp.session.overview import overview
 
@@ -189,6 +189,7 @@ COLUMNS = {
     "bayesdp_entries": ["number", "dataset", "kind", "question", "charge", "body", "timestamp", "previous", "hash"],
     "bayesdp_accounts": ["dataset", "model", "description", "budget", "charges"],
     "bayesdp_totals": ["dataset", "key", "query", "tau", "since"],
+    "bayesdp_answers": ["entry", "dataset", "question", "tau", "terms", "demand", "shared"],
 }
 PLACES = [(table, column) for table, columns in COLUMNS.items() for column in columns]
 
@@ -198,7 +199,8 @@ def fill(path: Path) -> None:
         for name, records in (("steps", 9), ("other", 8)):
             account = ledger.account(name, model=MODEL, description={"records": records}, budget=2.0)
             charge(account, "q")
-            charge(account, "r")
+            answered = charged(account, Charge("r", "count", SPENT, 0.25, DETAILS))
+            account.answer(answered, {"value": 4, "tau": 0.25, "asked": {"epsilon": 0.5}})
             ledger.lower(name, 1.5)
             ledger.raise_budget(name, 1.75, reason="agreed")
             ledger.refused(account.dataset, "the table is outside the model")
@@ -218,7 +220,7 @@ def without_constraints(path: Path) -> None:
 
 def operations(path: Path) -> list[Callable[[], object]]:
     ledger = Ledger(path, create=False)
-    account = Account(ledger, "steps")
+    account = Account(ledger, State("steps", 2.0, (), 0, 1, "as it was before the damage"))
     return [
         lambda: Ledger(path),
         lambda: ledger.account("steps", model=MODEL, description={"records": 9}, budget=2.0).state(),

@@ -13,12 +13,13 @@ from answers import DIAGNOSIS, answered  # type: ignore[import-not-found]
 from rich.console import Console
 
 import bayesdp as bdp
-from bayesdp.errors import InvalidInputError
+from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
 from bayesdp.queries import Query
 from bayesdp.session.answer import Answer, Posting, Promise, _Entries
 from bayesdp.session.answers import Answers
 from bayesdp.session.measurement import Measurement
 from bayesdp.session.overview import overview
+from bayesdp.session.releases import Releases
 from bayesdp.session.session import Session
 from bayesdp.session.statement import statement
 
@@ -119,7 +120,8 @@ def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
     parts = (answer.measurement, answer.promise, answer.posting)
     names = [item.name for part in parts for item in fields(part)]
     assert len(set(names)) == len(names), "an entry belongs to one part"
-    assert set(names) - {"ends", "ends_beta"} <= set(answer.to_dict())  # those of quantiles: tests/queries
+    others = {"ends", "ends_beta", "loss"}  # of quantiles: tests/queries; of releases that are not pure
+    assert set(names) - others <= set(answer.to_dict())
     for part in parts:
         assert is_dataclass(part)
         for item in fields(part):
@@ -267,3 +269,28 @@ def test_an_answer_says_that_its_guarantee_does_not_cover_the_fit(fitted: bool, 
     said = "if those are the private data, this guarantee does not cover that fit."
     assert (said in str(answer)) == fitted
     assert (answer.fitted is not None) == fitted
+
+
+def test_an_answer_without_a_tau_has_a_loss() -> None:
+    loss = {"definition": "concentrated", "rho": 0.125}
+    document = {name: entry for name, entry in answered().to_dict().items() if name != "tau"} | {"loss": loss}
+    answer = Answer.from_dict(document)
+    assert (answer.posting.tau, answer.loss, answer.spent) == (None, loss, "concentrated, rho = 0.125")
+    with pytest.raises(InvalidInputError, match=r"no tau, but a loss: concentrated, rho = 0\.125"):
+        _ = answer.tau
+    assert answer.differences(answer) == ()
+    assert "loss" in answer.differences(answered())
+    assert "concentrated" in str(Releases([answer]))
+    assert answer.to_dict() == document
+    assert "concentrated, rho = 0.125" in answer.statement()
+    assert "loss" not in answered().to_dict()
+    for wrong in (
+        {**document, "tau": 0.5},
+        {**document, "loss": {"definition": "renyi", "order": 2}},
+        {**document, "loss": {"definition": "concentrated"}},
+        {name: entry for name, entry in document.items() if name != "loss"},
+    ):
+        with pytest.raises(BayesDPError):
+            Answer.from_dict(wrong)
+        with pytest.raises(LedgerError):
+            Answer.stored(wrong)

@@ -12,7 +12,7 @@ from bayesdp import Median, Quantile
 from bayesdp.frames.aggregates import tally
 from bayesdp.mechanisms import NoisyMaxMechanism
 from bayesdp.session.measurement import Measurement
-from bayesdp.session.selecting import SELECTIONS, selected
+from bayesdp.session.prepared_query import SELECTIONS, selected
 
 AGES = range(121)
 

@@ -492,16 +492,16 @@ def test_an_answer_stored_while_planning_is_given_with_its_own_account(
         Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as slow,
         Session(table, bdp.Independent(), epsilon=1.0, ledger=tmp_path / "b.db", dataset="d") as quick,
     ):
-        real = Account.state
+        real = Account.last_state
         raced: list[Answer] = []
 
-        def state(account: Account, *questions: str) -> State:
+        def last_state(account: Account, *questions: str) -> State | None:
             found = real(account, *questions)
             if account is slow._account and not raced:
                 raced.append(quick.release(query, epsilon=0.3))
             return found
 
-        monkeypatch.setattr(Account, "state", state)
+        monkeypatch.setattr(Account, "last_state", last_state)
         answer = slow.release(query, epsilon=0.3)
         assert answer == raced[0]
         assert answer.epsilon_total == answer.epsilon == pytest.approx(0.3)

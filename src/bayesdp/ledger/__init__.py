@@ -1,12 +1,13 @@
 """What was spent: an append-only, hash-chained account of every release, in a SQLite file or in PostgreSQL.
 
-The ledger knows no theorem, no model's mathematics and no noise: it keeps budgets and τ's, and lets nobody pass. A
-release is charged in a transaction of its own and that is durable before the noise is drawn: a crash leaves the charge
-and no answer, never the reverse. The ledger stores what it is given, so give it released values and public descriptions
-only, never records.
+The ledger keeps budgets and losses, and admits no uncharged release. Theorems, models and noise belong to other
+packages. A release is charged in a transaction of its own, which is durable before the noise is drawn: a crash leaves
+the charge without an answer, never the reverse. The ledger stores what it is given, so give it released values and
+public descriptions only, never records.
 """
 
 from bayesdp._support.documents import fingerprint
+from bayesdp.ledger.amounts import Region
 from bayesdp.ledger.ledger import Account, Ledger
 from bayesdp.ledger.location import default_ledger
 from bayesdp.ledger.records import Charge, Check, Entry, Pending, Receipt, State, Total, Verification
@@ -19,6 +20,7 @@ __all__ = [
     "Ledger",
     "Pending",
     "Receipt",
+    "Region",
     "State",
     "Total",
     "Verification",

@@ -1,4 +1,4 @@
-"""How an account stands: what the derived tables say of it, how entries change it, and the seal that binds the two.
+"""The totals of an account: as the derived tables hold them, how entries change them, and the seal that binds the two.
 
 Every entry that changes an account carries the account's seal after it, inside the hash chain. So the budget and the
 totals, which are kept beside the chain to be read in constant time, can be checked against one entry of it.
@@ -6,28 +6,28 @@ totals, which are kept beside the chain to be read in constant time, can be chec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
-from bayesdp._support.messages import name_of
-from bayesdp.errors import InvalidInputError, LedgerError, TooLargeError
+from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger.amounts import Amounts, checked_promise
 from bayesdp.ledger.records import Total, parsed
-from bayesdp.rounding import float_above
 
-__all__ = ["SEAL", "AccountTotals", "Subtotal"]
+__all__ = ["SEAL", "AccountTotals", "Subtotal", "promise_in"]
 
 SEAL = "account"
 """Under which name an entry's body carries the seal."""
 
 
 class Subtotal(NamedTuple):
-    """One row of the totals: a key, what it asks as JSON text, the exact sum of its τ's, and its first entry."""
+    """One row of the totals: a key, what it stands for as JSON text, its exact amounts, and its first entry.
+
+    tau: the sum of its τ's as a fraction; for other losses or for a region, all of that as JSON (`Amounts.written`).
+    """
 
     key: str
     query: str
@@ -39,7 +39,9 @@ class Subtotal(NamedTuple):
 class AccountTotals:
     """One account as the derived tables have it: fingerprints of model and description, budget, charges, subtotals.
 
-    >>> new = AccountTotals.opened({"type": "independent"}, {"records": 100}, 2.0)
+    promise: what it promises besides ε, as canonical JSON; None for a pure account.
+
+    >>> new = AccountTotals.opened({"model": {"type": "independent"}, "description": {"records": 100}, "budget": 2.0})
     >>> spent = new.charged(2, "count", {"query": "count"}, 0.5).charged(3, "count", {"query": "count"}, 0.25)
     >>> spent.charges, spent.subtotals[0].tau, spent.seal == spent.with_budget(1.0).seal
     (2, '3/4', False)
@@ -50,23 +52,30 @@ class AccountTotals:
     budget: float
     charges: int
     subtotals: tuple[Subtotal, ...]
+    promise: str | None = None
 
     @classmethod
-    def opened(cls, model: Mapping[str, Any], description: Mapping[str, Any], budget: float) -> AccountTotals:
-        """Return a new account, with nothing spent."""
-        return cls(fingerprint(model), fingerprint(description), validation.positive("budget", budget), 0, ())
+    def opened(cls, opening: Mapping[str, Any]) -> AccountTotals:
+        """Return a new account, with nothing spent, from the body of the entry that opens it."""
+        model, description = fingerprint(opening["model"]), fingerprint(opening["description"])
+        budget = validation.positive("budget", opening["budget"])
+        return cls(model, description, budget, 0, (), promise_in(opening))
 
-    def charged(self, number: int, key: str, query: Mapping[str, Any], tau: float) -> AccountTotals:
-        """Return the account after the charge in entry `number`; LedgerError if its key stands for another query."""
-        asked, amount = canonical("query", query), Fraction(validation.positive("tau", tau))
+    def charged(self, number: int, key: str, query: Mapping[str, Any], cost: Amounts | float) -> AccountTotals:
+        """Return the account after the charge in entry `number`; a number is the τ of a pure one.
+
+        Raises LedgerError if the key stands for another query, or for another kind of loss or region.
+        """
+        asked, amounts = canonical("query", query), cost if isinstance(cost, Amounts) else Amounts.of({"tau": cost})
         subtotals = {subtotal.key: subtotal for subtotal in self.subtotals}
-        before = subtotals.get(key, Subtotal(key, asked, "0", number))
-        if before.query != asked:
-            raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
-        exact = Fraction(before.tau) + amount
-        _rounded_up(exact)
-        subtotals[key] = before._replace(tau=str(exact))
-        return replace(self, charges=self.charges + 1, subtotals=tuple(subtotals.values()))
+        before = subtotals.get(key)
+        if before is not None:
+            if before.query != asked:
+                raise LedgerError(f"the key {key!r} stands for another query already; their τ's do not add up")
+            amounts = _amounts(before.tau).plus(amounts)
+        _ = amounts.loss  # each amount must be a number
+        row = Subtotal(key, asked, amounts.written, number if before is None else before.since)
+        return replace(self, charges=self.charges + 1, subtotals=tuple({**subtotals, key: row}.values()))
 
     def with_budget(self, budget: float) -> AccountTotals:
         """Return the account with another budget."""
@@ -84,6 +93,7 @@ class AccountTotals:
             "budget": self.budget,
             "charges": self.charges,
             "totals": [list(row) for row in self.subtotals],
+            **({} if self.promise is None else {"promise": self.promise}),
         }
         try:
             return fingerprint(content)
@@ -95,30 +105,24 @@ class AccountTotals:
         """The subtotals as they are accounted for: τ's rounded up once. LedgerError if they cannot be read."""
         try:
             return tuple([_total(key, query, tau) for key, query, tau, _ in self.subtotals])
-        except (ValueError, TypeError, ZeroDivisionError) as error:
+        except (ValueError, TypeError, AttributeError, ZeroDivisionError) as error:
             raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
+
+
+def promise_in(opening: Mapping[str, Any]) -> str | None:
+    """Return what the entry that opens an account promises besides ε; LedgerError for what is not known here."""
+    return canonical("promise", checked_promise(opening["loss"])) if "loss" in opening else None
 
 
 @lru_cache(maxsize=4096)
 def _total(key: str, query: str, tau: str) -> Total:
     """Return a subtotal as it is accounted for. An account may have many, of which a release changes one."""
-    exact = Fraction(tau)
-    if exact <= 0:
-        raise ValueError(name_of("tau") + f" must be greater than 0, not {tau}")
+    amounts = _amounts(tau)
     parsed(query)
-    return Total(key, query, _rounded_up(exact))
+    plain = amounts.definition == "pure"
+    return Total(key, query, amounts.tau, None if plain else amounts.loss, amounts.region)
 
 
-def _rounded_up(total: Fraction) -> float:
-    """Return an exact total of τ's as a float that is not below it; `LedgerError` if there is none.
-
-    >>> _rounded_up(Fraction(3, 4))
-    0.75
-    """
-    try:
-        rounded = float_above(total)
-    except TooLargeError:
-        rounded = math.inf
-    if not math.isfinite(rounded):
-        raise LedgerError("the total τ would be too large for a floating-point number; nothing was charged")
-    return rounded
+@lru_cache(maxsize=4096)
+def _amounts(written: str) -> Amounts:
+    return Amounts.read(written)

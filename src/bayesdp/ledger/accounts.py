@@ -1,7 +1,7 @@
-"""The books during one transaction: reading the accounts, and writing entries together with the totals they change.
+"""The accounts during one transaction: reading them, and writing entries together with the totals they change.
 
-Before an account is believed or anything is written, the end of the chain and the account are checked against each
-other, in a time that does not depend on how long the ledger is: the last entries must be linked up to the head, and
+Before an account is used or anything is written, the end of the chain and the account are checked against each
+other, in a time that does not depend on the length of the ledger: the last entries must be linked up to the head, and
 the account must be the one that its last change sealed (`standing`).
 """
 
@@ -16,13 +16,15 @@ from sqlalchemy import Executable, bindparam, func, select, update
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp._support.messages import param
 from bayesdp.errors import AnsweredError, LedgerError
-from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal
+from bayesdp.ledger.account_totals import SEAL, AccountTotals, Subtotal, promise_in
+from bayesdp.ledger.answer_index import answer_row
 from bayesdp.ledger.database import (
     IS_CHANGE,
     IS_CHECK,
     SCHEMA,
     accounts,
-    add_schema_2,
+    add_tables,
+    answers,
     decisions,
     entries,
     index_changes,
@@ -30,11 +32,25 @@ from bayesdp.ledger.database import (
     totals,
 )
 from bayesdp.ledger.dataset_names import dataset_name, likeness, normalised, table_likeness
-from bayesdp.ledger.records import DECISIONS, GENESIS, SINCE_SCHEMA_2, Charge, Entry, OfCharge, Opening, Pending, State
+from bayesdp.ledger.records import (
+    DECISIONS,
+    GENESIS,
+    UPGRADING,
+    Charge,
+    Entry,
+    OfCharge,
+    Opening,
+    Pending,
+    State,
+    parsed,
+)
 from bayesdp.ledger.replay import Replay
 from bayesdp.ledger.transaction import Row, Statement, Transaction
 
 __all__ = ["RECENT", "AccountStore", "refuse_other"]
+
+WITH_ANSWER_INDEX = WITH_PROMISES = 3
+"""The schemas that came with the index of answers, and with accounts that promise more than ε."""
 
 RECENT = 16
 """How many of the last entries are checked whenever an account is read or written to."""
@@ -59,6 +75,31 @@ _ANSWERS = (
     .where(entries.c.question == bindparam("question"))
     .order_by(entries.c.number.desc())
 )
+_BEST = select(
+    answers.c.entry,
+    answers.c.shared,
+    func.row_number().over(order_by=(answers.c.tau.desc(), answers.c.entry.desc())).label("by_tau"),
+    func.row_number()
+    .over(partition_by=answers.c.terms, order_by=(answers.c.demand.desc(), answers.c.entry.desc()))
+    .label("by_demand"),
+)
+_BEST_OF = _BEST.where(
+    answers.c.dataset == bindparam("dataset"), answers.c.question == bindparam("question")
+).subquery()
+_BEST_ANSWERS = (
+    select(entries)
+    .join(_BEST_OF, entries.c.number == _BEST_OF.c.entry)
+    .where((_BEST_OF.c.by_tau == 1) | ((_BEST_OF.c.by_demand == 1) & (_BEST_OF.c.shared <= bindparam("together"))))
+    .order_by(entries.c.number.desc())
+)
+"""The answer with the largest τ, and of each of the terms the one that asked for most. Terms that more questions shared
+than are asked together are left out: such an answer was asked for less."""
+
+_INDEX = answers.insert()
+_STORED = select(entries).where(entries.c.kind == "answer").order_by(entries.c.number)
+_OPENED = select(entries).where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "open").limit(1)
+_CHARGED = select(entries.c.question).where(entries.c.dataset == bindparam("dataset"), entries.c.kind == "charge")
+_CHARGED = _CHARGED.distinct()
 _ANSWER = entries.alias()
 _UNANSWERED = (
     select(entries)
@@ -104,6 +145,7 @@ class AccountStore:
     dataset, questions: whose account, with what is known of which questions, will be asked for: it is fetched together
     with where the ledger ends. charge: the number of a charge that will be answered; it is fetched, too.
     seen: the number and hash of an entry that the ledger is known to hold; LedgerError if it does not.
+    schema: the schema that it is known to have had; it may have a later one meanwhile.
 
     What is written is kept back until something must be read again, or until `flush`, and is then sent together.
     """
@@ -117,23 +159,26 @@ class AccountStore:
         questions: Collection[str] = (),
         charge: int | None = None,
         seen: tuple[int, str] | None = None,
+        schema: int = 1,
     ) -> None:
         self._transaction = transaction
         self._write = write
         self._foreseen: dict[tuple[Executable, tuple[Any, ...]], list[Row]] = {}
         self._unwritten: list[Statement] = []
         position: Statement = (_LOCKED_POSITION if write else _POSITION, {})
-        foreseen = _foreseen(dataset, questions, charge)
+        foreseen = _foreseen(dataset, questions, charge, schema)
         if seen is not None:
             foreseen.append((_HASH, {"number": seen[0]}))
         rows, *others = transaction.fetch(position, *foreseen)
         for (query, values), fetched in zip(foreseen, others, strict=True):
             self._foreseen[query, tuple(values.values())] = fetched
         if not rows:
-            raise LedgerError("the ledger is damaged: it does not say where it ends; put a copy of it in its place")
+            raise LedgerError(
+                "the ledger is damaged: the row with its last entry is missing; put a copy of it in its place"
+            )
         ((_, schema, number, head),) = rows
         if schema not in range(1, SCHEMA + 1):
-            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp knows 1 to {SCHEMA} only")
+            raise LedgerError(f"the ledger's schema is {schema}, and this version of bayesdp reads 1 to {SCHEMA} only")
         if not isinstance(number, int) or not isinstance(head, str):
             _damaged("it does not say where it ends")
         if seen is not None and others[-1] != [(seen[1],)]:
@@ -165,7 +210,7 @@ class AccountStore:
             raise LedgerError("another process wrote to the ledger at the same time; nothing was charged")
 
     def rely(self) -> None:
-        """See to it that what was read is on disk when the transaction is over: somebody will rely on it."""
+        """Make sure that what was read is on disk when the transaction ends, because it will be relied on."""
         self._transaction.durable = True
 
     def datasets(self) -> tuple[str, ...]:
@@ -179,7 +224,7 @@ class AccountStore:
         """Return the name under which a data set has its account, or will have it.
 
         An account that an older version opened under a name that is not normalised is found, too. Two accounts whose
-        names are one name, which only an older version can have opened, are refused: nobody can say which is meant.
+        names are one name, which only an older version can have opened, are refused: it is not clear which is meant.
         """
         stored = self.datasets()
         name = given if isinstance(given, str) and given in stored else dataset_name(given)
@@ -192,7 +237,7 @@ class AccountStore:
         return same[0] if same else name
 
     def stored(self, dataset: str | None = None, kind: str | None = None) -> Iterator[Entry]:
-        """Yield the entries in order, as they stand there, whether anybody changed them or not."""
+        """Yield the entries in order, as they are stored, without checking whether they were changed."""
         query = _ENTRIES
         if dataset is not None:
             query = query.where(entries.c.dataset == dataset)
@@ -208,8 +253,23 @@ class AccountStore:
 
     def answers(self, dataset: str, question: str) -> tuple[Mapping[str, Any], ...]:
         """Return the stored answers to a question, newest first; LedgerError if one was changed."""
-        stored = Entry.intact(self.rows(_ANSWERS, dataset=dataset, question=question))
-        if not all(map(self._is_linked, stored)):
+        return self._answers_in(dataset, question, self.rows(_ANSWERS, dataset=dataset, question=question))
+
+    def best_answers(self, dataset: str, question: str, together: int) -> tuple[Mapping[str, Any], ...]:
+        """Return the best stored answers to one of several questions, newest first (`State.answered`).
+
+        A ledger without the index of answers gives all of them.
+        """
+        if self.schema < WITH_ANSWER_INDEX:
+            return self.answers(dataset, question)
+        rows = self.rows(_BEST_ANSWERS, dataset=dataset, question=question, together=together)
+        return self._answers_in(dataset, question, rows)
+
+    def _answers_in(self, dataset: str, question: str, rows: Sequence[Row]) -> tuple[Mapping[str, Any], ...]:
+        stored, of_question = Entry.intact(rows), (dataset, "answer", question)
+        if not all((entry.dataset, entry.kind, entry.question) == of_question for entry in stored) or not all(
+            map(self._is_linked, stored)
+        ):
             _damaged(f"an answer of {dataset!r} is not the one that was stored")
         if stored:
             self.rely()
@@ -266,11 +326,11 @@ class AccountStore:
         opening: with what the account will be opened, if it is not open yet. LedgerError if there is no account and no
         opening, or if the account cannot be believed.
         """
-        answered = {question: self.answers(dataset, question) for question in questions}
+        answered = {question: self.best_answers(dataset, question, len(questions)) for question in questions}
         charged = {question: self._unanswered(dataset, question) for question in questions}
         pending = {question: charge for question, charge in charged.items() if charge is not None}
         if opening is not None and not self.opened_with(dataset, opening):
-            account = AccountTotals.opened(opening.model, opening.description, opening.budget)
+            account = AccountTotals.opened(opening.to_dict())
             public = tuple(sorted(opening.public))
         else:
             account, public = self._existing(dataset), self.public(dataset)
@@ -285,7 +345,12 @@ class AccountStore:
             pending=pending,
             moment=self.moment,
             public=public,
+            promise=None if account.promise is None else parsed(account.promise),
         )
+
+    def charged(self, dataset: str) -> frozenset[str]:
+        """Return the fingerprints of all questions that were ever charged."""
+        return frozenset(question for (question,) in self.rows(_CHARGED, dataset=dataset))
 
     def opening(self, dataset: str) -> Mapping[str, Any] | None:
         """Return the body of the entry that opened an account; None if there is none."""
@@ -325,7 +390,7 @@ class AccountStore:
 
     def open(self, dataset: str, opening: Opening) -> None:
         """Open an account."""
-        account = AccountTotals.opened(opening.model, opening.description, opening.budget)
+        account = AccountTotals.opened(opening.to_dict())
         self._change(dataset, account, "open", opening.to_dict())
         row = {"model": account.model, "description": account.description, "budget": account.budget, "charges": 0}
         self._later(_OPEN, dataset=dataset, **row)
@@ -335,9 +400,8 @@ class AccountStore:
     def charge(self, dataset: str, charge: Charge) -> Entry:
         """Write a charge and add its τ to the total of its key."""
         number = self.entries + 1
-        account = self._existing(dataset).charged(number, charge.key, charge.query, charge.tau)
-        body = {"key": charge.key, "query": charge.query, "tau": charge.tau, "details": charge.details}
-        entry = self._change(dataset, account, "charge", body, charge.question)
+        account = self._existing(dataset).charged(number, charge.key, charge.query, charge.cost)
+        entry = self._change(dataset, account, "charge", charge.to_dict(), charge.question)
         subtotal = next(subtotal for subtotal in account.subtotals if subtotal.key == charge.key)
         if subtotal.since == number:
             self._later(_BEGIN, dataset=dataset, **subtotal._asdict())
@@ -353,7 +417,16 @@ class AccountStore:
             raise LedgerError(f"entry {receipt.entry} is not the charge on {dataset!r} that this receipt is for")
         if self.rows(_ANSWERED, charge=receipt.entry):
             raise AnsweredError(f"the charge {receipt.entry} has its answer already; another one needs another charge")
-        return self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
+        entry = self._append(dataset, "answer", body, question=charge.question, charge=receipt.entry)
+        if self.schema >= WITH_ANSWER_INDEX:
+            self._index(entry)
+        return entry
+
+    def _index(self, entry: Entry) -> None:
+        """Add an answer to the index of answers."""
+        if entry.question is not None:
+            row = answer_row(entry.dataset, entry.question, entry.content())
+            self._later(_INDEX, entry=entry.number, **row._asdict())
 
     def set_budget(self, dataset: str, kind: str, budget: float, reason: str | None) -> None:
         """Write that the budget was lowered or raised."""
@@ -406,7 +479,8 @@ class AccountStore:
         for entry in Entry.intact(self.rows(_UNANSWERED, dataset=dataset, question=question)):
             body = entry.content()
             tau, details = body.get("tau"), body.get("details", {})
-            if not isinstance(tau, float) or not isinstance(details, Mapping) or not self._is_linked(entry):
+            known = isinstance(tau, float) or (tau is None and "loss" in body)
+            if not known or not isinstance(details, Mapping) or not self._is_linked(entry):
                 _damaged(f"a charge on {dataset!r} is not the one that was made")
             return Pending(entry.number, entry.hash, entry.timestamp, tau, details)
         return None
@@ -433,7 +507,9 @@ class AccountStore:
             return None
         if len(named) > 1:
             _damaged(f"there are {len(named)} accounts of the name {dataset!r}")
-        account = _account_totals(named[0], tuple(spent)) if named else None
+        opened = self.rows(_OPENED, dataset=dataset) if self.schema >= WITH_PROMISES else []
+        promise = promise_in(_opening(opened[0])) if opened else None
+        account = _account_totals(named[0], tuple(spent), promise) if named else None
         if account is None or not last or not self._sealed(dataset, account, last[0], following):
             _damaged(f"the account of {dataset!r} is not what its entries add up to")
         return account
@@ -471,7 +547,7 @@ class AccountStore:
         self, dataset: str, kind: str, body: Mapping[str, Any], question: str | None = None, charge: int | None = None
     ) -> Entry:
         self._check_end()
-        if kind in SINCE_SCHEMA_2:
+        if kind in UPGRADING:
             self.upgrade()
         written = canonical("the body", body)
         entry = Entry(self.entries + 1, dataset, kind, question, charge, written, self.moment, self.head).sealed()
@@ -489,7 +565,9 @@ class AccountStore:
         """
         if self.schema < SCHEMA:
             self.flush()
-            add_schema_2(self._transaction)
+            add_tables(self._transaction)
+            for row in self._transaction.fetch((_STORED, {}))[0]:
+                self._index(Entry(*row))
             self._later(_UPGRADE, of=1)
             self.schema = SCHEMA
 
@@ -498,24 +576,31 @@ _AT_OPENING = "named when the account was opened"
 
 
 @lru_cache(maxsize=16)
-def _account_totals(row: Row, spent: tuple[Row, ...]) -> AccountTotals:
+def _account_totals(row: Row, spent: tuple[Row, ...], promise: str | None) -> AccountTotals:
     """Return the account that these rows of accounts and totals describe: a release reads the same ones twice."""
     _, model, description, budget, charges = row
-    return AccountTotals(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]))
+    return AccountTotals(model, description, budget, charges, tuple([Subtotal(*total[1:]) for total in spent]), promise)
 
 
-def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None) -> list[Statement]:
-    """Return the queries that will be needed, as `Books` is told."""
+@lru_cache(maxsize=16)
+def _opening(row: Row) -> Mapping[str, Any]:
+    """Return the body of the entry that opened an account."""
+    return _intact(row).content()
+
+
+def _foreseen(dataset: str | None, questions: Collection[str], charge: int | None, schema: int) -> list[Statement]:
+    """Return the queries that will be needed, given the arguments of `Books`."""
     if dataset is None:
         return []
     if charge is not None:
         return [(_RECENT, {}), (_ENTRY, {"number": charge}), (_ANSWERED, {"charge": charge})]
-    of_questions = [
-        (query, {"dataset": dataset, "question": question})
-        for question in questions
-        for query in (_ANSWERS, _UNANSWERED)
-    ]
-    return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in (*_OF_ACCOUNT, _PUBLIC)), *of_questions]
+    together, indexed = {"together": len(questions)}, schema >= WITH_ANSWER_INDEX
+    of_questions: list[Statement] = []
+    for question in questions:
+        named = {"dataset": dataset, "question": question}
+        of_questions += [(_BEST_ANSWERS, named | together) if indexed else (_ANSWERS, named), (_UNANSWERED, named)]
+    of_account = (*_OF_ACCOUNT, _PUBLIC, *([_OPENED] if schema >= WITH_PROMISES else []))
+    return [(_RECENT, {}), *((query, {"dataset": dataset}) for query in of_account), *of_questions]
 
 
 def _alike(model: object, description: object, other_model: object, other: object) -> bool:

@@ -1,8 +1,8 @@
 """What was looked up in a table without noise, and how often that may be.
 
-A session tells whether the records of a table are as a model says: one bit, which no noise protects. Whoever may try
-many models learns many such bits. So each check is entered before it is made, and a table has a limited number of
-different ones, under whatever names its data set goes.
+A session reveals whether the records of a table fit a model: one bit, which no noise protects. Trying many models
+reveals many such bits. So each check is entered before it is made, and the number of different checks of a table is
+limited, whatever names its data set has.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def table_of(store: AccountStore, dataset: str) -> Check:
             return Check(described["columns"], described.get("records"), "")
     checked = [entry for kind in ("check", "refusal") for entry in store.read(dataset, kind) if entry.question]
     if not checked:
-        raise LedgerError(f"the ledger knows of no table of the data set {dataset!r}")
+        raise LedgerError(f"the ledger has no table of the data set {dataset!r}")
     last = max(checked, key=lambda entry: entry.number)
     return Check(str(last.question), last.content().get("records"), "")
 

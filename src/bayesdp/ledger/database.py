@@ -8,7 +8,7 @@ so that a fork never inherits one. A file is built under another name and linked
 half a ledger, and an empty file is not mistaken for a new one. Writers take turns (`turns`).
 
 PostgreSQL runs in READ COMMITTED; every writer first locks the one row of the ledger table. Readers see a snapshot.
-Its commit lets go of that row at once and then waits for the disk, together with all others who wait (`transaction`).
+Its commit releases that row at once and then waits for the disk, together with all other writers (`transaction`).
 Connections are kept, for connecting takes longer than everything else; a fork forgets those of its parent. A connection
 that is lost before the commit has written nothing. One that is lost during the commit leaves open whether it has:
 `UncertainError`.
@@ -49,7 +49,8 @@ __all__ = [
     "LostError",
     "UncertainError",
     "accounts",
-    "add_schema_2",
+    "add_tables",
+    "answers",
     "decisions",
     "entries",
     "index_changes",
@@ -61,14 +62,14 @@ __all__ = [
 
 T = TypeVar("T")
 
-SCHEMA = 2
-"""The schema that new ledgers have. One of schema 1 has none of the entries that came with 2, and gets it with them."""
+SCHEMA = 3
+"""The schema that new ledgers have. A ledger of an earlier one gets it with the first entry that needs it."""
 
 PATIENCE = 60
 """How many seconds a transaction waits for others before it gives up."""
 
 RECOVERY = 30
-"""How many seconds a server that was lost has to come back, while a charge or its answer is in the balance."""
+"""For how many seconds to try to reach a lost server again before a charge or its answer is given up."""
 
 _PAUSE = 0.1
 _KEPT = 2
@@ -136,7 +137,7 @@ totals = sa.Table(
     sa.Column("dataset", sa.Text, primary_key=True),
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("query", sa.Text, nullable=False),
-    sa.Column("tau", sa.Text, nullable=False),  # exact: a fraction
+    sa.Column("tau", sa.Text, nullable=False),  # exact: `Amounts.written`
     sa.Column("since", _Number, nullable=False),
 )
 decisions = sa.Table(
@@ -145,13 +146,26 @@ decisions = sa.Table(
     sa.Column("entry", _Number, primary_key=True, autoincrement=False),
 )
 
+answers = sa.Table(
+    "bayesdp_answers",
+    _metadata,
+    sa.Column("entry", _Number, primary_key=True, autoincrement=False),
+    sa.Column("dataset", sa.Text, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("tau", sa.Double, nullable=False),
+    sa.Column("terms", sa.Text, nullable=False),
+    sa.Column("demand", sa.Double, nullable=False),
+    sa.Column("shared", sa.Integer, nullable=False),
+    sa.Index("bayesdp_answers_lookup", "dataset", "question"),
+)
+
 _READ_SQLITE = ("BEGIN",)
 _WRITE_SQLITE = ("PRAGMA busy_timeout = {milliseconds}", "PRAGMA synchronous = EXTRA", "BEGIN IMMEDIATE")
 _READ_POSTGRESQL = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 _WRITE_POSTGRESQL = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     "SELECT set_config('synchronous_commit', '{waits}', true), set_config('lock_timeout', '{milliseconds}', true), "
-    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # nobody who vanished may lock out others
+    "set_config('idle_in_transaction_session_timeout', '10min', true)",  # for clients that vanished
 )
 # to_regclass would answer from what the connection remembers, which may be that there was no such table a moment ago.
 _INSTALLED = {
@@ -167,7 +181,7 @@ class LostError(LedgerError):
 
 
 class UncertainError(LostError):
-    """The connection was lost during the commit: nobody knows yet whether it was made.
+    """The connection was lost during the commit, so it is not known whether the commit was made.
 
     lost: that it was lost, and how.
     """
@@ -208,8 +222,8 @@ class Database:
     def transaction(self, *, write: bool) -> Iterator[Transaction]:
         """Enter a transaction: committed when left, undone by an exception; `LedgerError` if it fails.
 
-        That is a `LostError` if there is no connection to the server, and an `UncertainError` if nobody can say whether
-        the transaction was committed.
+        That is a `LostError` if there is no connection to the server, and an `UncertainError` if the transaction may or
+        may not have been committed.
         """
         if self._process != os.getpid():  # the connections are those of the parent
             self.close()
@@ -250,11 +264,11 @@ class Database:
             yield left
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
         self._close()
 
     def _keep(self) -> None:
-        """Keep connections for this process, and see to it that they are closed when nobody needs them any more."""
+        """Keep connections for this process, and close them once they are no longer needed."""
         self._process = os.getpid()
         self._close = weakref.finalize(self, _dispose, self._engine, self._opened, self._process)
 
@@ -392,9 +406,12 @@ def index_changes(transaction: Transaction) -> None:
     _add_index(transaction, _changes)
 
 
-def add_schema_2(transaction: Transaction) -> None:
-    """Give a ledger of schema 1 the table that came with 2, and the index; without the index, it is slower."""
-    transaction.write((sa.schema.CreateTable(decisions, if_not_exists=True), {}))
+def add_tables(transaction: Transaction) -> None:
+    """Give a ledger of an earlier schema the tables that came later, and an index without which it is slower."""
+    for table in (decisions, answers):
+        transaction.write((sa.schema.CreateTable(table, if_not_exists=True), {}))
+    for index in sorted(answers.indexes, key=lambda index: str(index.name)):
+        transaction.write((sa.schema.CreateIndex(index, if_not_exists=True), {}))
     _add_index(transaction, _checks)
 
 
@@ -402,7 +419,7 @@ def _add_index(transaction: Transaction, index: sa.Index) -> None:
     transaction.run("SAVEPOINT indexing")
     try:
         transaction.write((sa.schema.CreateIndex(index, if_not_exists=True), {}))
-    except transaction.engine.dialect.loaded_dbapi.Error:  # the table may be somebody else's
+    except transaction.engine.dialect.loaded_dbapi.Error:  # the table may belong to another role
         transaction.run("ROLLBACK TO SAVEPOINT indexing")
 
 

@@ -1,4 +1,4 @@
-"""What the holder of the data says is public, and who was in which part of a table: kept beside the account."""
+"""Public columns, named by the holder of the data, and the members of each part of a table: kept with the account."""
 
 from __future__ import annotations
 

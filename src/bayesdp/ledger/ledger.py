@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -14,6 +14,7 @@ from bayesdp._support.messages import in_python, param
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.ledger import checks, facts, verification
 from bayesdp.ledger.accounts import AccountStore, refuse_other
+from bayesdp.ledger.amounts import checked_promise
 from bayesdp.ledger.database import Database, LostError, UncertainError, reconnecting
 from bayesdp.ledger.records import Charge, Check, Entry, OfCharge, Opening, Receipt, State, Verification, label, parsed
 
@@ -27,9 +28,9 @@ class Ledger:
             PostgreSQL database (`"postgresql://user@host/database"`).
     create: whether to create the ledger if there is none.
 
-    Whatever fails — a lock held by another process for a minute, a full disk, a lost connection, a file that is no
+    Every failure — a lock held by another process for a minute, a full disk, a lost connection, a file that is no
     ledger — raises `LedgerError`, and then nothing may be released. A `Ledger` may be used by several threads and after
-    a fork; only inside `Account.charge` must nobody fork.
+    a fork; do not fork inside `Account.charge`.
 
     >>> from tempfile import TemporaryDirectory
     >>> folder = TemporaryDirectory()
@@ -47,6 +48,7 @@ class Ledger:
     def __init__(self, url: str | Path, *, create: bool = True) -> None:
         self._database: Database | None = Database(url, create=create)
         self._seen: tuple[int, str] | None = None
+        self._schema = 1
         with self._store():
             pass
 
@@ -65,7 +67,7 @@ class Ledger:
         return self._open_database().name
 
     def close(self) -> None:
-        """Close the ledger; whatever is asked of it afterwards raises `LedgerError`."""
+        """Close the ledger; using it afterwards raises `LedgerError`."""
         if self._database is not None:
             self._database.close()
         self._database = None
@@ -80,6 +82,7 @@ class Ledger:
         at_once: bool = True,
         separate_because: str | None = None,
         public: Collection[str] = (),
+        loss: Mapping[str, Any] | None = None,
     ) -> Account:
         """Return the account of a data set, opening it with this budget if there is none yet.
 
@@ -94,7 +97,10 @@ class Ledger:
                           that raises `LedgerError`.
         public:           the columns that the holder of the data names as public. An account that is open already must
                           name them, else `LedgerError`.
+        loss:             what the account promises besides ε, {"definition": "approximate", "delta": 1e-06}; None if
+                          every release is pure. `LedgerError` if the account was opened with another promise.
         """
+        loss = None if loss is None else checked_promise(loss)
         canonical("model", model)
         canonical("description", description)
         if separate_because is not None:
@@ -102,13 +108,14 @@ class Ledger:
         named = _columns(public)
         with self._store() as store:
             name = store.name(dataset)
-            if store.opened(name, model, description, separate_because):
-                account = Account(self, name, public=store.public(name))
-                account._check_public(named)
-                return account
-        opening = Opening(model, description, _first_budget(name, budget), separate_because, named)
-        account = Account(self, name, opening)
-        if at_once:
+            opened = store.opened(name, model, description, separate_because)
+            opening = None
+            if not opened:
+                opening = Opening(model, description, _first_budget(name, budget), separate_because, named, loss)
+            account = Account(self, store.state(name, opening=opening), store.charged(name), opening)
+        if opened:
+            account._check_named(named, loss)
+        elif at_once:
             with self._store(write=True) as store:
                 account._open(store)
         return account
@@ -163,7 +170,7 @@ class Ledger:
         """Allow this many checks of a data set's table, for a reason that is kept.
 
         Returns how many different ones were made, and how many were allowed before. Raises `InvalidInputError` if that
-        is not more, `LedgerError` if the ledger knows of no table of that data set.
+        is not more, `LedgerError` if the ledger has no table of that data set.
         """
         more, why = validation.natural("checks", number), validation.text("reason", reason)
         with self._store(write=True) as store:
@@ -184,7 +191,7 @@ class Ledger:
     ) -> State:
         """Name columns as public in an account that is open, for a reason that is kept.
 
-        check: raises for a column that cannot be public, given all entries of the data set. Nobody can write meanwhile.
+        check: raises for a column that cannot be public, given all entries of the data set, under the write lock.
 
         Raises `LedgerError` if there is no account, `InvalidInputError` if it names all of them already.
         """
@@ -260,6 +267,8 @@ class Ledger:
                 {
                     "dataset": state.dataset,
                     "budget": state.budget,
+                    **({} if state.promise is None else {"loss": state.promise}),
+                    "public": list(state.public),
                     "charges": state.charges,
                     "totals": [total.to_dict() for total in state.totals],
                 }
@@ -285,12 +294,14 @@ class Ledger:
 
         The ledger must go on from where it was when it was last used here: its end is remembered once it is on disk.
 
-        anew: whether that is left to whoever asks.
+        anew: whether to skip that check.
         """
         with self._open_database().transaction(write=write) as transaction:
-            store = AccountStore(transaction, write=write, seen=None if anew else self._seen, **foreseen)
+            seen = None if anew else self._seen
+            store = AccountStore(transaction, write=write, seen=seen, schema=self._schema, **foreseen)
             yield store
             store.flush()
+        self._schema = store.schema
         if store.entries and (transaction.durable or not transaction.server) and not anew:
             self._seen = max(self._seen or (0, ""), (store.entries, store.head), key=lambda end: end[0])
 
@@ -367,12 +378,14 @@ class Account:
     """
 
     def __init__(
-        self, ledger: Ledger, dataset: str, opening: Opening | None = None, public: tuple[str, ...] = ()
+        self, ledger: Ledger, state: State, charged: Collection[str] = (), opening: Opening | None = None
     ) -> None:
         self._ledger = ledger
         self._opening = opening
-        self.dataset = dataset
-        self.public = public if opening is None else opening.public
+        self._last = state
+        self._charged = set(charged)
+        self.dataset = state.dataset
+        self.public = state.public
         """The columns that are public, as they were named when the account was looked up."""
 
     def __repr__(self) -> str:
@@ -387,7 +400,7 @@ class Account:
                 )
             state = store.state(self.dataset)
         self._opening = None
-        return state
+        return self._remembered(state)
 
     def state(self, *questions: str) -> State:
         """Return what stands in the account now, or will when its first charge opens it.
@@ -396,7 +409,23 @@ class Account:
         """
         looked_up = _questions(questions)
         with self._ledger._store(dataset=self.dataset, questions=looked_up) as store:
-            return store.state(self.dataset, looked_up, self._opening)
+            return self._remembered(store.state(self.dataset, looked_up, self._opening))
+
+    def last_state(self, *questions: str) -> State | None:
+        """Return the account as it was seen last, without a look at the ledger; None if a question may have an answer.
+
+        A charge that is decided in this state is decided again if the account has changed since (`charge_for`).
+        """
+        looked_up = _questions(questions)
+        if not self._charged.isdisjoint(looked_up):
+            return None
+        return replace(self._last, answered=dict.fromkeys(looked_up, ()), pending={})
+
+    def _remembered(self, state: State) -> State:
+        """Return a state, and remember it with the questions that were charged."""
+        self._last = state
+        self._charged.update(question for question in state.answered if state.is_charged(question))
+        return state
 
     def charge(self, questions: Sequence[str], decide: Callable[[State], Sequence[Charge]]) -> tuple[Receipt, ...]:
         """Run `decide` under the write lock, and record the charges that it returns.
@@ -423,7 +452,7 @@ class Account:
         written: list[Entry] = []
         try:
             with self._ledger._store(write=True, dataset=self.dataset, questions=looked_up) as store:
-                state = store.state(self.dataset, looked_up, self._opening)
+                state = self._remembered(store.state(self.dataset, looked_up, self._opening))
                 if state.public != self.public:
                     raise LedgerError(
                         f"other columns of {self.dataset!r} are public now than when it was opened; open it again. "
@@ -441,6 +470,8 @@ class Account:
         except UncertainError as error:
             self._settle(written, error)
         self._opening = None
+        self._last = after
+        self._charged.update(charge.question for charge in charges)
         return decision, tuple(Receipt(entry.number, entry.hash, after) for entry in written)
 
     def answer(self, receipt: OfCharge, body: Mapping[str, Any]) -> str:
@@ -473,8 +504,8 @@ class Account:
     def _settle(self, written: Sequence[Entry], error: UncertainError) -> None:
         """Find out whether charges were committed when the connection was lost; LedgerError unless they were.
 
-        Whoever committed them held the ledger's lock: once we hold it, they are there or never will be; and once we
-        have committed, they are on disk.
+        Their transaction held the ledger's lock: once this one holds it, they are there or never will be; and once
+        this one has committed, they are on disk.
         """
         last = written[-1]
 
@@ -513,8 +544,10 @@ class Account:
         with self._ledger._store(write=True) as store:
             facts.note_parts(store, self.dataset, by, before, now)
 
-    def _check_public(self, columns: Collection[str]) -> None:
-        """Refuse columns that were not named as public."""
+    def _check_named(self, columns: Collection[str], loss: Mapping[str, Any] | None) -> None:
+        """Refuse columns that were not named as public, and another promise than that of the account."""
+        if loss not in (None, self._last.promise):
+            refuse_other(self.dataset, "promise")
         unnamed = sorted(set(columns) - set(self.public))
         if unnamed:
             raise LedgerError(

@@ -1,4 +1,4 @@
-"""Where the ledger is when nobody says: one for each user, so that the same table has one account in every folder."""
+"""Default ledger location: one for each user, so that the same table has one account in every folder."""
 
 from __future__ import annotations
 

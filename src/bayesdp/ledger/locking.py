@@ -1,9 +1,9 @@
-"""Whose turn it is to write to a SQLite ledger: first come, first served.
+"""A queue of writers to a SQLite ledger: first come, first served.
 
-SQLite lets whoever asks at the right moment write, and everybody else sleeps and asks again, ever more seldom: many
-processes then leave the file idle most of the time, and one of them may wait for all the others to finish. So writers
-queue up for a lock on the ledger's directory (flock), which the system hands on in the order of asking. It is a
-courtesy: SQLite's own locks are what keeps writers apart, and where there is no such lock, nothing else changes.
+A process that finds a SQLite file locked sleeps and tries again, at growing intervals: many writers then leave the file
+idle most of the time, and one of them may wait for all the others to finish. So writers queue for a lock on the
+ledger's directory (flock), which the system hands on in order. The queue is only for speed: SQLite's own locks keep
+writers apart, also where there is no such lock.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Place:
             return  # a file system without such locks
 
     def leave(self) -> None:
-        """Let the next one have its turn; whoever still waits in our place leaves as soon as it is reached."""
+        """Release the lock; a thread that still waits for it in this place releases it as soon as it has it."""
         with self._guard:
             self._left = True
             if not self._waiting:

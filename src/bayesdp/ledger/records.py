@@ -1,4 +1,4 @@
-"""What a ledger says and is told: entries, charges, receipts, states."""
+"""Entries, charges, receipts and states: the plain values that go into a ledger and come out of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from bayesdp._support import validation
 from bayesdp._support.documents import canonical
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError, LedgerError
+from bayesdp.ledger.amounts import Amounts, Region
 
 __all__ = [
     "Charge",
@@ -42,8 +43,8 @@ CHECKS = ("check", "refusal", "allow")
 DECISIONS = ("public", "allow")
 """The kinds of entries that only the holder of the data may make: a table that analysts cannot write to lists them."""
 
-SINCE_SCHEMA_2 = ("check", "allow", "public", "parts")
-"""The kinds of entries that no ledger of schema 1 holds."""
+UPGRADING = ("open", "charge", "check", "allow", "public", "parts")
+"""The kinds of entries that an earlier schema does not have, or not as they are written now."""
 
 MOST_CHECKS = 100
 """How many different checks of one table there may be, unless more are allowed."""
@@ -56,29 +57,55 @@ class Charge:
     """A release to be charged.
 
     question: the fingerprint under which its answer will be found again.
-    key:      releases with the same key have their τ's added up; they must bring the same `query`.
-    query:    what is asked, as a JSON object.
-    tau:      the τ of the release, above 0.
+    key:      releases with the same key are added up; they must bring the same `query`, kind of loss and region.
+    query:    what the key stands for, as a JSON object.
+    tau:      the τ of a pure release, above 0; None for another loss.
     details:  whatever else belongs to the record (the ε asked, the theorem), as a JSON object.
+    loss:     what a release costs that is not pure, such as {"definition": "concentrated", "rho": 0.125}.
+    region:   the records that it reads (`Region`); None for all of them.
+    public:   the columns that were taken as public to choose these records.
 
-    Raises `InvalidInputError` for what is not of that kind.
+    Raises `InvalidInputError` for what is not of that kind, `LedgerError` for a definition of a loss that is not known.
 
-    >>> Charge("9f2c", "count", {"query": "count"}, tau=0.5).tau
-    0.5
+    >>> Charge("9f2c", "count", {"query": "count"}, tau=0.5).cost.written
+    '1/2'
     """
 
     question: str
     key: str
     query: Mapping[str, Any]
-    tau: float
+    tau: float | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+    loss: Mapping[str, Any] | None = field(default=None, kw_only=True)
+    region: Region | None = field(default=None, kw_only=True)
+    public: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         label("question", self.question)
         label("key", self.key)
         canonical("query", self.query)
         canonical("details", self.details)
-        object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        for column in self.public:
+            validation.line("public", column)
+        if self.loss is None:
+            object.__setattr__(self, "tau", validation.positive("tau", self.tau))
+        _ = self.cost
+
+    @cached_property
+    def cost(self) -> Amounts:
+        """What the release costs, exactly."""
+        return Amounts.of(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the body of the entry that charges it."""
+        optional = {
+            "tau": self.tau,
+            "loss": self.loss,
+            "region": None if self.region is None else self.region.to_dict(),
+            "public": sorted(self.public) or None,
+        }
+        body = {"key": self.key, "query": self.query, "details": self.details}
+        return body | {name: value for name, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -111,6 +138,7 @@ class Opening:
 
     separate_because: why it is an account of its own although another one looks like it; None if none does.
     public:           the columns that the holder of the data names as public; an entry of their own keeps them.
+    loss:             what the account promises besides ε: {"definition": "approximate", "delta": 1e-06}; None if pure.
 
     >>> Opening({"type": "independent"}, {"records": 100}, 2.0).to_dict()
     {'budget': 2.0, 'description': {'records': 100}, 'model': {'type': 'independent'}}
@@ -121,16 +149,22 @@ class Opening:
     budget: float
     separate_because: str | None = None
     public: tuple[str, ...] = ()
+    loss: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the body of the entry that opens the account."""
         body = {"budget": self.budget, "description": self.description, "model": self.model}
-        return body if self.separate_because is None else {**body, "separate_because": self.separate_because}
+        optional = {"separate_because": self.separate_because, "loss": self.loss}
+        return body | {name: value for name, value in optional.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Total:
-    """The releases of one key together: what they ask, as JSON text, and their τ's added exactly and rounded up once.
+    """The releases of one key together: what it stands for, as JSON text, and what they cost, added exactly.
+
+    tau:    the sum of their τ's, rounded up once; None if they are not pure.
+    loss:   the sums of another definition of privacy, each rounded up once; None if they are pure.
+    region: the records that they read; None for all of them.
 
     >>> Total("count", '{"query":"count"}', tau=0.75).query
     {'query': 'count'}
@@ -138,7 +172,9 @@ class Total:
 
     key: str
     asked: str
-    tau: float
+    tau: float | None
+    loss: Mapping[str, Any] | None = field(default=None, hash=False)
+    region: Region | None = None
 
     @property
     def query(self) -> Mapping[str, Any]:
@@ -148,7 +184,10 @@ class Total:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the total as a JSON object."""
-        return {"key": self.key, "query": self.query, "tau": self.tau}
+        region = None if self.region is None else self.region.to_dict()
+        optional = {"tau": self.tau, "loss": self.loss, "region": region}
+        given = {name: value for name, value in optional.items() if value is not None}
+        return {"key": self.key, "query": self.query, **given}
 
 
 @dataclass(frozen=True)
@@ -156,7 +195,8 @@ class Pending:
     """A charge whose answer is not stored: one in the making, or lost in a crash.
 
     entry, head: its entry, and the chain's hash there.      moment: when it was charged, by the ledger's clock.
-    tau:         the τ that was charged.                     details: what else the charge says.
+    tau:         the τ that was charged; None for a loss that is not pure.
+    details:     what else the charge says.
 
     >>> Pending(3, "ab12", "2026-01-01T00:00:00+00:00", 0.5, {"asked": {"epsilon": 1.0}}).tau
     0.5
@@ -165,7 +205,7 @@ class Pending:
     entry: int
     head: str
     moment: str
-    tau: float
+    tau: float | None
     details: Mapping[str, Any]
 
 
@@ -177,11 +217,13 @@ class State:
     budget:  what may be spent.        charges: how many releases were charged.
     entries: how many entries the whole ledger has.        head: the hash of the last of them.
 
-    answered: the stored answers, newest first, of each question that was looked up.
+    answered: the best stored answers, newest first, of each question that was looked up: one that asked for most in
+              each of the terms in which it was asked, and one with the largest τ.
     pending:  the last charge of each such question whose answer is not stored.
     moment:   when the account was looked at, by the same clock as `pending`: the ledger's, which is the server's if it
               is in one.
     public:   the columns that are named as public, sorted.
+    promise:  what the account promises besides ε, as `Opening.loss`; None if it is pure.
 
     >>> state = State("steps", 2.0, (), 0, 1, "ab12", answered={"9f2c": ()})
     >>> state.answers("9f2c"), state.unanswered("9f2c")
@@ -198,13 +240,14 @@ class State:
     pending: Mapping[str, Pending] = field(default_factory=dict, repr=False, hash=False)
     moment: str = field(default="", compare=False)
     public: tuple[str, ...] = ()
+    promise: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         for name in ("answered", "pending"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def answers(self, question: str) -> tuple[Mapping[str, Any], ...]:
-        """Return the stored answers to a question, newest first; `InvalidInputError` if it was not looked up."""
+        """Return the best stored answers to a question, newest first; `InvalidInputError` if it was not looked up."""
         if question not in self.answered:
             raise InvalidInputError(f"the question {brief(question)} was not among those looked up in the account")
         return self.answered[question]
@@ -213,6 +256,10 @@ class State:
         """Return the last charge of a question whose answer is not stored, or None; refuses what `answers` does."""
         self.answers(question)
         return self.pending.get(question)
+
+    def is_charged(self, question: str) -> bool:
+        """Tell whether a question that was looked up was ever charged: it has an answer, or a charge without one."""
+        return bool(self.answers(question)) or question in self.pending
 
     def same_account(self, other: State) -> bool:
         """Tell whether nothing was written about the account between this state and the other.

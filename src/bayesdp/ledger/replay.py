@@ -10,6 +10,8 @@ from bayesdp._support import validation
 from bayesdp._support.documents import canonical, fingerprint
 from bayesdp.errors import BayesDPError, LedgerError
 from bayesdp.ledger.account_totals import SEAL, AccountTotals
+from bayesdp.ledger.amounts import Amounts
+from bayesdp.ledger.answer_index import AnswerRow, answer_row
 from bayesdp.ledger.records import CHANGES, DECISIONS, Entry
 
 __all__ = ["Replay"]
@@ -21,6 +23,7 @@ class Replay:
     def __init__(self) -> None:
         self.accounts: dict[str, AccountTotals] = {}
         self.decisions: set[int] = set()
+        self.answers: dict[int, AnswerRow] = {}
         self._charges: dict[int, tuple[str, str | None]] = {}
         self._answered: set[int | None] = set()
 
@@ -51,15 +54,17 @@ class Replay:
     def _open(self, entry: Entry, body: dict[str, Any]) -> str | None:
         if entry.dataset in self.accounts:
             return f"the data set {entry.dataset!r} was opened before"
-        self.accounts[entry.dataset] = AccountTotals.opened(body["model"], body["description"], body["budget"])
+        self.accounts[entry.dataset] = AccountTotals.opened(body)
         return None
 
     def _charge(self, entry: Entry, body: dict[str, Any]) -> str | None:
         account = self.accounts[entry.dataset]
         try:
-            self.accounts[entry.dataset] = account.charged(entry.number, body["key"], body["query"], body["tau"])
+            self.accounts[entry.dataset] = account.charged(entry.number, body["key"], body["query"], Amounts.of(body))
         except LedgerError as error:
             return str(error)
+        for column in body.get("public", ()):
+            validation.line("public", column)
         self._charges[entry.number] = (entry.dataset, entry.question)
         return None
 
@@ -69,6 +74,8 @@ class Replay:
         if entry.charge in self._answered:
             return f"a second answer for the charge {entry.charge}"
         self._answered.add(entry.charge)
+        if entry.question is not None:
+            self.answers[entry.number] = answer_row(entry.dataset, entry.question, body)
         return None
 
     def _budget(self, entry: Entry, body: dict[str, Any]) -> str | None:

@@ -5,11 +5,11 @@ other's results are sent together: in PostgreSQL's pipeline mode a batch costs o
 its statements one after the other, each seeing what was committed before it began. What begins the transaction goes
 with the first batch.
 
-A commit that waits for the disk holds the ledger's lock meanwhile, and so everybody else must wait for the disk in
-turn. So a writer commits without waiting, which lets go of the lock, and in the same batch flushes the server's log: an
-empty message in it is committed, waiting for the disk and for standbys. The log is written in order, so what was
-committed before is then on disk, too, and everything it rests on; and many flushes are one. Whoever reads what will be
-relied on, such as a stored answer, flushes likewise: a crash may undo what another process has not flushed yet.
+A commit that waits for the disk holds the ledger's lock meanwhile, so that all writers wait for the disk in turn.
+Instead a writer commits without waiting, which releases the lock, and in the same batch flushes the server's log: it
+commits an empty message, and waits for the disk and for standbys. The log is written in order, so everything committed
+before is then on disk, too, and many flushes are one. A reader of what will be relied on, such as a stored answer,
+flushes likewise: a crash may undo what another process has not flushed yet.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Transaction:
         """Yield the rows of a statement, however many there are."""
         self.fetch()
         text, constants = _text(self.engine.dialect.name, statement)
-        # Not `yield from`: whoever stops in the middle would close the cursor, perhaps after its connection.
+        # Not `yield from`: stopping in the middle would close the cursor, perhaps after its connection.
         for row in self._driver.execute(text, {**constants, **values}):  # noqa: UP028
             yield row
 
@@ -108,7 +108,7 @@ class Transaction:
         self._together([((text, {}), {})])
 
     def commit(self) -> None:
-        """Commit, if anything was begun. While `committing`, nobody knows whether it is done."""
+        """Commit, if anything was begun. While `committing`, it is not known whether it is done."""
         if self._connection is not None:
             if self.server and self._driver.info.transaction_status.name != "INTRANS":
                 raise LedgerError("the ledger's transaction was given up before its commit; nothing was written")
@@ -120,7 +120,7 @@ class Transaction:
             self.committing = False
 
     def close(self) -> None:
-        """Undo what is not committed and give the connection back; one that is lost, or kept by nobody, is closed."""
+        """Undo what is not committed and give the connection back; close one that is lost or not kept."""
         if self._connection is None:
             return
         connection, self._connection = self._connection, None

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from bayesdp.ledger.accounts import AccountStore
-from bayesdp.ledger.database import accounts, decisions, totals
+from bayesdp.ledger.accounts import WITH_ANSWER_INDEX, AccountStore
+from bayesdp.ledger.database import accounts, answers, decisions, totals
 from bayesdp.ledger.records import GENESIS
 from bayesdp.ledger.replay import Replay
 
@@ -36,7 +36,7 @@ def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
         last = entry.hash
     yield from (f"entry {missing}, whose hash was kept elsewhere, is not in the ledger" for missing in sorted(heads))
     if (store.entries, store.head) != (number, last):
-        yield f"the ledger says that it ends at entry {store.entries}, but its entries end at {number} or otherwise"
+        yield f"the last entry should be {store.entries}, but the entries end at {number}, or with another hash"
     rows: dict[Row, Row] = {
         (name,): (account.model, account.description, account.budget, account.charges)
         for name, account in replay.accounts.items()
@@ -51,6 +51,9 @@ def problems(store: AccountStore, heads: dict[int, set[str]]) -> Iterator[str]:
     if store.schema > 1:
         rows = {(number,): () for number in replay.decisions}
         yield from _differences("decision", rows, store.rows(select(decisions)), 1)
+    if store.schema >= WITH_ANSWER_INDEX:
+        rows = {(number,): tuple(row) for number, row in replay.answers.items()}
+        yield from _differences("place in the index of the answer", rows, store.rows(select(answers)), 1)
 
 
 def _differences(kind: str, computed: Mapping[Any, Row], rows: Any, keys: int) -> Iterator[str]:

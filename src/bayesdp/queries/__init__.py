@@ -1,7 +1,8 @@
 """Queries, one in each file. Messages and the command line list them in the order of the imports here."""
 
 # isort: off
-from bayesdp.queries.query import Query, Value, query_from_dict, query_from_text
+from bayesdp.queries.ledger_key import LedgerKey
+from bayesdp.queries.query import Query, Value, query_from_dict
 from bayesdp.queries.count import Count
 from bayesdp.queries.sum import Sum
 from bayesdp.queries.mean import Mean
@@ -22,6 +23,7 @@ __all__ = [
     "Count",
     "Counting",
     "Histogram",
+    "LedgerKey",
     "Mean",
     "Median",
     "Proportion",
@@ -31,5 +33,4 @@ __all__ = [
     "Value",
     "Variance",
     "query_from_dict",
-    "query_from_text",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -13,6 +13,7 @@ from bayesdp._support import validation
 from bayesdp._support.messages import name_of, param
 from bayesdp._support.validation import Scalar, brief
 from bayesdp.errors import QueryError
+from bayesdp.queries.ledger_key import LedgerKey
 from bayesdp.queries.query import Query
 
 __all__ = ["SUM_BITS", "Clipped", "Placement"]
@@ -222,18 +223,15 @@ class Clipped(Query):
             return "the state values are not whole numbers apart after clipping"
         return tuple(int(number) for number in shifted)
 
-    def standing(self) -> Query:
-        """Return the sum with the same column, bounds and step if the answer is ℓ1-private; otherwise as `Query`.
+    def standing(self) -> LedgerKey:
+        """Return the key with the bounds and the step, if the noisy answer is ℓ1-private; else that of any question.
 
         >>> from bayesdp.queries import Mean, Sum
-        >>> Mean("height", bounds=(0, 100), size=5).standing() == Sum("height", bounds=(0, 100))
+        >>> Mean("height", bounds=(0, 100), size=5).standing() == Sum("height", bounds=(0, 100)).standing()
         True
         """
-        from bayesdp.queries.sum import Sum
-
-        if self.width is None:
-            return super().standing()
-        return self._within_parts(Sum(self.column, bounds=self.bounds, step=self.step))
+        key = super().standing()
+        return key if self.width is None else replace(key, bounds=self.bounds, step=self.step)
 
     @property
     def description(self) -> str:

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
-from bayesdp._support.documents import Document, parse
+from bayesdp._support.documents import Document
 from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
+from bayesdp.queries.ledger_key import LedgerKey
 from bayesdp.rounding import float_above
 
 if TYPE_CHECKING:
     from bayesdp.queries.clipped import Clipped, Placement
 
-__all__ = ["Query", "Value", "query_from_dict", "query_from_text"]
+__all__ = ["Query", "Value", "query_from_dict"]
 
 Value = int | float | tuple[int, ...] | tuple[float, ...]
 """An answer: a count, a sum or mean, or one number a cell."""
@@ -87,7 +88,6 @@ class Query(Document):
         if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
             raise QueryError(f'there is a query of kind "{cls.kind}" already, {known.__module__}.{known.__qualname__}')
         Query._kinds[cls.kind] = cls
-        query_from_text.cache_clear()
 
     @classmethod
     def kinds(cls) -> Mapping[str, type[Query]]:
@@ -302,29 +302,17 @@ class Query(Document):
         """
         return f"the number that a state adds to a {self.kind} is unknown"
 
-    def standing(self) -> Query:
-        """Return the query under which a ledger adds up the τ's of all queries that theorems treat alike.
+    def standing(self) -> LedgerKey:
+        """Return the key under which an account adds up this question with others.
 
-        Theorems use the column, bounds and step of a clipped sum, and only the column of any other query; for those the
-        key is a sum over a private filter. The key keeps `by` and its parts, which are charged separately.
+        A theorem needs the column, bounds and step of a clipped sum, and only the column of everything else. The parts
+        stay: what is spent on one is not spent on another.
 
         >>> from bayesdp.queries import Count
         >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
         True
         """
-        return self._within_parts(_any_question(self.column))
-
-    def _within_parts(self, standing: Query) -> Query:
-        """Return a ledger key for the parts of this query."""
-        return standing if self.by is None else replace(standing, by=self.by, by_cells=self.parts)
-
-
-@lru_cache(maxsize=1024)
-def _any_question(column: str | None) -> Query:
-    """Return the ledger key of queries of which theorems use only the column."""
-    from bayesdp.queries.sum import Sum
-
-    return Sum(column, bounds=(0.0, 1.0), where="any question")
+        return LedgerKey(self.column, by=self.by, parts=self.parts)
 
 
 def query_from_dict(document: object) -> Query:
@@ -350,15 +338,3 @@ def query_from_dict(document: object) -> Query:
         if item.name not in entries and item.default is MISSING and item.default_factory is MISSING:
             raise QueryError(f'a {kind} needs "{item.name}"')
     return kinds[kind](**entries)
-
-
-@lru_cache(maxsize=4096)
-def query_from_text(written: str) -> Query:
-    """Read a query from its JSON text, as a ledger stores it; results are cached.
-
-    Raises as `query_from_dict` does, and InvalidInputError for what is not one JSON object.
-
-    >>> query_from_text('{"query":"sum","column":"height","bounds":[0,100]}').column
-    'height'
-    """
-    return query_from_dict(parse(written))

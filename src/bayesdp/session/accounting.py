@@ -9,7 +9,7 @@ share of the models that the data leave possible stays below.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,9 +20,9 @@ from bayesdp.advice.sensitivity import Weaker, weaker_than, worst_sensitivities
 from bayesdp.calibration.calibrate import credible_epsilon, credible_tau, largest_tau
 from bayesdp.calibration.credibility import draws_needed, posterior
 from bayesdp.errors import BudgetError, CalibrationError, InvalidInputError, LedgerError
-from bayesdp.ledger import Total
+from bayesdp.ledger import State
 from bayesdp.models import Model
-from bayesdp.queries import Query, query_from_text
+from bayesdp.queries import LedgerKey, Query
 from bayesdp.rounding import float_above, float_below
 from bayesdp.session.parts import exposures, merged
 from bayesdp.theorems.leakage import Composition, Leakage
@@ -39,6 +39,7 @@ COST_ENTRIES = ("epsilon", "epsilon_total", "epsilon_remaining", "theorem")
 class Cost:
     """What releases cost: τ of each, the leakage of everything before and after, and the budget.
 
+    spend:   everything released, these releases included.
     before:  the leakage about the parts that the releases touch, so far: about everything, unless they are by part.
     after:   the same afterwards.
     total:   the leakage of everything, these releases included.
@@ -55,6 +56,7 @@ class Cost:
     leakage: Leakage
     budget: float
     after: float
+    spend: Spend = ()
     total: float = field(init=False)
     epsilon: float = field(init=False)
     left: float = field(init=False)
@@ -72,16 +74,33 @@ class Cost:
         return dict(zip(COST_ENTRIES, kept, strict=True))
 
 
-def spend_of(totals: Iterable[Total]) -> Spend:
-    """Return a ledger's totals as a spend; LedgerError if they are damaged."""
+def spend_of(state: State) -> Spend:
+    """Return what an account has spent.
+
+    LedgerError if its totals are damaged, or if they hold what this version does not account for: losses that are not
+    pure, releases about a region, a promise beyond ε.
+    """
+    if state.promise is not None:
+        raise LedgerError(_LATER.format(dataset=state.dataset, what=f"promises {dict(state.promise)}"))
+    for total in state.totals:
+        if total.tau is None:
+            raise LedgerError(_LATER.format(dataset=state.dataset, what=f"has a loss {dict(total.loss or {})}"))
+        if total.region is not None:
+            raise LedgerError(_LATER.format(dataset=state.dataset, what=f"reads a region {total.region.to_dict()}"))
     try:
-        return tuple(Release(query_from_text(total.asked), total.tau) for total in totals)
+        return merged(Release(LedgerKey.from_text(total.asked).query, total.tau or 0.0) for total in state.totals)
     except (InvalidInputError, TypeError) as error:
         raise LedgerError(f"the ledger is damaged: a total cannot be read ({error}); verify it") from None
 
 
+_LATER = (
+    "the account of {dataset!r} {what}, which this version of bayesdp cannot account for; update bayesdp. Nothing was "
+    "charged"
+)
+
+
 def check_credibility(model: Model, credibility: object) -> float:
-    """Return a checked credibility; refuses a model that was not estimated, of which nobody knows how uncertain it is.
+    """Return a checked credibility; refuses a model that was not estimated: its uncertainty is not known.
 
     >>> from bayesdp import MarkovChain
     >>> check_credibility(MarkovChain.from_counts([[90, 10], [10, 30]]), 0.95)
@@ -103,10 +122,10 @@ def remaining(budget: float, total: float) -> float:
 class Accountant:
     """Converts what an account holds into leakage under a model; with a credibility, as an estimated model needs.
 
-    In its methods `spent` is what the ledger's totals say, each under the query that stands for its key.
+    In its methods `spent` is what the ledger's totals say, each under the query of its key.
 
     >>> from bayesdp import ArbitraryGroups, Count
-    >>> Accountant(ArbitraryGroups(4)).leaked((Release(Count(equals=1).standing(), 0.25),))
+    >>> Accountant(ArbitraryGroups(4)).leaked((Release(Count(equals=1).standing().query, 0.25),))
     1.0
     """
 
@@ -127,7 +146,7 @@ class Accountant:
         Raises BudgetError if ε is more than what remains, CalibrationError if no τ is small enough.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing() for query in queries)
+        standing = tuple(query.standing().query for query in queries)
         parts, share = exposures(spent, standing), self.credibility
         touched = [part for part in parts if part.added]
         others = max((self._proven(part.spent) for part in parts if not part.added), default=0.0)
@@ -159,7 +178,7 @@ class Accountant:
         Raises BudgetError if that is more than what remains.
         """
         self.model.check_queries(queries)
-        standing = tuple(query.standing() for query in queries)
+        standing = tuple(query.standing().query for query in queries)
         before = max(self._proven(part.spent) for part in exposures(spent, standing) if part.added)
         cost = self._cost(spent, standing, tau, before, budget)
         if cost.total > budget:
@@ -184,7 +203,7 @@ class Accountant:
         leakages = [(self._report(part.spent), bool(part.added)) for part in parts]
         worst = _worst([leakage for leakage, _ in leakages])
         after = max(before, *(leakage.epsilon for leakage, touched in leakages if touched))
-        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after)
+        return Cost(tau, before, replace(worst, epsilon=max(worst.epsilon, after)), budget, after, totals)
 
     def _proven(self, spend: Spend) -> float:
         """Return what was leaked; 0 if nothing was released."""

@@ -13,6 +13,7 @@ from bayesdp._support.documents import Document
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import BayesDPError, InvalidInputError, LedgerError
+from bayesdp.ledger.amounts import Amounts
 from bayesdp.models.diagnosis import Verdict
 from bayesdp.queries import Query, Value, query_from_dict
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
@@ -121,10 +122,14 @@ class Promise:
 
 @dataclass(frozen=True)
 class Posting:
-    """What a release cost, and where the ledger says so; `Answer` says what its entries are."""
+    """What a release cost, and which entry of the ledger records it; `Answer` describes the fields.
+
+    tau, loss: one of them is None: a pure release has a τ, any other a loss as the ledger keeps it.
+    """
 
     dataset: str
-    tau: float
+    tau: float | None = field(default=None, kw_only=True)
+    loss: Mapping[str, Any] | None = field(default=None, kw_only=True)
     epsilon: float
     epsilon_total: float = field(compare=False)
     epsilon_remaining: float = field(compare=False)
@@ -147,15 +152,25 @@ class Posting:
         }
         optional = {"by": self.by, "version": self.version, "ledger": self.ledger}
         validation.every(
-            (validation.positive, {"tau": self.tau}),
+            (validation.positive, {} if self.loss is not None else {"tau": self.tau}),
             (validation.not_negative, {"epsilon": self.epsilon, **totals}),
             (validation.natural, {"entry": self.entry}),
             (validation.text, texts | _given(optional)),
         )
+        if self.loss is not None:
+            Amounts.of({"loss": self.loss} | _given({"tau": self.tau}))
         if self.epsilon_total < self.epsilon and not self.reused:  # a model learnt since may prove less of all of it
             raise InvalidInputError(f"epsilon_total cannot be below epsilon, {self.epsilon:g}")
         if not isinstance(self.reused, bool):
             raise InvalidInputError(name_of("reused") + f" must be true or false, not {brief(self.reused)}")
+
+    @property
+    def spent(self) -> str:
+        """What the release costs in ordinary differential privacy, as text."""
+        if self.loss is None:
+            return f"τ = {shown_below(self.tau or 0.0)}"
+        amounts = [f"{name} = {shown_above(amount)}" for name, amount in self.loss.items() if name != "definition"]
+        return f"{self.loss['definition']}, {', '.join(amounts)}"
 
     @property
     def left(self) -> str:
@@ -202,7 +217,8 @@ class _Entries:
     tested: str
 
     dataset: str
-    tau: float
+    loss: Mapping[str, Any] | None
+    spent: str
     epsilon: float
     epsilon_total: float
     epsilon_remaining: float
@@ -221,12 +237,14 @@ class _Entries:
 class Answer(_Entries, Displayed, Document):
     """What a session has released. Prints as a few lines; JSON in and out; `statement()` is a page to file.
 
-    It has three parts: `measurement`, the noisy number; `promise`, what is proven, if what holds; `posting`, what it
-    cost and where the ledger says so. Their entries can be read from the answer itself, and its JSON is flat.
+    It has three parts: `measurement`, the noisy number; `promise`, what is proven, and under which assumption;
+    `posting`, what it cost and which entry of the ledger records it. Their entries can be read from the answer itself,
+    and its JSON is flat.
 
     value:           the answer with its noise, as it came out: never rounded, clamped or made consistent. `rounded` is
                      the number to publish.
-    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s.
+    tau, noise:      the ordinary privacy of this release, and the scale of its discrete Laplace noise, in `unit`s. A
+                     release that is not pure has no τ, but a `loss`: its definition and amounts.
     unit:            what one unit of noise is worth: 1 for counts, the grid's step for a sum, step/records for a mean.
     rounding:        how far rounding onto the grid can have moved the answer, besides the noise.
     ends, ends_beta: of a quantile, the intervals that were selected with it, and how often one of them may miss; an
@@ -246,7 +264,7 @@ class Answer(_Entries, Displayed, Document):
     consequences:    what everything released would leak if the assumption were not quite right, in sentences.
     credibility:     the share of the models that the data leave possible which keep the promise; None if the promise is
                      about the model as it stands.
-    unchecked:       what nobody could see on the table because the model names no columns for it, in a sentence.
+    unchecked:       what could not be checked on the table because the model names no columns for it, in a sentence.
 
     Two answers are equal if they are the same release, whenever and for whatever β they were given.
     """
@@ -259,6 +277,13 @@ class Answer(_Entries, Displayed, Document):
     def of(cls, **entries: Any) -> Answer:
         """Return an answer from the entries of its parts."""
         return cls(**{part: _part(part, entries) for part in _PARTS})
+
+    @property
+    def tau(self) -> float:
+        """The τ of a pure release; InvalidInputError for any other, which has a `loss` instead."""
+        if self.posting.tau is None:
+            raise InvalidInputError(f"this answer has no tau, but a loss: {self.spent}")
+        return self.posting.tau
 
     def accuracy(self, beta: float | None = None) -> float:
         """Return α: the answer (every cell of a histogram at once) is off by α or more with probability at most β."""
@@ -394,7 +419,7 @@ class Answer(_Entries, Displayed, Document):
             | {
                 name: getattr(self, name)
                 for name in _ENTRIES
-                if name not in (*_SELECTED, "consequences", "credibility", "unchecked")
+                if name not in (*_SELECTED, "consequences", "credibility", "unchecked", "tau" if self.loss else "loss")
             }
             | ({"consequences": list(self.consequences)} if self.consequences else {})
             | ({} if self.credibility is None else {"credibility": self.credibility})
@@ -446,7 +471,11 @@ class Answer(_Entries, Displayed, Document):
         One that was given again may state the account of that later moment and what proves it, and its accuracy for
         another β.
         """
-        names = [name for name, item in _ENTRIES.items() if item.compare or not self.reused]
+        names = [
+            name
+            for name, item in _ENTRIES.items()
+            if (item.compare or not self.reused) and (name != "tau" or self.loss is stored.loss is None)
+        ]
         return tuple(name for name in names if getattr(self, name) != getattr(stored, name))
 
     def __rich__(self) -> RichTable:
@@ -468,7 +497,7 @@ class Answer(_Entries, Displayed, Document):
             ("ε in all", shown_above(self.epsilon_total)),
             ("ε remaining", self.left),
             ("in words", shown_odds(self.epsilon_total)),
-            ("τ", shown_below(self.tau)),
+            ("τ", shown_below(self.tau)) if self.loss is None else ("loss", self.spent),
             ("theorem", self.theorem),
             ("model", self.verdict),
             ("data set", self.dataset),
@@ -481,7 +510,7 @@ _KNOWN = {item.name: item for part in _PARTS.values() for item in fields(part)}
 _ENTRIES = {
     name: _KNOWN[name]
     for name in (
-        *("value", "query", "dataset", "records", "tau", "noise", "unit", "rounding"),
+        *("value", "query", "dataset", "records", "tau", "loss", "noise", "unit", "rounding"),
         *("epsilon", "epsilon_total", "epsilon_remaining", "theorem", "proof", "scope", "protects", "assumption"),
         *("timestamp", "query_fingerprint", "model_fingerprint", "entry", "head", "notes", "worst_case", "beta"),
         *("reused", "diagnosis", "accepted", "by", "version", "ledger", "parameters", "consequences", "credibility"),

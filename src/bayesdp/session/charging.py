@@ -1,21 +1,22 @@
-"""The one way in which anything is released: plan, charge, draw, store.
+"""The path of every release: plan, charge, draw, store.
 
 What fails before the charge costs nothing. A charge is on disk before its noise is drawn, and what is drawn is returned
-only after it is stored. A charge whose answer was lost in a crash is completed by whoever asks for the same again:
-several processes may draw for it, one stores its draw, and nobody sees the others.
+only after it is stored. If the answer of a charge was lost in a crash, the next request for the same completes the
+charge: several processes may draw for it, one stores its draw, and the other draws are discarded unseen.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from bayesdp.errors import AnsweredError, LedgerError
+from bayesdp.errors import AnsweredError, BayesDPError, LedgerError
 from bayesdp.ledger import Account, Charge, State
 from bayesdp.session.accounting import COST_ENTRIES
-from bayesdp.session.plan import Plan
+from bayesdp.session.plan import Plan, TooFineError
 from bayesdp.session.prepared_query import PreparedQuery
 
 __all__ = ["Charged", "Decision", "Work", "carry_out"]
@@ -92,7 +93,7 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
 
     Answers that were stored before are in the decision's plan.
     """
-    first = work.decided(account.state(*work.questions))
+    first = _planned(account, work)
     work.prepare(first)
     decision, charged = first, tuple[Charged, ...]()
     if first.plan.fresh:
@@ -110,11 +111,24 @@ def carry_out(account: Account, work: Work[Result]) -> tuple[Decision, dict[str,
     return decision, outcomes
 
 
+def _planned(account: Account, work: Work[Any]) -> Decision:
+    """Return what to charge, in the account as it was seen last if that serves: then the ledger is not asked.
+
+    What is refused there may be allowed by now, so a refusal is decided again in the account as it is.
+    """
+    last = account.last_state(*work.questions)
+    if last is not None:
+        with suppress(BayesDPError, TooFineError):
+            return work.decided(last)
+    return work.decided(account.state(*work.questions))
+
+
 def _begun(plan: Plan) -> tuple[Charged, ...]:
     """Return the charges that have no answer yet."""
     return tuple(
         Charged(asked, pending.tau, pending.entry, pending.head, {name: pending.details[name] for name in COST_ENTRIES})
         for asked, pending in plan.begun
+        if pending.tau is not None
     )
 
 

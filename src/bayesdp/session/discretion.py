@@ -1,4 +1,4 @@
-"""What a session passes on of an error: nothing that was found in the records."""
+"""Errors as a session passes them on: without anything that was found in the records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def discreetly(work: Callable[[], T], refused: Callable[[], object] = lambda: None) -> T:
-    """Return what `work` returns; raise what it refuses, without what it found in the records.
+    """Return what `work` returns; raise its refusal, without what it found in the records.
 
     refused: called before a refusal because of the records is raised, to keep that it happened.
 

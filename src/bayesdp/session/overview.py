@@ -94,6 +94,7 @@ def _summary(
         }
         return {"dataset": dataset, **account, "releases": [], "changes": [], **refused}
     state = ledger.state(dataset)
+    spent = spend_of(state)
     answers = {entry.charge: entry.content() for entry in entries if entry.kind == "answer"}
     try:
         changes = [_change(entry.to_dict()) for entry in entries if entry.kind in _CHANGES]
@@ -108,7 +109,7 @@ def _summary(
             f"the ledger is damaged: an entry of {dataset!r} cannot be read ({error}); verify it"
         ) from None
     accountants[dataset] = Accountant(model, credibility)
-    total = accountants[dataset].leaked(spend_of(state.totals))
+    total = accountants[dataset].leaked(spent)
     left = remaining(state.budget, total)
     account = {"budget": state.budget, "epsilon_total": total, "epsilon_remaining": left, "credibility": credibility}
     account |= {"model": model.kind, "records": records}

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import product
 
 from bayesdp._support.words import folded
+from bayesdp.losses import PureLoss
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above
 from bayesdp.theorems.spend import Release, Spend, queries_of, spend_with
@@ -55,8 +56,8 @@ def _cells(parts: tuple[str, ...]) -> Set[str]:
 class Exposure:
     """What the records of some parts have met, as if it had been asked about the whole table.
 
-    spent: the releases so far, a total for each standing question.
-    added: the standing questions of new releases; none if the new releases are about other parts.
+    spent: the releases so far, a total for each key.
+    added: the queries of the keys of new releases; none if the new releases are about other parts.
 
     >>> from bayesdp import Count
     >>> Exposure((), (Count(equals=1), Count(equals=1))).after(0.5)[0].tau
@@ -84,8 +85,9 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
     A record is in one part of each column at most, whatever the other columns say of it.
 
     >>> from bayesdp import Count
-    >>> count = Count("on", equals=1).standing()
-    >>> north, south = (Count("on", equals=1, by="district", by_cells=[cell]).standing() for cell in ("N", "S"))
+    >>> count = Count("on", equals=1).standing().query
+    >>> parts = [Count("on", equals=1, by="district", by_cells=[cell]) for cell in ("N", "S")]
+    >>> north, south = (part.standing().query for part in parts)
     >>> (met,) = exposures((Release(count, 0.5), Release(north, 0.25), Release(south, 1.0)))
     >>> [release.tau for release in met.spent]
     [1.5]
@@ -104,18 +106,21 @@ def exposures(spent: Spend, added: Sequence[Query] = ()) -> tuple[Exposure, ...]
 def merged(spend: Iterable[Release]) -> Spend:
     """Return one τ-DP release for each question, the τ's added exactly and rounded up once; others stay as they are."""
     releases = tuple(spend)
-    if len({release.query for release in releases}) == len(releases):
+    taus: dict[Query, list[float]] = {}
+    others = []
+    for release in releases:
+        if type(release.loss) is PureLoss:
+            taus.setdefault(release.query, []).append(release.loss.tau)
+        else:
+            others.append(release)
+    if all(len(same) == 1 for same in taus.values()):
         return releases
-    added = (Release(query, float_above(total)) for query, total in _totals(releases).items())
-    return (*added, *_not_pure(releases))
+    added = (Release(query, float_above(sum(map(Fraction, same), Fraction(0)))) for query, same in taus.items())
+    return (*added, *others)
 
 
 def _totals(spend: Iterable[Release]) -> Mapping[Query, Fraction]:
-    totals: dict[Query, Fraction] = {}
-    for release in spend:
-        if release.pure:
-            totals[release.query] = totals.get(release.query, 0) + Fraction(release.tau)
-    return totals
+    return {release.query: Fraction(release.tau) for release in merged(spend) if release.pure}
 
 
 def _not_pure(spend: Iterable[Release]) -> Spend:

@@ -10,18 +10,18 @@ from fractions import Fraction
 from typing import Any
 
 from bayesdp._support import validation
-from bayesdp._support.documents import fingerprint
 from bayesdp._support.messages import param, params
 from bayesdp.errors import InvalidInputError, QueryError
 from bayesdp.ledger import Charge, Pending, State
 from bayesdp.losses import PureLoss
+from bayesdp.queries import LedgerKey
 from bayesdp.session.accounting import COST_ENTRIES, Accountant, Cost, spend_of
 from bayesdp.session.answer import Answer
-from bayesdp.session.parts import meet, merged
+from bayesdp.session.parts import meet
 from bayesdp.session.prepared_query import MOST_NOISE, PreparedQuery, PrivateNoise
-from bayesdp.theorems.spend import Spend, spend_with
+from bayesdp.theorems.spend import Spend
 
-__all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "plan", "tau_for"]
+__all__ = ["Begun", "Plan", "Target", "TooFineError", "begun_before", "charge_of", "plan", "tau_for"]
 
 Begun = tuple[tuple[PreparedQuery, Pending], ...]
 """Questions, each with a charge that has no answer yet."""
@@ -100,7 +100,7 @@ class Plan:
     @property
     def spend(self) -> Spend:
         """Everything that is released once the plan is carried out."""
-        return merged(spend_with(spend_of(self.state.totals), (asked.standing for asked in self.fresh), self.tau))
+        return spend_of(self.state) if self.cost is None else self.cost.spend
 
     def to_charge(
         self, details: Callable[[PreparedQuery], Mapping[str, Any]], terms: Mapping[str, Any]
@@ -113,13 +113,24 @@ class Plan:
         if self.cost is None:
             return ()
         shared = {**self.cost.entries, **{name: value for name, value in terms.items() if value is not None}}
-        return tuple(_charge(asked, self.tau, {**details(asked), **shared}) for asked in self.fresh)
+        return tuple(
+            charge_of(
+                asked,
+                self.tau,
+                {**details(asked), **shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()},
+                self.state,
+            )
+            for asked in self.fresh
+        )
 
 
-def _charge(asked: PreparedQuery, tau: float, shared: Mapping[str, Any]) -> Charge:
-    details = {**shared, "sensitivity": asked.sensitivity, "query": asked.query.to_dict()}
-    standing = asked.standing.to_dict()
-    return Charge(asked.question, fingerprint(standing), standing, tau, details)
+def charge_of(asked: PreparedQuery, tau: float, details: Mapping[str, Any], state: State) -> Charge:
+    """Return the charge of a question; it is added to the total of its key, however an older version wrote that."""
+    key = asked.standing
+    for total in state.totals:
+        if total.region is None and total.loss is None and LedgerKey.from_text(total.asked) == key:
+            return Charge(asked.question, total.key, total.query, tau, details)
+    return Charge(asked.question, key.fingerprint, key.to_dict(), tau, details)
 
 
 def plan(accountant: Accountant, asked: tuple[PreparedQuery, ...], target: Target, state: State) -> Plan:
@@ -142,7 +153,12 @@ def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *
     terms: entries of its details that must be the same.      tau: the τ that it must have, if that matters.
     """
     pending = state.unanswered(asked.question)
-    if pending is None or tau not in (None, pending.tau) or not set(COST_ENTRIES) <= set(pending.details):
+    if (
+        pending is None
+        or pending.tau is None
+        or tau not in (None, pending.tau)
+        or not set(COST_ENTRIES) <= set(pending.details)
+    ):
         return ()
     same = all(pending.details.get(name) == value for name, value in terms.items())
     return ((asked, pending),) if same else ()
@@ -150,6 +166,8 @@ def begun_before(asked: PreparedQuery, state: State, terms: Mapping[str, Any], *
 
 def _begun(asked: PreparedQuery, state: State, target: Target, questions: Iterable[str]) -> Begun:
     """Return the charge of a question that asked for at least as much, and whose noise is this question's."""
+    if state.unanswered(asked.question) is None:
+        return ()
     same = {"query": asked.query.to_dict(), "sensitivity": asked.sensitivity}
     begun = begun_before(asked, state, same)
     return tuple(pair for pair in begun if target.covered_by(pair[1].details.get("asked"), questions))
@@ -163,7 +181,7 @@ def _plan(
     known: Mapping[str, tuple[Mapping[str, Any], ...]],
 ) -> Plan:
     """Decide what to charge for questions that no charge waits for."""
-    spent, queries = spend_of(state.totals), tuple(prepared.query for prepared in asked)
+    spent, queries = spend_of(state), tuple(prepared.query for prepared in asked)
     if target.epsilon is not None and not any(known[prepared.question] for prepared in asked):
         cost = accountant.affordable(queries, epsilon=target.epsilon, spent=spent, budget=state.budget)
         return _possible(Plan(state, cost.tau, asked, {}, cost), target.beta)
@@ -198,8 +216,10 @@ def _good_enough(
 ) -> Answer | None:
     """Return the best stored answer that has at least this τ, or whose request asked for at least as much."""
     stored = [(Answer.stored(body), body.get("asked")) for body in bodies]
-    good = [answer for answer, asked in stored if answer.tau >= tau or target.covered_by(asked, questions)]
-    return max(good, key=lambda answer: answer.tau, default=None)
+    good = [
+        answer for answer, asked in stored if (answer.posting.tau or 0.0) >= tau or target.covered_by(asked, questions)
+    ]
+    return max(good, key=lambda answer: answer.posting.tau or 0.0, default=None)
 
 
 def tau_for(asked: PreparedQuery, target: Target) -> float:
@@ -214,7 +234,7 @@ def tau_for(asked: PreparedQuery, target: Target) -> float:
             "records have a value, which a preview does not read; ask with " + param("epsilon") + ", or release it"
         )
     if asked.query.unforeseen:
-        _ = asked.query.sensitivity  # says that nobody knows
+        _ = asked.query.sensitivity  # raises: it is not known
     worth, slack = asked.worth(asked.records), asked.rounding(asked.records)
     units = min(math.floor((Fraction(target.alpha) - slack) / worth), MOST_NOISE)
     if units < 1:

@@ -252,9 +252,9 @@ class CheckedTable:
     def _check_filter(self, query: Query) -> None:
         """Refuse a private filter on columns the model does not describe, and a "public" one on what is protected.
 
-        The first would release columns nobody has accounted for: a model of the condition "steps > 0" describes whether
-        there were steps, not how many. The second would release the protected values, since a record in or out of the
-        answer tells its value.
+        The first would release columns that the account does not cover: a model of the condition "steps > 0" describes
+        whether there were steps, not how many. The second would release the protected values, since a record in or out
+        of the answer tells its value.
         """
         asked = self._subjects(query)
         described = self.model.columns or (asked if self.model.about_values else ())

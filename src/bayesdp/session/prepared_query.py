@@ -1,11 +1,12 @@
 """A question that is ready to be asked: its grid and sensitivity, the noise it needs, and the answer that noise makes.
 
 There are two ways to answer. Noise is added to whole numbers (`Asked`), or one of several candidates is selected
-(`Selected`). Everything that depends on which is here.
+(`Selected`). Everything that depends on the way is here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,15 +17,17 @@ from bayesdp.frames.aggregates import Tally
 from bayesdp.frames.grid import Grid
 from bayesdp.losses import Loss, PureLoss
 from bayesdp.mechanisms import IntegerNoise, NoisyMaxMechanism, Norm, noise_for, require_private
-from bayesdp.queries import Query
+from bayesdp.queries import LedgerKey, Quantile, Query
 from bayesdp.rounding import float_above
-from bayesdp.session.measurement import Measurement, checked_value
-from bayesdp.session.selecting import SELECTIONS, selected
+from bayesdp.session.measurement import Interval, Measurement, checked_value
 
-__all__ = ["MOST_NOISE", "PreparedQuery", "PrivateNoise", "Selected"]
+__all__ = ["MOST_NOISE", "SELECTIONS", "PreparedQuery", "PrivateNoise", "Selected", "selected"]
 
 MOST_NOISE = 2**80
 """In whole numbers: a sum has 62 bits, a scale 60, and an interval of any level reaches no farther than 2^10 scales."""
+
+SELECTIONS = 3
+"""A quantile is selected three times: itself, and the two ends of its interval."""
 
 PrivateNoise = IntegerNoise | NoisyMaxMechanism
 
@@ -34,7 +37,7 @@ class PreparedQuery:
     """A question with its column and grid filled in, its fingerprint, and its sensitivity in whole numbers.
 
     records: how many records it can be about at most; the public number of records.
-    foreseeable: whether that number is known before the table is read. Without it nobody knows the accuracy.
+    foreseeable: whether that number is known before the table is read. Without it the accuracy is not known.
     """
 
     query: Query
@@ -59,8 +62,8 @@ class PreparedQuery:
         return self.query.dimension
 
     @cached_property
-    def standing(self) -> Query:
-        """The query that stands for this one in the account's totals."""
+    def standing(self) -> LedgerKey:
+        """The key under which an account adds it up with others."""
         return self.query.standing()
 
     def worth(self, records: int) -> Fraction:
@@ -170,3 +173,39 @@ class Selected(PreparedQuery):
     def drawn(self, exact: Tally, mechanism: Any, beta: float) -> Measurement:
         """Select the quantiles and the ends of their intervals."""
         return selected(self.query, exact, mechanism, beta)
+
+
+def selected(query: Query, exact: Tally, mechanism: NoisyMaxMechanism, beta: float) -> Measurement:
+    """Select the quantiles and the ends of their intervals, all of which hold at once except with probability β."""
+    assert isinstance(query, Quantile)
+    records, counts, number = exact.records, exact.counts, query.dimension
+    slack = mechanism.slack(beta, among=2 * number)
+    ranks = query.ranks(records)
+    aims = [aim for rank in ranks for aim in (rank, max(1, rank - slack), min(records, rank + slack))]
+    places = mechanism.release([query.distances(counts, aim, records) for aim in aims])
+    values = tuple(query.offered[place] for place in places[::3])
+    ends = tuple(
+        _ends(query.offered, low, high, rank, slack, records)
+        for rank, low, high in zip(ranks, places[1::3], places[2::3], strict=True)
+    )
+    return Measurement(
+        value=values if query.by_cell else values[0],
+        query=query,
+        records=exact.present,
+        noise=mechanism.scale,
+        unit=1.0,
+        rounding=0.0,
+        beta=beta,
+        ends=ends,
+        ends_beta=beta,
+    )
+
+
+def _ends(candidates: Sequence[float], low: int, high: int, rank: int, slack: int, records: int) -> Interval:
+    """Return the interval between two places; where there is no rank to aim at, up to the first or last candidate.
+
+    A place lies between the candidate before it and its own.
+    """
+    first = candidates[max(low - 1, 0)] if rank - slack >= 1 else candidates[0]
+    last = candidates[high] if rank + slack <= records else candidates[-1]
+    return min(first, last), max(first, last)

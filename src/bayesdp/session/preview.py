@@ -114,7 +114,7 @@ def preview_of(asked: PreparedQuery, plan: Plan, target: Target, accountant: Acc
 
 
 def _stored(answer: Answer, plan: Plan, target: Target, accountant: Accountant) -> Preview:
-    total = accountant.leaked(spend_of(plan.state.totals))
+    total = accountant.leaked(spend_of(plan.state))
     half = answer.reach(target.beta)
     return Preview(
         query=answer.query,

@@ -1,4 +1,4 @@
-"""A fit that is a release: noisy whole numbers, charged like any answer, and the model they teach.
+"""A private fit: noisy whole numbers, charged like any answer, and the model that is fitted to them.
 
 Proof: docs/theory/private-fit.md.
 """
@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 from bayesdp._support.display import Section, lines, warned
 from bayesdp.errors import LedgerError, ModelError
 from bayesdp.ledger import Account, State
-from bayesdp.mechanisms import DiscreteLaplaceMechanism, require_private
+from bayesdp.losses import PureLoss
+from bayesdp.mechanisms import IntegerNoise, noise_for, require_private
 from bayesdp.models import Model
 from bayesdp.models.learnt import Learnt
 from bayesdp.models.learnt_correlation import LearntCorrelation
@@ -151,7 +152,7 @@ class PrivateFitWork(Work[Fit]):
         begun = begun_before(asked, state, {"asked": self._request}, tau=tau)
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, tau, (), {}, None, begun=begun)), ())
-        accountant, spent = Accountant(self.checked_table.model), spend_of(state.totals)
+        accountant, spent = Accountant(self.checked_table.model), spend_of(state)
         cost = accountant.cost_of((asked.query,), tau=tau, spent=spent, budget=state.budget)
         planned = self.attempt.unless_in_progress(Plan(state, tau, (asked,), {}, cost))
         return Decision(
@@ -161,11 +162,11 @@ class PrivateFitWork(Work[Fit]):
     def prepare(self, decision: Decision) -> None:
         """Try out what may fail: that noisy numbers make a model, and that the noise is private."""
         self.ready.taught([0] * len(self.ready.values))
-        require_private(self._mechanism)
+        require_private(self._noise)
 
     def drawn(self, decision: Decision, charged: Charged) -> Fit:
         """Draw the noisy numbers, and learn the model from them."""
-        model = self.ready.taught(self._mechanism.release(self.ready.values))
+        model = self.ready.taught(self._noise.release(self.ready.values))
         total = Accountant(model).leaked(decision.plan.spend)
         return Fit(
             model=model,
@@ -191,8 +192,10 @@ class PrivateFitWork(Work[Fit]):
         return {"tau": self.spec.tau, "credibility": self.spec.credibility}
 
     @cached_property
-    def _mechanism(self) -> DiscreteLaplaceMechanism:
-        return DiscreteLaplaceMechanism(self.ready.asked.sensitivity, self.spec.tau, len(self.ready.values))
+    def _noise(self) -> IntegerNoise:
+        """The noise of all numbers together: that of a pure loss, as for any answer."""
+        kind, moved = noise_for(PureLoss), self.ready.asked
+        return kind.for_loss(PureLoss(self.spec.tau), moved.sensitivity_in(kind.norm), len(self.ready.values))
 
 
 def _given_again(fit: Fit, spec: PrivateFitSpec, account: Account) -> Fit:
@@ -205,5 +208,5 @@ def _given_again(fit: Fit, spec: PrivateFitSpec, account: Account) -> Fit:
             "learnt"
         )
     state = account.state()
-    total = Accountant(fit.model).leaked(spend_of(state.totals))
+    total = Accountant(fit.model).leaked(spend_of(state))
     return replace(fit, epsilon_total=total, epsilon_remaining=remaining(state.budget, total), reused=True)

@@ -1,4 +1,4 @@
-"""What a fit that is a release asks of the table, model by model: whole numbers, and what they teach once noisy.
+"""What a private fit counts in a table, model by model, and the model that follows from the noisy counts.
 
 A model that can learn has a lesson here, by its kind. Proof: docs/theory/private-fit.md.
 """
@@ -48,7 +48,7 @@ Learner = OddsChain | GaussianGroups
 
 @dataclass(frozen=True)
 class Prepared:
-    """The exact whole numbers of a lesson, which nobody sees without noise, and what they teach.
+    """The exact whole numbers of a private fit, which are released with noise only, and the model they lead to.
 
     asked:  the release as the account sees it: what is charged, and its sensitivity.
     values: the exact numbers.      taught: makes the model of noisy ones.

@@ -127,7 +127,7 @@ class Randomizing(Work[Randomized]):
         begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, 0.0, (), {}, None, begun=begun)), ())
-        spent, epsilon = spend_of(state.totals), self.target.epsilon or 0.0
+        spent, epsilon = spend_of(state), self.target.epsilon or 0.0
         cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
         planned = Plan(state, cost.tau, (self.asked,), {}, cost)

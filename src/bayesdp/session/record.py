@@ -1,4 +1,4 @@
-"""A release made elsewhere, charged to the same account: nothing is known of it but its τ."""
+"""A release made elsewhere, charged to the same account: only its τ is known."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from bayesdp._support.documents import fingerprint
 from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.errors import InvalidInputError
-from bayesdp.ledger import Account, Charge, State
+from bayesdp.ledger import Account, State
 from bayesdp.queries import AnyMechanism
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
 from bayesdp.session.accounting import Accountant, spend_of
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.plan import Plan, begun_before
+from bayesdp.session.plan import Plan, begun_before, charge_of
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
 from bayesdp.session.stored import Stored
@@ -45,7 +45,7 @@ _ONLY_PURE = (
 class Recorded(Stored):
     """What the ledger keeps of a release that was made elsewhere.
 
-    what:       what was released, in the words of whoever recorded it.
+    what:       what was released, in the words of the person who recorded it.
     stated_tau: the τ it was made with, for its own kind of `neighbours`: "replace" or "add-remove".
     tau:        what was charged: its τ if one record is replaced.
     published:  it was out already when it was recorded, so the budget could not stop it.
@@ -72,7 +72,7 @@ class Recorded(Stored):
 
     @property
     def outcome(self) -> str:
-        """That only whoever made the release knows what came out."""
+        """That the result is not in the ledger."""
         return "made elsewhere"
 
     def _printed(self) -> Sequence[Section]:
@@ -162,17 +162,15 @@ class Recording(Work[Recorded]):
         if begun:
             return Decision(self.attempt.unless_in_progress(Plan(state, self.tau, (), {}, None, begun=begun)), ())
         limit = _NO_LIMIT if self.recorded["published"] else state.budget
-        cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state.totals), budget=limit)
+        cost = self.accountant.cost_of((self.query,), tau=self.tau, spent=spend_of(state), budget=limit)
         planned = Plan(state, self.tau, (self.asked,), {}, replace(cost, budget=state.budget))
-        standing = self.query.standing().to_dict()
         details = {
             "recorded": dict(self.recorded),
             **replace(cost, budget=state.budget).entries,
             "query": self.query.to_dict(),
             **{name: value for name, value in self.terms.items() if value is not None},
         }
-        charge = Charge(self.asked.question, fingerprint(standing), standing, self.tau, details)
-        return Decision(planned, (charge,))
+        return Decision(planned, (charge_of(self.asked, self.tau, details, state),))
 
     def drawn(self, decision: Decision, charged: Charged) -> Recorded:
         """Return what was recorded, and what it cost."""

@@ -26,10 +26,14 @@ class Releases(tuple[Kind, ...], Displayed):
         if not self:
             return [lines("Nothing has been released.")]
         rows = [
-            [str(release.entry), release.outcome, shown_above(release.epsilon), shown_below(release.tau), release.about]
+            [str(release.entry), release.outcome, shown_above(release.epsilon), _spent(release), release.about]
             for release in self
         ]
         return [[PrintedTable(["entry", "answer", "ε", "τ", "question"], rows)]]
+
+
+def _spent(release: Release) -> str:
+    return release.spent if isinstance(release, Answer) and release.loss is not None else shown_below(release.tau)
 
 
 def release_stored(body: object) -> Release:

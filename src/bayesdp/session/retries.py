@@ -1,4 +1,4 @@
-"""When a release is tried again: on a coarser grid, or once another process has stored its answer."""
+"""Retries of a release: on a coarser grid, or after another process has stored the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class InTheMakingError(Exception):
-    """Another process was charged for the same question a moment ago, and will store its answer."""
+    """Another process was charged for the same question a moment ago and is about to store its answer."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Attempt:
     waiting: bool
 
     def unless_in_progress(self, plan: Plan) -> Plan:
-        """Return a plan, unless the answer to a question it would charge for is in the making.
+        """Return the plan; raise if another process is already computing the answer to one of its questions.
 
-        An answer that was lost in a crash is older than that, by the ledger's clock: ours may be wrong.
+        The ledger's clock tells such a charge from one whose answer was lost in a crash: ours may be wrong.
         """
         state, asked = plan.state, [*plan.fresh, *(begun for begun, _ in plan.begun)]
         charged = [state.unanswered(one.question) for one in asked] if self.waiting and state.pending else []

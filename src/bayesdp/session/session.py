@@ -1,6 +1,6 @@
-"""The one place where data, model, budget and noise meet.
+"""Sessions: releases about one table under one model, within one budget.
 
-Every release goes the same way: read the exact answer, charge the ledger, commit, draw the noise, store the answer.
+Every release takes the same path: read the exact answer, charge the ledger, commit, draw the noise, store the answer.
 What fails before the charge costs nothing; what fails after it leaves the charge.
 """
 
@@ -83,7 +83,7 @@ class Session(Displayed):
     more, to those who may see the data. Refusals are entered in the ledger.
 
     Raises RefusedError for a table that is outside of the model, FrameError for what is no table, LedgerError for a
-    ledger that cannot be used or that knows the data set under another model or description.
+    ledger that cannot be used or that has the data set under another model or description.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class Session(Displayed):
 
     def _leaked(self, state: State) -> float:
         """Return the leakage of everything charged in a state of the account."""
-        return self._accountant.leaked(spend_of(state.totals))
+        return self._accountant.leaked(spend_of(state))
 
     def _grown(self) -> Extent:
         """Return how far the table reaches now; refuses one that does not continue what it was."""
@@ -299,9 +299,9 @@ class Session(Displayed):
 
     @property
     def history(self) -> Releases[Release]:
-        """What the ledger says was released of this data set, oldest first.
+        """All releases of this data set that the ledger holds, oldest first.
 
-        Of randomized columns, and of what was made elsewhere, it knows what they cost.
+        Of randomized columns, and of releases made elsewhere, it holds the cost only.
 
         A charge whose answer was lost in a crash is not in it, but in `bayesdp budget show`.
         """

@@ -84,7 +84,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Answer", rounded),
         *exactly,
         ("Accuracy", f"off by less than {answer.off_by}"),
-        ("Cost of this release", f"ε = {shown_above(answer.epsilon)} (τ = {shown_below(answer.tau)})"),
+        ("Cost of this release", f"ε = {shown_above(answer.epsilon)} ({answer.spent})"),
         ("All releases on this data set so far", f"ε = {shown_above(answer.epsilon_total)}"),
         ("Remaining budget", f"ε = {answer.left}"),
         *_believed(answer),

@@ -1,4 +1,4 @@
-"""What a ledger keeps of a release that is not an answer, and how that is read again."""
+"""Releases that are not answers, as a ledger stores them and as they are read again."""
 
 from __future__ import annotations
 
