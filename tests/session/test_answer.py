@@ -29,7 +29,8 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
         "The number of records with s = 1: 4250 (unrounded 4248)",
         "Off by less than 310 (unrounded 301) in 95 % of cases.",
         "It cost ε = 0.5; steps has leaked ε = 1 in all; remaining: 1.",
-        "It protects one record, not the person behind several: an attacker who was 50 : 50 is at most 73.2 : 26.8.",
+        "It protects one record, not the person behind several: "
+        "an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8.",
         "Proven (general) if all records are independent of one another. Model: never diagnosed on a table. "
         "The statement says more.",
     ]

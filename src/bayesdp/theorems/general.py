@@ -24,7 +24,7 @@ class GeneralBound(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if model.group_size is None:
-            return "the number of correlated records has no limit: give the model one (its length, size or records)"
+            return "the number of correlated records is unlimited: give the model a length, size or number of records"
         return None
 
     def bound(self, model: Model, spend: Spend) -> float:

@@ -23,7 +23,7 @@ class IndependentRecords(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, Independent):
             return None
-        return "the model allows correlated records; ε = τ holds only without correlation"
+        return "the model allows correlated records; ε = τ holds only for independent records"
 
     def bound(self, model: Model, spend: Spend) -> float:
         return total_tau(spend)
