@@ -268,7 +268,7 @@ class MarkovChain(Chain):
         """Diagnose whether the table looks as the model assumes: order one, the same chain over time and entities.
 
         A fitted model has its columns (state, order_by, entity), the step and the rule for missing values, which the
-        arguments given replace; for any other model, name them as in fit.
+        arguments given replace; for any other model, name them as in fit (order_by_text, too).
 
         Raises ModelError if the columns are unknown or the chain has memory, FrameError for an invalid table.
         """

@@ -155,7 +155,7 @@ class Theorem(ABC):
         return None
 
     def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | WorstInGroup | None:
-        """Return the adversary that `worst_case` describes, as data; None if it is unknown."""
+        """Return the adversary that `worst_case` describes for `spend`, as data; None if it is unknown."""
         return None
 
     def epsilon(self, model: Model, spend: Spend) -> float:
