@@ -79,13 +79,13 @@ def test_a_bar_is_shown_to_those_who_wait(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    counted = progress.counted
+    counted = progress.progress_bar
 
     def noted(total: int, label: str) -> Any:
         seen.append(label)
         return counted(total, label)
 
-    monkeypatch.setattr("bayesdp.audit.lower_bounds.counted", noted)
+    monkeypatch.setattr("bayesdp.audit.lower_bounds.progress_bar", noted)
     audited(capsys, folder, "--tau 1")
     assert seen == ["auditing"]
 

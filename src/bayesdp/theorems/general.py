@@ -8,8 +8,9 @@ from typing import ClassVar
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, exact_total
-from bayesdp.theorems.theorem import ANYBODY, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["GeneralBound"]
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 from bayesdp.models import Independent, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, total_tau
-from bayesdp.theorems.theorem import ANYBODY, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["IndependentRecords"]
 

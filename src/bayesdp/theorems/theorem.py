@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp.errors import DoesNotApplyError, TheoremError
 from bayesdp.losses import Loss, PureLoss
+from bayesdp.theorems.attackers import EXACT_KNOWLEDGE
 from bayesdp.theorems.spend import losses_of, queries_of
 
 if TYPE_CHECKING:
@@ -22,22 +23,7 @@ if TYPE_CHECKING:
     from bayesdp.theorems.adversary import Adversary, WorstInChain, WorstInGroup
     from bayesdp.theorems.spend import Spend
 
-__all__ = ["ANYBODY", "EXACT_KNOWLEDGE", "SIDE_INFORMATION", "Theorem"]
-
-EXACT_KNOWLEDGE = (
-    "and an attacker who knows how the records depend on one another, and each other record exactly or not at all; one "
-    "who is unsure how they depend, or has other side information, is not covered"
-)
-"""The adversaries of Bayesian differential privacy."""
-
-SIDE_INFORMATION = (
-    "and an attacker who knows how the records depend on one another, knows any of them exactly and has any noisy "
-    "observation of each of the others by itself; one who is unsure how they depend is not covered"
-)
-"""The adversaries that theorems about bounded odds cover as well."""
-
-ANYBODY = "and any attacker for whom the groups are independent of one another"
-"""Group privacy holds whatever is known or believed inside a group."""
+__all__ = ["Theorem"]
 
 _AT_ONCE = "it bounds all adversaries at once"
 _ONE_RECORD = "one adversary asks about one record, but the model protects several at once"

@@ -17,10 +17,11 @@ from bayesdp.models import MarkovChain, Model
 from bayesdp.models.memory import block_kernel, joint_law, stationary_law
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 
