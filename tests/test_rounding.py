@@ -57,9 +57,9 @@ def test_the_attackers_certainty_is_never_understated(epsilon: float) -> None:
 
 
 def test_odds_in_words() -> None:
-    assert shown_odds(0.0).endswith("at most 50 : 50")
-    assert shown_odds(math.log(3)).endswith("at most 75 : 25")
-    assert shown_odds(7.0).endswith("at most 99.91 : 0.09")
+    assert shown_odds(0.0).endswith("at most at 50 : 50")
+    assert shown_odds(math.log(3)).endswith("at most at 75 : 25")
+    assert shown_odds(7.0).endswith("at most at 99.91 : 0.09")
     for epsilon in (9.22, 20.0, 800.0, 1e308):
         assert shown_odds(epsilon).endswith("nearly certain (more than 99.99 : 0.01)")
 

@@ -9,7 +9,7 @@
     bdp.calibrate(family, question, epsilon=1.0)    # the noise that keeps a promise of ε = 1
     bdp.compare(family, question, epsilons=[1, 5])  # every theorem side by side
 
-Names load when they are first used, so that importing the package costs next to nothing.
+Names load when they are first used, so that importing the package is fast.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""How far off a noisy answer may be: (α, β)-accuracy both ways, Pr[|error| ≥ α] ≤ β.
+"""The (α, β)-accuracy of noisy answers, Pr[|error| ≥ α] ≤ β, computed in both directions.
 
-Each noise law turns β into the smallest α it can promise, and α into its β. `cells` asks for the promise to hold
-for that many independent cells at once (a histogram read as a whole); 1 is the promise for one cell. The formulas are
-derived in docs/theory/accuracy.md.
+Each noise law converts β to the smallest α that it guarantees, and α to its β. With `cells`, the guarantee holds for
+that many independent cells at once, as for a whole histogram. docs/theory/accuracy.md derives the formulas.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ __all__ = [
 ]
 
 _TRIM, _TRIMMED = 1e-40, 1e-30
-"""Binomial terms below the first, relative to the mode, are left out; together they weigh less than the second."""
+"""Binomial terms below the first, relative to the mode, are left out; their sum is less than the second."""
 
 _STEPS = 64
-"""How many floats a τ is raised by, at most, until its accuracy is what was asked: rounding takes a few."""
+"""The most floats by which a τ is raised until its accuracy suffices; rounding needs a few."""
 
 _SMALLEST, _SMALLEST_NORMAL = math.ulp(0.0), 2.0**-1022
 """The smallest float above 0, and the smallest with all its digits."""
 
 _MOST_RECORDS = 10**6
-"""Up to here the law of all flips together is computed exactly, and its rounding is bounded (`_ROUNDED`)."""
+"""The most records for which the law of all flips is computed and its rounding is bounded (`_ROUNDED`)."""
 
 _ROUNDED = 1e-11
-"""More than rounding can take from a convolved tail (relative), for up to a million records."""
+"""A bound on the relative rounding error of a convolved tail, for up to a million records."""
 
 _SUMMED = 1024.0
 _FARTHEST = 38.0
@@ -72,8 +71,8 @@ _ULPS = 4
 class NoiseLaw(ABC):
     """The law of an error, and the accuracy it allows.
 
-    step: the distance between possible errors, 0 if any number is one. An interval reaches to the largest error below
-          α, which is α − step.
+    step: the distance between possible errors, 0 for a continuous law. An interval reaches to α − step, the largest
+          error below α.
     """
 
     step: ClassVar[int] = 0
@@ -97,7 +96,7 @@ class NoiseLaw(ABC):
 
     @abstractmethod
     def _alpha(self, beta: float) -> float:
-        """Return the smallest α this law promises for one cell, rounded up."""
+        """Return the smallest α for one cell, rounded up."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +174,7 @@ class DiscreteLaplace(NoiseLaw):
 
 @lru_cache(maxsize=256)
 def _discrete_alpha(law: DiscreteLaplace, beta: float) -> float:
-    """Return the smallest whole number that the noise reaches with probability at most β; a release needs it twice."""
+    """Return the smallest whole number that the noise reaches with probability at most β; cached."""
     ratio = math.log(2 / (beta * (1 + math.exp(-1 / law.scale))))
     steps = max(1, math.ceil(_finite("alpha", law.scale * ratio)))
     while steps > 1 and law.tail(steps - 1) <= beta:
@@ -271,7 +270,7 @@ class RandomizedResponse(NoiseLaw):
         object.__setattr__(self, "records", validation.natural("records", self.records))
         object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
         if self.records > _MOST_RECORDS:
-            raise InvalidInputError(f"the exact law is computed for at most a million records, not {self.records}")
+            raise InvalidInputError(f"records must be at most a million, not {self.records}")
         if self.ones > self.records:
             raise InvalidInputError(name_of("ones") + f" must be at most records, but {self.ones} > {self.records}")
 
@@ -285,7 +284,7 @@ class RandomizedResponse(NoiseLaw):
         return min(1.0, float(low + high) * (1 + _ROUNDED) + _TRIMMED)
 
     def _alpha(self, beta: float) -> float:
-        """Bisect the possible errors for the smallest α just above one of them whose tail is small enough."""
+        """Bisect the possible errors for the first whose tail is at most β, and return an α just above it."""
         first, up_to, _ = self._law
         keep, middle = 1 - 2 * Fraction(self.flip), self._middle
         reports = sorted(range(first, first + len(up_to)), key=lambda report: abs(report - float(middle)))
@@ -304,7 +303,7 @@ class RandomizedResponse(NoiseLaw):
 
     @cached_property
     def _law(self) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
-        """The smallest number reported; the probabilities of at most, and of at least, each number from there."""
+        """The smallest number reported, then the probabilities of at most and of at least each number from there on."""
         import numpy as np
 
         true_ones, first = _binomial(self.ones, self.flip, flipped=False)
@@ -373,29 +372,26 @@ def rho_for_accuracy(query: Query, alpha: float, beta: float) -> float:
 
 
 def tau_for_accuracy(query: Query, alpha: float, beta: float) -> float:
-    """Return the smallest τ whose Laplace noise keeps the error below α except with probability β.
-
-    For a histogram the promise is for all cells at once.
-    """
+    """Return the smallest τ at which Laplace noise stays below α except with probability β, in all cells at once."""
     alpha = validation.positive("alpha", alpha)
     beta = _per_cell(validation.probability("beta", beta), query.dimension)
     tau = -math.log(beta) * query.sensitivity / alpha
     if not _SMALLEST_NORMAL < tau < math.inf:
         raise InvalidInputError(
-            f"no tau that floating-point numbers can hold gives an error of {alpha:g} for a sensitivity of "
-            f"{query.sensitivity:g}; choose another alpha"
+            f"an error of {alpha:g} at a sensitivity of {query.sensitivity:g} needs a tau beyond the range of "
+            "floating-point numbers; choose another alpha"
         )
     for _ in range(_STEPS):
         if Laplace(laplace_scale(query, tau)).alpha(beta) <= alpha:
             return tau
         tau = up(tau)
-    raise InvalidInputError(f"an error of {alpha:g} is too small to be computed with; choose a larger alpha")
+    raise InvalidInputError(f"alpha = {alpha:g} is too small for floating-point arithmetic; choose a larger alpha")
 
 
 def least_failure(epsilon: float) -> float:
-    """Return the least β any ε-BDP mechanism has at useful α when *all* records may be correlated: 1/(e^ε + 1).
+    """Return 1/(e^ε + 1), the least β of any ε-BDP mechanism at a useful α when *all* records may be correlated.
 
-    Useful: α at most half the range of the query. docs/theory/impossibility.md proves it.
+    α is useful if it is at most half the range of the query (proof: docs/theory/impossibility.md).
 
     >>> round(least_failure(1.0), 4)
     0.2689
@@ -405,7 +401,7 @@ def least_failure(epsilon: float) -> float:
 
 
 def impossible(epsilon: float, *, alpha: float, beta: float, spread: float) -> bool:
-    """Tell whether no ε-BDP mechanism against arbitrary correlation of all records can be (α, β)-accurate.
+    """Return whether no ε-BDP mechanism can be (α, β)-accurate when all records may be correlated in any way.
 
     spread: the largest difference max |f(D) − f(D′)| between two answers of the query.
 
@@ -420,15 +416,15 @@ def impossible(epsilon: float, *, alpha: float, beta: float, spread: float) -> b
 
 
 def _per_cell(beta: float, cells: int) -> float:
-    """Return the β that each of `cells` independent cells may have so that all hold at once with 1 − β."""
+    """Return the β of each of `cells` independent cells at which all of them hold with probability 1 − β."""
     return beta if cells == 1 else max(_SMALLEST, down(-math.expm1(math.log1p(-beta) / cells), _ULPS))
 
 
 def _binomial(trials: int, flip: float, flipped: bool) -> tuple[NDArray[np.float64], int]:
-    """Return the law of how many of `trials` bits are flipped (or are not), and where it begins.
+    """Return the law of the number of flipped (or unflipped) bits among `trials`, and where it begins.
 
-    Ratios of neighbours are multiplied outward from the mode, so nothing overflows and no difference is taken; what is
-    below 1e-40 of the mode is trimmed.
+    Ratios of neighbours are multiplied outward from the mode, which avoids overflow and differences; terms below 1e-40
+    of the mode are trimmed.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
-"""Rounding towards privacy: leakages, scales and errors go up, τ goes down.
+"""Rounding towards privacy: leakages, scales and errors are rounded up, τ is rounded down.
 
-Closed forms are evaluated in exact rational arithmetic (a float is a rational number) and rounded once, outward; the
-transcendental steps are widened by the ulps their library functions may be off. docs/numerics.md has the argument.
+Closed forms are evaluated in exact rational arithmetic (a float is a rational number) and rounded once, outward.
+Transcendental functions are widened by the largest error of their library implementation (docs/numerics.md).
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ __all__ = [
 ]
 
 _SAME = 1e-12
-"""Two figures this close relatively are written alike: 0.2 for the float just below it, not 0.199999."""
+"""Numbers whose relative difference is below this print alike: 0.2 for the float just below it, not 0.199999."""
 
 _LONG = 1e6
-"""From here on figures are written with a power of ten; below it 2160 is easier to read than 2.16e+03."""
+"""Larger numbers print with a power of ten; below it 2160 is easier to read than 2.16e+03."""
 
 _DUST = 1e-6
-"""Less than this share of a budget is what rounding leaves of it, and no amount anybody can spend."""
+"""A smaller share of a budget is a rounding error and cannot be spent."""
 
 _CERTAIN = 99.99
-"""Beyond this many in a hundred, more digits of an attacker's certainty mean nothing."""
+"""Beyond this percentage, more digits of an attacker's certainty carry no information."""
 
 _LARGE = Fraction(2) ** 1000
-"""A fraction beyond this may be no float; it is divided by it before its logarithm is taken."""
+"""A larger fraction may overflow a float; it is divided by this before its logarithm is taken."""
 
 _TOO_LARGE = "a result is beyond the largest floating-point number"
 
 _LOG_ULPS = 2
-"""`math.log` is within one ulp on every platform CPython supports; we allow two."""
+"""`math.log` is within one ulp on every platform CPython supports; two are allowed."""
 
 
 def up(value: float, ulps: int = 1) -> float:
@@ -67,10 +67,7 @@ def down(value: float, ulps: int = 1) -> float:
 
 
 def finite(value: float) -> float:
-    """Return a bound that was computed in floats, or refuse one that overflowed.
-
-    Raises TooLargeError.
-    """
+    """Return a bound that was computed in floats; TooLargeError if it overflowed."""
     if value == math.inf:
         raise TooLargeError(_TOO_LARGE)
     return value
@@ -117,7 +114,7 @@ def log_above(value: Fraction) -> float:
 
 
 def shown_above(value: float, digits: int = 6) -> str:
-    """Write a leakage, a scale or an error with `digits` significant digits, never less than it is.
+    """Format a leakage, a scale or an error with `digits` significant digits, rounded up.
 
     >>> shown_above(1.0000001), shown_above(3.0), shown_above(2151.5, 3)
     ('1.00001', '3', '2160')
@@ -126,12 +123,14 @@ def shown_above(value: float, digits: int = 6) -> str:
 
 
 def shown_below(value: float, digits: int = 6) -> str:
-    """Write a τ with `digits` significant digits, never more than it is."""
+    """Format a τ with `digits` significant digits, rounded down."""
     return _shown(value, digits, ROUND_FLOOR)
 
 
 def shown_remaining(amount: float, of: float) -> str:
-    """Write how much remains of a budget (or of all that was ever in it), never more than it is; rounding dust as 0.
+    """Format how much remains of a budget, rounded down; a remainder that is only rounding error prints as 0.
+
+    of: the budget, or the largest it ever was.
 
     >>> shown_remaining(0.5, 2.0), shown_remaining(2.22044e-16, 2.0)
     ('0.5', '0')
@@ -140,11 +139,11 @@ def shown_remaining(amount: float, of: float) -> str:
 
 
 HARDLY_A_PROMISE = 20.0
-"""An ε beyond which nobody should rely on it: odds may change by a factor of e^20, some 500 million."""
+"""The ε beyond which a promise means little: odds may change by a factor of e^20, some 500 million."""
 
 
 def hardly_a_promise(epsilon: float) -> str | None:
-    """Return the warning that belongs to a large ε, or None.
+    """Return the warning for a large ε, or None.
 
     >>> hardly_a_promise(1.0) is None, hardly_a_promise(25.0)
     (True, 'ε = 25 is hardly a promise any more: odds may change by a factor of e^25.')
@@ -156,27 +155,27 @@ def hardly_a_promise(epsilon: float) -> str | None:
 
 
 def shown_odds(epsilon: float) -> str:
-    """Write what ε means to an attacker who was 50 : 50 between two values of a record, never less than it is.
+    """Describe ε by an attacker who starts at 50 : 50 between two values of a record, rounded up.
 
     The odds change by at most e^ε, so that 50 : 50 becomes at most e^ε/(1 + e^ε).
 
     >>> shown_odds(1.0)
-    'an attacker who was 50 : 50 is at most 73.2 : 26.8'
+    'an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8'
     >>> shown_odds(12.0)
-    'an attacker who was 50 : 50 may become nearly certain (more than 99.99 : 0.01)'
+    'an attacker who starts at 50 : 50 may become nearly certain (more than 99.99 : 0.01)'
     """
     pair = shown_pair(1 / (1 + math.exp(-epsilon)))
     if pair is None:
-        return f"an attacker who was 50 : 50 may become {NEARLY_CERTAIN}"
-    return f"an attacker who was 50 : 50 is at most {pair}"
+        return f"an attacker who starts at 50 : 50 may become {NEARLY_CERTAIN}"
+    return f"an attacker who starts at 50 : 50 ends at most at {pair}"
 
 
 NEARLY_CERTAIN = "nearly certain (more than 99.99 : 0.01)"
-"""How sure an attacker is whose certainty needs no more digits."""
+"""The certainty of an attacker beyond `_CERTAIN`, in words."""
 
 
 def shown_pair(probability: float) -> str | None:
-    """Write a probability as a bet in a hundred, never less than it is; None if it is nearly certain.
+    """Format a probability as odds that sum to 100, rounded up; None if it is nearly certain.
 
     >>> shown_pair(0.5), shown_pair(0.73105858), shown_pair(0.999999)
     ('50 : 50', '73.2 : 26.8', None)
@@ -201,4 +200,4 @@ def nearest(value: Fraction) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise TooLargeError("its figures are too large for floating-point numbers") from None
+        raise TooLargeError("a result is too large for floating-point numbers") from None

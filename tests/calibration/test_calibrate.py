@@ -177,7 +177,7 @@ def test_what_was_spent_is_counted() -> None:
     assert chosen.leakage.epsilon == 2
     document = chosen.to_dict()
     assert (document["tau"], document["tau_total"], document["scale"]) == (0.5, 1.0, 2.0)
-    with pytest.raises(CalibrationError, match="what was released before leaks 1 already"):
+    with pytest.raises(CalibrationError, match="earlier releases leak 1"):
         calibrate(groups, COUNT, epsilon=1.0, spent=[(COUNT, 0.5)])
 
 
@@ -188,7 +188,7 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
         "Laplace noise of scale 155",
         "the sum of height, clipped to 0–100",
         "leaks at most ε = 1 about one record, not the person behind several",
-        "an attacker who was 50 : 50 is at most 73.2 : 26.8",
+        "an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8",
         "theorem gaussian-tight, docs/theory/gaussian-tight.md",
         "at most 100 apart",
     ):
@@ -227,7 +227,7 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
         (
             lambda: wrongly(MarkovChain([[1, 0], [0, 1]], start="any"), COUNT, epsilon=1),
             NoTheoremAppliesError,
-            "general: the number of correlated records has no limit",
+            "general: the number of correlated records is unlimited",
         ),
         (lambda: wrongly(CHAIN, COUNT, epsilon=1, spent=[(COUNT, 9.0)]), CalibrationError, "leaves nothing of ε = 1"),
         (lambda: ArbitraryGroups(10**400), InvalidInputError, "at most 10\\^18"),
@@ -238,7 +238,7 @@ def test_it_reads_as_a_sentence_a_table_and_json() -> None:
         (
             lambda: calibrate(AnyOf(Independent(), ArbitraryGroups(9)), COUNT, epsilon=1, spent=[(COUNT, 0.5)]),
             CalibrationError,
-            "under model 2, general: what was released before leaks 4.5 already",
+            "under model 2, general: earlier releases leak 4.5",
         ),
     ],
 )

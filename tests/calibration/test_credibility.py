@@ -437,7 +437,7 @@ def test_only_the_tau_of_the_chosen_rank_is_looked_for(taus: list[float], most: 
 def test_models_that_keep_no_promise_are_not_passed_over() -> None:
     models = [Independent(record=f"record {index}") for index in range(200)]
     sample = Sample(theorem_named("independent"), models, lambda some, tau: [math.inf for _ in some], lambda model: 0.0)
-    with pytest.raises(CalibrationError, match=r"no noise keeps the promise for 0\.95 of the posterior"):
+    with pytest.raises(CalibrationError, match=r"no amount of noise keeps the promise for 0\.95 of the posterior"):
         sample.credible_tau(1.0, 1.0, 0.95, lambda steps: None)
 
 

@@ -30,7 +30,8 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
         "The number of records with s = 1: 4250 (unrounded 4248)",
         "Off by less than 310 (unrounded 301) in 95 % of cases.",
         "It cost ε = 0.5; steps has leaked ε = 1 in all; remaining: 1.",
-        "It protects one record, not the person behind several: an attacker who was 50 : 50 is at most 73.2 : 26.8.",
+        "It protects one record, not the person behind several: "
+        "an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8.",
         "Proven (general) if all records are independent of one another. Model: never diagnosed on a table. "
         "The statement says more.",
     ]
@@ -215,7 +216,7 @@ def test_words_of_others_are_no_markup() -> None:
 SHUFFLED = polars.DataFrame({"t": [3, 0, 2, 1] * 10, "s": [1, 0, 1, 0] * 10, "x": [1.0, 2.0, 3.0, 4.0] * 10})
 
 UNCHECKED = [
-    (bdp.OddsChain(20, column="s"), bdp.Count("s", equals=1), "No order was named: not checked in which order"),
+    (bdp.OddsChain(20, column="s"), bdp.Count("s", equals=1), "The model names no order: the order of the records"),
     (bdp.ArbitraryGroups(1), bdp.Count("s", equals=1), "No group was named: which records belong together was not"),
     (
         bdp.GaussianGroups(correlation=0.5, size=2, column="x"),

@@ -74,4 +74,4 @@ def test_a_preview_warns_too(tmp_path: Path) -> None:
         assert drowned.to_dict()["warnings"] == list(drowned.warnings)
         assert session.preview(bdp.Count("x", equals=1), epsilon=1.0).warnings == ()
         assert "hardly a promise" in str(session.preview(bdp.Count("x", equals=1), epsilon=30.0))
-        assert "at most 73.2 : 26.8" in str(session.preview(bdp.Count("x", equals=1), epsilon=1.0))
+        assert "at most at 73.2 : 26.8" in str(session.preview(bdp.Count("x", equals=1), epsilon=1.0))

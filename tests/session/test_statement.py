@@ -49,7 +49,7 @@ def test_the_page_says_everything_a_reader_must_know(form: str) -> None:
         "4250",
         "4248 (rounding what is released costs no privacy)",
         "off by less than 310 (unrounded 301) in 95 % of cases",
-        "an attacker who was 50 : 50 is at most 73.2 : 26.8",
+        "an attacker who starts at 50 : 50 ends at most at 73.2 : 26.8",
         "violated by the data; released anyway because: the board agreed",
         "on steps.csv (500 rows, 2026-11-01) says: violated",
         "order: violated",

@@ -32,7 +32,10 @@ def test_the_best_is_named_and_every_theorem_is_heard() -> None:
 def test_it_reads_as_a_sentence_a_table_and_json() -> None:
     found = leakage(CHAIN, COUNT, tau=1.0)
     assert "leaks at most ε = 3.298" in str(found)
-    assert "about one record, not the person behind several: an attacker who was 50 : 50 is at most 96.5" in str(found)
+    assert (
+        "about one record, not the person behind several: an attacker who starts at 50 : 50 ends at most at 96.5"
+        in str(found)
+    )
     assert "if the records follow a stationary Markov chain with 2 states" in str(found)
     assert "docs/theory/markov-" in str(found)
     assert "general" in found.table()

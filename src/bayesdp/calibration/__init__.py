@@ -1,1 +1,1 @@
-"""ε → τ: how much noise a promise needs, and how the theorems compare."""
+"""From ε to τ: how much noise a promise needs, and how the theorems compare."""

@@ -1,6 +1,6 @@
-"""ε → τ: the largest τ that any applicable theorem allows for a promised ε, rounded towards privacy.
+"""From ε to τ: the largest τ that any applicable theorem allows for a promised ε, rounded towards privacy.
 
-The search (`search`) is generic: a theorem's ε must not fall as τ rises, and that is all it needs.
+The search (`search`) is generic: it only requires that a theorem's ε never falls as τ rises.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ __all__ = [
 ]
 
 _NEXT_TO_NOTHING = 1.001
-"""A theorem within this factor of the best is as good, when two hundred models are to be looked at."""
+"""A faster theorem within this factor of the best is preferred when hundreds of models are evaluated."""
 
 _ANY_TAU = 1.0
-"""Hypotheses depend on the kinds of losses, never on how large they are."""
+"""Any τ will do to check hypotheses, which depend on the kinds of losses only."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What one theorem allows: the largest τ for the promised ε with its α — or the reason there is none.
+    """What one theorem allows: the largest τ for the promised ε and its α, or the reason why there is none.
 
-    covered: whether the theorem's hypotheses hold at all; it may still not reach so small an ε.
+    covered: whether the theorem's hypotheses hold; it may still not reach so small an ε.
     """
 
     theorem: str
@@ -76,14 +76,14 @@ class Option:
 
 @dataclass(frozen=True)
 class Calibration(Displayed, Document):
-    """How much noise a promise needs: `tau`, the Laplace `scale`, and the accuracy that remains.
+    """The noise that a promise needs: `tau`, the Laplace `scale`, and the accuracy.
 
-    query:       what would be released.
+    query:       the query to release.
     epsilon:     the promise.
-    leakage:     what is proven at the chosen τ, at most epsilon.
+    leakage:     the proven leakage at the chosen τ, at most epsilon.
     options:     what every theorem allows, or why it does not apply.
-    beta:        how often the error may reach α, unless `accuracy` is asked for another.
-    uncertainty: with credibility=, how the promise fares if the model's parameters are not quite those estimated.
+    beta:        the probability with which the error may reach α, unless `accuracy` is called with another.
+    uncertainty: with credibility=, how often the promise holds under the posterior of the model's parameters.
     """
 
     query: Query
@@ -96,7 +96,7 @@ class Calibration(Displayed, Document):
 
     @property
     def scale(self) -> float:
-        """The Laplace scale that makes the answer τ-DP; QueryError if the release is made elsewhere."""
+        """The Laplace scale that makes the answer τ-DP; QueryError for a release made elsewhere."""
         return laplace_scale(self.query, self.tau)
 
     @property
@@ -107,7 +107,7 @@ class Calibration(Displayed, Document):
     def accuracy(self, beta: float = BETA, *, simultaneous: bool = True) -> float:
         """Return α: the error reaches it with probability at most β.
 
-        simultaneous: for a histogram, whether that holds for all cells at once or for each cell by itself.
+        simultaneous: for a histogram, whether that holds for all cells at once or only for each cell on its own.
         """
         return Laplace(self.scale).alpha(beta, cells=self.query.dimension if simultaneous else 1)
 
@@ -120,7 +120,7 @@ class Calibration(Displayed, Document):
 
     @property
     def _release(self) -> str:
-        """What is released, with its noise and accuracy where they are known, as the subject of "leaks"."""
+        """The release with its noise and accuracy, if known, as the subject of "leaks"."""
         tau, asked = f"tau = {shown_below(self.tau)}", self.query.description
         if self.query.unforeseen:
             return f"{asked[:1].upper()}{asked[1:]} with {tau}"
@@ -131,13 +131,13 @@ class Calibration(Displayed, Document):
 
     @property
     def _accuracy(self) -> float | None:
-        """The accuracy at the β asked; None for a release made elsewhere, whose noise is not known."""
+        """The accuracy at `beta`; None for a release made elsewhere, whose noise is unknown."""
         return _alpha(self.query, self.tau, self.beta)
 
     def table(self) -> str:
         """Return what every theorem allows, as a text table.
 
-        With credibility= that is what they allow for the estimated parameters; a last row has what was chosen.
+        With credibility=, the rows are for the estimated parameters, and a last row shows what was chosen.
         """
         return self._table.text()
 
@@ -152,13 +152,13 @@ class Calibration(Displayed, Document):
         return PrintedTable(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
-        """Draw what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""
+        """Plot what every theorem allows around this promise, and write the picture (.png, .svg or .pdf)."""
         drawn: Path = hooks.call("plot.calibration", self, path)
         return drawn
 
     @property
     def _best(self) -> Option:
-        """The option that would be chosen for the parameters as they are estimated."""
+        """The option that would be chosen for the estimated parameters."""
         proven = [option for option in self.options if option.tau is not None]
         named = [option for option in proven if option.theorem == self.leakage.headline]
         if named and (self.uncertainty is None or self.leakage.parts):
@@ -168,7 +168,7 @@ class Calibration(Displayed, Document):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --json` prints.
 
-        "theorems" is about the parameters as estimated; with credibility=, "uncertainty" says which τ that gave, too.
+        "theorems" is about the estimated parameters; with credibility=, "uncertainty" has the τ chosen.
         """
         return (
             self.leakage.to_dict()
@@ -420,7 +420,7 @@ def options(
 def combined(choices: Sequence[Sequence[Option]]) -> tuple[Option, ...]:
     """Return what every theorem allows under all the models that may hold: the smallest τ, or the first reason.
 
-    With several models a last row takes the best theorem of each.
+    With several models, a last row combines the best theorem of each.
     """
     if len(choices) == 1:
         return tuple(choices[0])
@@ -448,8 +448,8 @@ def largest_taus(
 ) -> list[float | None]:
     """Return for each ε the largest τ at which the theorem proves at most ε for `spent` and `query` together.
 
-    Several queries are each released with that τ. None where even the smallest τ leaks more. Every τ returned was
-    evaluated: its ε is at most the target. Raises DoesNotApplyError where the theorem does not apply.
+    Several queries are each released with that τ. The result is None where even the smallest τ leaks more. Every τ
+    returned was evaluated: its ε is at most the target. Raises DoesNotApplyError if the theorem does not apply.
 
     >>> from bayesdp import ArbitraryGroups, Count, theorems
     >>> general = next(theorem for theorem in theorems() if theorem.name == "general")
@@ -466,7 +466,7 @@ def largest_taus(
 def _largest_taus(
     theorem: Theorem, model: Model, queries: tuple[Query, ...], epsilons: Sequence[float], spent: Spend
 ) -> list[float | None]:
-    """Return the τ's of `largest_taus`, of a theorem that has no objection; what is evaluated asks for one again."""
+    """Return the τ's of `largest_taus` for a theorem without an objection; each evaluation checks that again."""
 
     def evaluate(taus: Sequence[float]) -> list[float]:
         return theorem.epsilons(model, [spend_with(spent, queries, tau) for tau in taus])
@@ -490,13 +490,13 @@ def _largest_taus(
 def largest_tau(panel: ApplicableTheorems, queries: tuple[Query, ...], epsilon: float, spent: Spend) -> float:
     """Return the largest τ of each query at which theorems prove at most ε for them and `spent`; 0 if there is none.
 
-    Under each model that may hold the best theorem counts, and of the models the worst. Raises NoTheoremAppliesError if
+    The result is the minimum over the models that may hold of the best theorem's τ. Raises NoTheoremAppliesError if
     nothing is proven under one of them.
     """
     reached: dict[int, float] = {}
 
     def larger(theorem: Theorem, member: Model) -> float:
-        """Return the largest τ of a theorem; 0 if it exceeds ε at the τ that another one allows: its own is smaller."""
+        """Return the largest τ of a theorem, or 0 if it is smaller than another theorem's: ε is exceeded at that τ."""
         least = reached.get(id(member), 0.0)
         if least > 0 and theorem.epsilon(member, spend_with(spent, queries, least)) > epsilon:
             return 0.0
@@ -508,7 +508,7 @@ def largest_tau(panel: ApplicableTheorems, queries: tuple[Query, ...], epsilon: 
 
 
 def _largest(replies: Sequence[Reply[float]]) -> float:
-    """Return the largest τ any theorem allows under one model; 0 if none does."""
+    """Return the largest τ that any theorem allows under one model; 0 if there is none."""
     allowed = [reply.value for reply in replies if reply.value is not None]
     if not allowed:
         raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
@@ -534,12 +534,10 @@ def _out_of_reach(theorem: Theorem, model: Model, query: Query, epsilon: float, 
     if spent and theorem.objection(model, spent) is None:
         before = theorem.epsilon(model, spent)
         if before >= epsilon:
-            return (
-                f"what was released before leaks {shown_above(before)} already, which leaves nothing of ε = {epsilon:g}"
-            )
+            return f"earlier releases leak {shown_above(before)}, which leaves nothing of ε = {epsilon:g}"
     tiny = max(SMALLEST_SHARE * epsilon, math.ulp(0.0))
     least = theorem.epsilon(model, spend_with(spent, [query], tiny))
-    return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, however much noise is added"
+    return f"it does not reach ε = {epsilon:g}: it proves no ε below {shown_above(least)}, at any amount of noise"
 
 
 def _alpha(query: Query, tau: float, beta: float) -> float | None:
@@ -557,7 +555,7 @@ def _choose(
     spent: Spend,
     only: Sequence[Theorem] | None,
 ) -> Calibration:
-    """Take the largest τ some theorem allows, the smallest of these over the models that may hold."""
+    """Choose the largest τ that some theorem allows, and the smallest of these over the models that may hold."""
     every = combined(choices)
     taus = [
         max((option.tau for option in by_theorem if option.tau is not None), default=None) for by_theorem in choices
@@ -571,7 +569,7 @@ def _choose(
 
 
 def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
-    """Lower τ until the share asked of the posterior keeps the promise, under every model that may hold."""
+    """Lower τ until the requested share of the posterior keeps the promise, under every model that may hold."""
     drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
     tau = plain.tau
     with _looking_at(drawn) as done:
@@ -583,7 +581,7 @@ def _credible_tau(plain: Calibration, spent: Spend, credibility: float, draws: i
 
 
 def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draws: int | None) -> Calibration:
-    """Raise ε until the share asked of the posterior keeps it at the τ that the accuracy fixes."""
+    """Raise ε until the requested share of the posterior keeps it at the τ that the accuracy requires."""
     drawn = _drawn(plain.leakage, (plain.query,), plain.epsilon, spent, draws_needed(credibility, draws))
     with _looking_at(drawn) as done:
         epsilon = _epsilon_of_rank(drawn, plain.tau, credibility, plain.epsilon, done)
@@ -592,10 +590,10 @@ def _credible_epsilon(plain: Calibration, spent: Spend, credibility: float, draw
 
 
 def credible_epsilon(leaked: Leakage, credibility: float) -> float:
-    """Return an ε that the share asked of the posterior keeps for a spend; at least that of the estimate.
+    """Return an ε that the requested share of the posterior keeps for a spend, at least that of the estimate.
 
-    The models drawn depend on the estimated model and the credibility only, so that everything converted under them is
-    converted alike. Raises ModelError if no model was estimated.
+    The models drawn depend only on the estimated model and the credibility, so that all spends use the same ones.
+    Raises ModelError if no model was estimated.
     """
     *spent, last = leaked.spend
     drawn = _drawn(leaked, (last.query,), leaked.epsilon, tuple(spent), draws_needed(credibility, None))
@@ -606,9 +604,9 @@ def credible_epsilon(leaked: Leakage, credibility: float) -> float:
 def credible_tau(
     leaked: Leakage, queries: tuple[Query, ...], most: float, epsilon: float, spent: Spend, credibility: float
 ) -> float:
-    """Return the largest τ of each query, at most `most`, at which the share asked of the posterior leaks at most ε.
+    """Return the largest τ of each query, at most `most`, at which enough of the posterior leaks at most ε.
 
-    leaked: what the estimated model leaks with τ = `most`; its theorem is asked about the models drawn.
+    leaked: the leakage under the estimated model with τ = `most`; its theorem evaluates the models drawn.
 
     Raises CalibrationError if no τ is small enough.
     """
@@ -622,7 +620,7 @@ def credible_tau(
 def _epsilon_of_rank(
     drawn: Sequence[Sample], tau: float, credibility: float, least: float, done: Callable[[int], None]
 ) -> float:
-    """Return the ε, at least `least`, that as many of the models drawn keep at τ as the credibility needs."""
+    """Return the smallest ε, at least `least`, that enough of the models drawn keep at τ for the credibility."""
     epsilon = least
     for sample in drawn:
         ascending = sorted(sample.leakages(tau, done))
@@ -635,7 +633,7 @@ def _looking_at(drawn: Sequence[Sample]) -> AbstractContextManager[Callable[[int
 
 
 def _drawn(leaked: Leakage, queries: tuple[Query, ...], epsilon: float, spent: Spend, number: int) -> list[Sample]:
-    """Draw from the posterior of every model that was estimated, each with the theorem that proves most about it."""
+    """Draw from the posterior of every estimated model, each with the theorem that is best for it."""
     several = leaked.model.members
     parts = zip(several, leaked.parts or (leaked,), strict=True)
     estimated = [(member, part) for member, part in parts if member.estimated or len(several) == 1]
@@ -652,7 +650,7 @@ def _posterior(model: Model, draws: int) -> Sequence[Model]:
 def _sample(
     theorem: Theorem, models: Sequence[Model], queries: tuple[Query, ...], epsilon: float, spent: Spend
 ) -> Sample:
-    """Return models drawn, with what a theorem says of them; what it cannot say is taken to break the promise."""
+    """Return models drawn with their leakages by a theorem; a model without a bound counts as breaking the promise."""
     everything = spend_with(spent, queries, _ANY_TAU)
 
     def leaks(several: Sequence[Model], tau: float) -> list[float]:
@@ -674,9 +672,9 @@ def _sample(
 
 
 def _quick(leaked: Leakage) -> Theorem:
-    """Return the theorem to use for every model drawn: the best here, but not a slow one for next to nothing.
+    """Return the theorem for all models drawn: the best for the estimate, or a fast one that is nearly as good.
 
-    It is chosen by the estimate alone, before anything is drawn, and as it was for every model then.
+    The choice depends on the estimate only, not on the draws.
     """
     proven = [
         assessment
@@ -689,7 +687,7 @@ def _quick(leaked: Leakage) -> Theorem:
 
 
 def _usable(theorem: Theorem, model: Model, spend: Spend) -> Theorem | None:
-    """Return the theorem if it covers a model drawn, else another that does: drawn variances are never quite equal."""
+    """Return the theorem if it covers a drawn model, else another that does: drawn variances are never equal."""
     others = sorted(theorems(), key=lambda candidate: (not candidate.composes, candidate.name == "general"))
     return next((candidate for candidate in (theorem, *others) if candidate.objection(model, spend) is None), None)
 
@@ -702,7 +700,7 @@ def _leakage(theorem: Theorem | None, model: Model, spend: Spend) -> float:
 def _worst(
     drawn: Sequence[Sample], tau: float, credibility: float, epsilon: float, done: Callable[[int], None]
 ) -> Uncertainty:
-    """Return how the promise fares under the model whose posterior keeps it least."""
+    """Return the summary for the model whose posterior keeps the promise least often."""
     summaries = [summary(credibility, sample.theorem, sample.leakages(tau, done), epsilon) for sample in drawn]
     return min(summaries, key=lambda uncertainty: uncertainty.share)
 
@@ -720,7 +718,7 @@ def _refuse(epsilon: float, choices: Sequence[Sequence[Option]]) -> NoReturn:
 
 
 def _options_at(query: Query, leaked: Leakage, beta: float) -> tuple[Option, ...]:
-    """Return what every theorem says at the τ that was chosen for its accuracy."""
+    """Return what every theorem proves at the τ that was chosen for its accuracy."""
     tau = leaked.spend[-1].tau
     return tuple(
         Option(assessment.theorem, assessment.epsilon, tau, _alpha(query, tau, beta))

@@ -1,4 +1,4 @@
-"""Every theorem side by side over a grid of ε, with what others published beside them."""
+"""Every theorem side by side over a grid of ε, together with published methods."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ __all__ = ["Comparison", "compare"]
 
 @dataclass(frozen=True)
 class Comparison(Displayed, Document):
-    """One row per theorem and ε. Prints as a table, plots itself, serialises to JSON.
+    """A comparison of theorems: one row per theorem and ε, which prints as a table, plots, and serialises to JSON.
 
-    model:     what is assumed.
-    query:     what would be released.
-    beta:      how often the error may reach α.
+    model:     the assumption.
+    query:     the query to release.
+    beta:      the probability with which the error may reach α.
     rows:      what the theorems prove.
-    published: what others published, what plain DP would do, and randomized response; `proven` says which of them
-               keep the promise.
+    published: published methods, plain DP, and randomized response; `proven` marks those that keep the promise.
     """
 
     model: Model
@@ -43,7 +42,7 @@ class Comparison(Displayed, Document):
     published: tuple[PublishedResult, ...]
 
     def table(self) -> str:
-        """Return a text table: what the theorems prove at each ε, in brackets what others do, then the reasons."""
+        """Return a text table: the theorems at each ε, other methods in brackets, then notes and reasons."""
         return str(self)
 
     def _printed(self) -> Sequence[Section]:
@@ -66,7 +65,7 @@ class Comparison(Displayed, Document):
         return [[PrintedTable(["theorem", "ε", "τ", f"α (β = {self.beta:g})", ""], rows)], lines(*notes)]
 
     def _impossible(self) -> list[str]:
-        """Return what nobody can do for some of these ε if records of a group are correlated in any way, as a note."""
+        """Return a note on the accuracy that no mechanism reaches at some of these ε under arbitrary correlation."""
         size = self.model.group_size
         if self.query.unforeseen or not self.model.anything_inside or size is None or self.query.dimension > 1:
             return []
@@ -83,7 +82,7 @@ class Comparison(Displayed, Document):
 
     @property
     def applying(self) -> tuple[str, ...]:
-        """The theorems whose hypotheses hold, though they may not reach every ε."""
+        """The theorems whose hypotheses hold, even if they do not reach every ε."""
         return tuple(dict.fromkeys(row.theorem for row in self.rows if row.covered))
 
     def plot(self, path: str | Path) -> Path:
@@ -92,7 +91,7 @@ class Comparison(Displayed, Document):
         return drawn
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object that `bayesdp compare --json` prints; guarantees are `rows`, and what is proven."""
+        """Return the JSON object that `bayesdp compare --json` prints."""
         return {
             "rows": [
                 {"theorem": row.theorem, "epsilon": row.epsilon, "tau": row.tau, "alpha": row.alpha}
@@ -117,15 +116,16 @@ class Comparison(Displayed, Document):
 def compare(
     model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA, composing: bool = False
 ) -> Comparison:
-    """Show for each ε what every theorem allows, and what others published.
+    """Compare what every theorem and published method allows for each ε.
 
     model:     how records are correlated.
-    query:     what would be released.
-    epsilons:  the promises to compare at.
-    beta:      how often the error may reach the α that is shown.
-    composing: only theorems that cover any number of releases together, as a ledger must; the slow ones are not.
+    query:     the query to release.
+    epsilons:  the promises to compare.
+    beta:      the probability with which the error may reach the α shown.
+    composing: whether to use only theorems that cover any number of releases together, as a ledger does; this leaves
+               out the slow ones.
 
-    Raises InvalidInputError and QueryError as `calibrate` does; a theorem that does not apply is a row with its reason.
+    Raises InvalidInputError and QueryError as `calibrate` does. A theorem that does not apply gives a row and a reason.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> print(compare(ArbitraryGroups(2), Count("ill", equals=True), epsilons=[1.0]).rows[1].tau)
@@ -144,14 +144,14 @@ def compare(
 
 
 def method_named(name: str) -> Published:
-    """Return one of the methods shown beside the theorems."""
+    """Return the published method of this name."""
     return next(method for method in PRIOR_ART if method.name == name)
 
 
 def _published(
     method: Published, model: Model, query: Query, epsilons: Sequence[float], beta: float
 ) -> list[PublishedResult]:
-    """Return what the method reaches under the worst of the models that may hold, nothing where it does not apply."""
+    """Return the results of a method under the worst of the models that may hold; empty if it does not apply."""
     several = model.members
     if any(method.objection(member, query) is not None for member in several) or (
         method.one_model and len(several) > 1

@@ -1,7 +1,7 @@
-"""What the data leave uncertain: a τ that keeps the promise for most of the posterior (docs/uncertainty.md).
+"""Parameter uncertainty: a τ that keeps the promise for most of the posterior (docs/uncertainty.md).
 
-Models are drawn from the posterior of an estimated model, and the τ that keeps the promise is found for each. The τ
-chosen is one of these, so low in their order that the share asked for lies above it, Monte Carlo error included.
+Models are drawn from the posterior of an estimated model, and each has a largest τ that keeps the promise. The chosen
+τ is an order statistic of these: the requested share of the posterior lies above it, Monte Carlo error included.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 """The quantiles of ε over the models drawn that are reported."""
 
 _AT_ONCE = 64
-"""So many models are handed to a theorem at once: enough for NumPy to pay, few enough for a progress bar to move."""
+"""Models evaluated in one batch: enough to benefit from NumPy, few enough to update a progress bar."""
 
 Done = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """How a promise fares under the posterior of the model's parameters.
+    """How often a promise holds under the posterior of the model's parameters.
 
-    credibility: the share of the posterior that was asked to leak at most ε.
-    share:       the share of the models drawn that do; more than asked, because draws are a sample.
-    spread:      the ε at the τ chosen, at the levels 5, 25, 50, 75, 95 and 100 % of the models drawn.
+    credibility: the share of the posterior that must leak at most ε.
+    share:       the share of the models drawn that do; larger than the credibility, to cover sampling error.
+    spread:      ε at the chosen τ, at the levels 5, 25, 50, 75, 95 and 100 % of the models drawn.
     """
 
     credibility: float
@@ -52,7 +52,7 @@ class Uncertainty:
             f"At this tau at least {shown_below(100 * self.credibility)} % of the posterior of the model leaks no more "
             f"than that ({shown_below(100 * self.share)} % of {self.draws} models drawn, theorem {self.theorem}; ε is "
             f"{shown_above(low)} at 5 %, {shown_above(middle)} at 50 % and {shown_above(high)} at 95 % of them; the "
-            "draws mislead with probability at most 1 %). The posterior takes the form of the model for granted."
+            "draws mislead with probability at most 1 %). The posterior assumes the form of the model."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Uncertainty:
 
 
 def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
-    """Draw models from the posterior of an estimated model; the same ones for the same seed.
+    """Draw models from the posterior of an estimated model; the same seed gives the same models.
 
     Raises ModelError if the model was not estimated or the data are too few.
 
@@ -82,15 +82,15 @@ def posterior(model: Model, draws: int, seed: int = 0) -> list[Model]:
 
 
 class Sample:
-    """Models drawn from one posterior, with what is computed of them: nothing twice.
+    """Models drawn from one posterior, with a cache of their leakages.
 
     theorem: the theorem that covers all of them.
-    leaks:   returns what models leak at τ; infinite where nothing is proven.
+    leaks:   returns the leakage of models at τ; infinite where nothing is proven.
     largest: returns the largest τ at which a model keeps the promise; 0 if there is none.
     """
 
     PASSES = 2
-    """About how often each model is looked at: at the first τ and at the one chosen."""
+    """About how often each model is evaluated: at the first τ and at the chosen one."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Sample:
         self._known: dict[tuple[int, float], float] = {}
 
     def leakages(self, tau: float, done: Done, some: Sequence[int] | None = None) -> list[float]:
-        """Return what every model leaks at τ, or some of them."""
+        """Return the leakage of all models at τ, or of some of them."""
         chosen = range(len(self.models)) if some is None else some
         fresh = [index for index in chosen if (index, tau) not in self._known]
         for begin in range(0, len(fresh), _AT_ONCE):
@@ -116,13 +116,13 @@ class Sample:
         return [self._known[index, tau] for index in chosen]
 
     def credible_tau(self, most: float, promised: float, credibility: float, done: Done) -> float:
-        """Return the largest τ, at most `most`, that keeps the promise for the share asked of the posterior.
+        """Return the largest τ, at most `most`, that keeps the promise for the requested share of the posterior.
 
-        It is the τ of rank r among those of the models drawn (`chosen_rank`), and no other need be known: a model that
-        keeps the promise at the τ of rank r so far has one at least as large, for leakage does not fall as τ rises.
-        Those that leak most are looked at first, so that few τ's are ever searched for.
+        It is the τ of rank r among those of the models drawn (`chosen_rank`). A model that keeps the promise at the
+        current τ of rank r has a τ at least as large, because leakage never falls as τ rises, so its own τ is not
+        needed. The models that leak most are evaluated first, so that few τ's are searched for.
 
-        Raises CalibrationError if no τ does.
+        Raises CalibrationError if no τ keeps the promise.
         """
         rank = chosen_rank(credibility, len(self.models))
         smallest: list[float] = []
@@ -135,19 +135,19 @@ class Sample:
         tau = smallest[-1] if len(smallest) == rank else most
         if tau <= 0:
             raise CalibrationError(
-                f"no noise keeps the promise for {credibility:g} of the posterior of the model (theorem "
-                f"{self.theorem.name}); the data leave too much open: promise more ε, or collect more of them"
+                f"no amount of noise keeps the promise for {credibility:g} of the posterior of the model (theorem "
+                f"{self.theorem.name}); allow a larger ε, or collect more data"
             )
         return tau
 
     def _breaking(self, some: Sequence[int], tau: float, promised: float, done: Done) -> list[int]:
-        """Return which of some models break the promise at τ, those that leak most first."""
+        """Return which of some models break the promise at τ, in descending order of leakage."""
         leaking = sorted(zip(self.leakages(tau, done, some), some, strict=True), reverse=True)
         return [index for leak, index in leaking if leak > promised]
 
 
 def summary(credibility: float, theorem: Theorem, epsilons: Sequence[float], promised: float) -> Uncertainty:
-    """Summarise the leakage of every model drawn at the τ chosen."""
+    """Summarise the leakages of the models drawn at the chosen τ."""
     ascending = sorted(epsilons)
     spread = tuple(ascending[math.ceil(level * len(ascending)) - 1] for level in LEVELS)
     share = sum(epsilon <= promised for epsilon in ascending) / len(ascending)

@@ -1,7 +1,7 @@
-"""The largest τ whose ε keeps a promise: a root search whose answers were evaluated, alone in its module.
+"""The largest τ whose ε keeps a promise: a root search that returns only τ's whose ε was evaluated.
 
-All targets are searched together: what was evaluated to bracket one brackets the others, and each round evaluates one τ
-a target in one batch.
+All targets are searched together: every evaluation helps to bracket all of them, and each round evaluates one τ for
+each target in one batch.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from bayesdp.rounding import down
 __all__ = ["LARGEST_TAU", "SMALLEST_SHARE", "searched", "stepped_down"]
 
 LARGEST_TAU = 1000.0
-"""Noise at this τ is already nothing (a thousandth of the sensitivity); a search goes no further unless ε does."""
+"""At this τ noise is a thousandth of the sensitivity; a search goes further only if ε is larger."""
 
 _SHARES = (1.0, 2.0**-1, 2.0**-3, 2.0**-7, 2.0**-15, 2.0**-31, 2.0**-60, 2.0**-960)
 SMALLEST_SHARE = _SHARES[-1]
-"""A theorem that still exceeds ε at this share of it does not reach ε at all.
+"""A theorem that exceeds ε at this share of ε does not reach ε.
 
-It is this small because odds ratios go up to the largest float, and the τ that keeps ε may be a share of 1/√odds.
+The share is this small because odds ratios go up to the largest float, and the τ may be as small as ε/√odds.
 """
 
 _WIDE = 2.0**32
-"""If the ends of a bracket are this many times apart, their geometric mean halves the digits between them."""
+"""If the ends of a bracket differ by a larger factor, it is halved at their geometric mean."""
 
 _CLOSED_FORM_ULPS = 64
-"""A formula computed in floating point is off by a few of these steps at most."""
+"""The most floats by which a formula in floating-point arithmetic may exceed its value; it is off by a few at most."""
 
 
 Evaluate = Callable[[Sequence[float]], list[float]]
 
 
 def stepped_down(tau: float, epsilon: float, evaluate: Evaluate) -> float | None:
-    """Return `tau` or a float a few steps below it whose evaluated ε keeps the promise; None if none does."""
+    """Return `tau` or the first of a few floats below it whose evaluated ε is at most `epsilon`; None if none is."""
     for _ in range(_CLOSED_FORM_ULPS):
         if tau <= 0:
             return None
@@ -47,17 +47,17 @@ def stepped_down(tau: float, epsilon: float, evaluate: Evaluate) -> float | None
 def searched(
     evaluate: Evaluate, targets: Sequence[float], starts: Sequence[float], tolerance: float, at_once: bool
 ) -> list[float | None]:
-    """Return for each of the ascending targets the largest τ found with ε(τ) ≤ target, or None where none was.
+    """Return for each of the ascending targets the largest τ found with ε(τ) ≤ target, or None if none was found.
 
-    evaluate:  ε at each of several τ's, in their order; ε must not fall as τ rises, and that is all that is needed.
+    evaluate:  returns ε at each of several τ's, in their order; the only requirement is that ε never falls as τ rises.
     starts:    τ's near which the answers may lie; without them, shares of the targets.
-    tolerance: how far, relative to it, an answer may lie below the largest τ there is.
-    at_once:   whether several τ's are evaluated hardly slower than one.
+    tolerance: how far, relatively, an answer may lie below the largest possible τ.
+    at_once:   whether evaluating several τ's takes hardly longer than one.
 
-    Every τ returned was evaluated: its ε is at most the target. SciPy's root finders return a point near the root, on
-    either side of it; here the side is what is promised.
+    Every τ returned was evaluated, and its ε is at most the target. SciPy's root finders return a point on either side
+    of the root, which could break the promise.
 
-    One batch of coarse points brackets every target; then all brackets are narrowed in step, a batch a round.
+    One batch of coarse points brackets every target; then all brackets are narrowed together, one batch in each round.
     """
     known: dict[float, float] = {}
 
@@ -102,8 +102,8 @@ _Narrowing = Generator[float, float | None, float]
 def _narrow(below: float, excess_below: float, above: float, excess_above: float, tolerance: float) -> _Narrowing:
     """Narrow a bracket around the root of an excess ε(τ) − target by Chandrupatla's method; return its lower end.
 
-    Geometric means narrow a wide bracket first. Yields the τ to evaluate next and is sent its excess. The end returned
-    was evaluated; its excess is not positive.
+    Geometric means narrow a wide bracket first. The generator yields the τ to evaluate next and is sent its excess. The
+    lower end was evaluated, and its excess is not positive.
     """
     newest, f_newest, other, f_other = above, excess_above, below, excess_below
     share = excess_above / (excess_above - excess_below)

@@ -1,4 +1,4 @@
-"""What is assumed about how records are correlated."""
+"""Models: assumptions about how records are correlated."""
 
 from bayesdp.models.any_of import AnyOf
 from bayesdp.models.arbitrary import ArbitraryGroups

@@ -1,4 +1,4 @@
-"""Unsure which model holds: the guarantee then holds under every one of them."""
+"""Several models of which one holds: the guarantee then holds under each of them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["AnyOf"]
 
 @dataclass(frozen=True, init=False)
 class AnyOf(Model):
-    """One of `models` holds, nobody knows which; the leakage is the largest over them.
+    """One of `models` holds, and it is unknown which; the leakage is the largest over them.
 
-    Its diagnosis is that of the model that its table denies least, if all of them were diagnosed: what is assumed is
-    denied only if every one of them is.
+    Its diagnosis is the least alarming of its models', if all were diagnosed: a table contradicts the assumption only
+    if it contradicts every model.
 
     >>> from bayesdp.models import ArbitraryGroups, Independent
     >>> AnyOf(Independent(), ArbitraryGroups(3)).group_size
@@ -68,7 +68,7 @@ class AnyOf(Model):
         return tuple(self.models)
 
     def over_members(self, change: Callable[[Model], Model]) -> Self:
-        """Return the models with `change` applied to each of them; the same object if that changes none."""
+        """Return the models with `change` applied to each; the same object if no model changes."""
         models = tuple(change(model) for model in self.models)
         if all(after is before for after, before in zip(models, self.models, strict=True)):
             return self
@@ -139,7 +139,7 @@ class AnyOf(Model):
         return entries
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the models as they hold on a table; it must be within every one of them."""
+        """Return the models as they hold on a table, which every one of them must cover."""
         return self.over_members(lambda model: model.check_table(table, subject or self.subject))
 
     @property
@@ -156,7 +156,7 @@ class AnyOf(Model):
 
     @property
     def half_diagnosed(self) -> str | None:
-        """What tables said about some of the models while others were never diagnosed; None if that does not arise."""
+        """A sentence with the verdicts if some of the models were diagnosed and others were not; otherwise None."""
         known = [_diagnosis_of(model, self.models) for model in self.models]
         if all(known) or not any(known):
             return None
@@ -196,7 +196,7 @@ class AnyOf(Model):
 
 
 def _diagnosis_of(model: Model, members: Sequence[Model]) -> Diagnosis | None:
-    """Return a model's diagnosis; a copy of it without one is the same model, and was diagnosed with it."""
+    """Return the diagnosis of a model, or of an equal model among `members`."""
     return model.diagnosis or next(
         (member.diagnosis for member in members if member == model and member.diagnosis), None
     )

@@ -1,4 +1,4 @@
-"""Groups of limited size, correlated in any way whatever."""
+"""Groups of limited size with arbitrary correlation."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["ArbitraryGroups"]
 class ArbitraryGroups(Model):
     """Records come in independent groups of at most `size`; nothing is assumed inside a group.
 
-    group: the columns that tell which records belong together, so that a session can see that no group is larger.
-    unit:  "record" if one record is protected; "group" if all records of a group together are: a person, if each
-           group holds the records of one.
+    group: the columns that identify groups, so that a session can check their size.
+    unit:  "record" to protect one record; "group" to protect all records of a group together, such as a person whose
+           records are the group.
 
     >>> ArbitraryGroups(4).assumption
     'records come in groups of at most 4 that are independent of one another; inside a group anything may hold'
@@ -70,7 +70,7 @@ class ArbitraryGroups(Model):
         return tuple(self.group)
 
     def at_any_length(self) -> Self:
-        """Return the model: a group that grows stays within its size, or the table is refused."""
+        """Return the model: a table in which a group exceeds its size is refused."""
         return self
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:

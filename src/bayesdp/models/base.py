@@ -1,4 +1,4 @@
-"""What every correlation model has: the column it describes, its largest group, its sentence, its JSON."""
+"""The base of all correlation models: column, largest group, assumption in words, JSON."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ SCHEMA = 1
 class Model(Document):
     """An assumption about how records are correlated. Frozen, validated, hashable, and a JSON document.
 
-    column:    the column whose records are correlated, or None when the model describes whatever is asked.
+    column:    the column whose records are correlated; None if the model describes the column of any query.
     record:    what one record is, in the singular ("5-minute interval"); guarantees name it as the privacy unit.
-    diagnosis: what a table said about the assumption, if one was asked: `fit` does, `with_diagnosis` stores it. Models
-               that differ in it only are equal.
+    diagnosis: the diagnosis of the assumption on a table, if there is one; `fit` and `with_diagnosis` store it. It does
+               not matter for equality.
     """
 
     column: str | None = None
@@ -49,10 +49,10 @@ class Model(Document):
     """Whether the records of a group may be correlated in any way at all."""
 
     fit_options: ClassVar[tuple[FitOption, ...]] = ()
-    """What `fit` needs and takes, for the command line; none for a model that cannot be fitted."""
+    """The options of `fit`, for the command line; empty for a model that cannot be fitted."""
 
     _instead_of_diagnosis: ClassVar[str] = ""
-    """What to do instead, as the end of a sentence, for a type without a diagnosis."""
+    """The alternative, as the end of a sentence, for a type without a diagnosis."""
 
     _types: ClassVar[dict[str, type[Model]]] = {}
 
@@ -86,7 +86,7 @@ class Model(Document):
 
     @property
     def protects_several(self) -> bool:
-        """Whether several records together are the secret (`unit=`); most theorems are about one."""
+        """Whether several records are protected together (`unit=`); most theorems are about one."""
         return False
 
     @property
@@ -97,23 +97,23 @@ class Model(Document):
     @property
     @abstractmethod
     def group_size(self) -> int | None:
-        """At most how many records are correlated with one another; None when there is no limit."""
+        """The most records that are correlated with one another; None without a limit."""
 
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """What is assumed, as the end of a sentence that begins "if"."""
+        """The assumption, as the end of a sentence that begins with "if"."""
 
     @property
     def parameters(self) -> str | None:
-        """The assumed probabilities or correlations in a few readable lines, without the counts or moments behind them.
+        """The assumed probabilities or correlations in a few lines, without the counts or moments behind them.
 
-        None when the assumption says all there is.
+        None if the assumption is complete without them.
         """
         return None
 
     def summary(self) -> str:
-        """Return the model in a few lines of text: what is assumed, and the parameters if there are not too many."""
+        """Return the model in a few lines: the assumption, and the parameters if there are not too many."""
         return f"It is assumed that {self.assumption}."
 
     @property
@@ -123,35 +123,35 @@ class Model(Document):
 
     @property
     def origin(self) -> str | None:
-        """How the parameters were learnt by a release that is accounted for, as sentences; None if they were not."""
+        """How a private release learnt the parameters, as sentences; None if none did."""
         return None
 
     @property
     def opened_as(self) -> Model:
-        """The model that an account is opened with: this one, unless it was learnt by a release of the account."""
+        """The model with which an account is opened: this one, unless a release of the account learnt it."""
         return self
 
     @property
     def dropped(self) -> bool:
-        """Whether records with missing values were left out when the parameters were estimated."""
+        """Whether the estimation left out records with missing values."""
         return False
 
     @property
     def members(self) -> tuple[Model, ...]:
-        """The models of which one holds: this one alone, unless nobody knows which of several does."""
+        """The models of which one holds: this one alone, except under AnyOf."""
         return (self,)
 
     @property
     def metric(self) -> bool:
-        """Whether it matters how far values move, not only whether they do: sums are then added up on the finest grid.
+        """Whether the distance between values matters, not only whether they differ.
 
-        Each step of rounding costs as much as a move of that length.
+        Sums are then computed on the finest grid, because rounding by a step costs as much as a move by a step.
         """
         return False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose values the model describes; empty when it describes whatever is asked."""
+        """The columns whose values the model describes; empty if it describes the column of any query."""
         return () if self.subject is None else (self.subject,)
 
     @property
@@ -162,42 +162,42 @@ class Model(Document):
     def with_states(self, states: Values) -> Self:
         """Return the model with other names for its states, in their order.
 
-        Raises ModelError for a type that does not let its states be renamed.
+        Raises ModelError for a type whose states cannot be renamed.
         """
         raise ModelError(f'the states of a model of type "{self.kind}" cannot be renamed')
 
     @property
     def spread(self) -> tuple[str, ...]:
-        """The columns of a wide table over which the records of a group are spread; none for a record a row."""
+        """The columns of a wide table that hold the records of a group; empty if each row is a record."""
         return ()
 
     @property
     def entity_columns(self) -> tuple[str, ...] | None:
-        """The columns that tell independent chains or groups apart: none if every row is one, None if nobody knows.
+        """The columns that identify independent chains or groups; empty if every row is one, None if unknown.
 
-        Parts of a table (`by=`) are made of whole chains or groups, so without such columns there are none.
+        Parts of a table (`by=`) consist of whole chains or groups and so need these columns.
         """
         return None
 
     @property
     def public_columns(self) -> tuple[str, ...]:
-        """The columns by which the model orders records, tells them apart or places them: taken for public."""
+        """The columns by which the model orders, groups or places records; they are treated as public."""
         return ()
 
     @property
     def order(self) -> str | None:
-        """The column whose values grow when records are added, if the model puts records in an order."""
+        """The column whose values grow when records are added, if the model orders records."""
         return None
 
     def at_any_length(self) -> Self:
-        """Return the model as it holds for a table that may grow; ModelError if nothing could be said then."""
+        """Return the model as it holds for a table that may grow; ModelError if it does not cover such a table."""
         raise ModelError(
             f'a model of type "{self.kind}" that says nothing about rows that are added later does not fit growing data'
         )
 
     @classmethod
     def fit(cls, frame: object, *args: Any, **options: Any) -> Self:
-        """Estimate the model from a table; the types that can be fitted list what that takes in `fit_options`.
+        """Estimate the model from a table; `fit_options` lists the arguments of types that can be fitted.
 
         Raises ModelError for any other type.
         """
@@ -207,20 +207,20 @@ class Model(Document):
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the model as it holds on a table: with gaps, for example, if the table may have some.
 
-        subject: the column or condition asked about, for a model that does not name its own.
+        subject: the column or condition of the query, for a model without its own.
 
-        Raises RecordsError, which says in detail what is wrong, for a table that is outside of the model: a state it
-        does not know, a longer chain, a larger group, two records of a group in one role.
+        Raises RecordsError, with details, for a table that the model does not cover: an unknown state, a longer chain,
+        a larger group, two records of a group in one role.
         """
 
     @property
     def unchecked(self) -> str | None:
-        """What `check_table` cannot see because the model names no columns for it, as a sentence; None if nothing."""
+        """What `check_table` cannot check because the model names no columns for it, as a sentence; None if nothing."""
         return None
 
     @property
     def no_diagnosis(self) -> str | None:
-        """Why no table can be asked about the assumption, as a sentence without its full stop; None if one can."""
+        """Why the assumption cannot be diagnosed, as a sentence without its full stop; None if it can."""
         return self._undiagnosed if type(self).diagnose is Model.diagnose else None
 
     @property
@@ -228,16 +228,16 @@ class Model(Document):
         return f'there is no diagnosis for a model of type "{self.kind}"{self._instead_of_diagnosis}'
 
     def diagnose(self, frame: object, *args: Any, **columns: Any) -> Diagnosis:
-        """Say whether a table looks as the model assumes; chains and normal groups can tell.
+        """Diagnose whether a table looks as the model assumes; chains and normal groups have a diagnosis.
 
-        Raises ModelError for any other type: there is no diagnosis for it, which is no sign that it holds.
+        Raises ModelError for any other type. Without a diagnosis, nothing suggests that the model holds.
         """
         raise ModelError(self._undiagnosed)
 
     def with_diagnosis(self, diagnosis: Diagnosis) -> Self:
-        """Return the model with a diagnosis, which travels with it into its JSON, releases and statements.
+        """Return the model with a diagnosis, which its JSON, releases and statements include.
 
-        Raises ModelError if the model was violated on another table: that is not forgotten because this one is fine.
+        Raises ModelError if the diagnosis would hide a violation on another table.
         """
         before = self.diagnosis
         buried = before is not None and before.violated and not diagnosis.violated
@@ -250,15 +250,15 @@ class Model(Document):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The JSON object without what tables have said about the model: what a ledger knows the model by."""
+        """The JSON object without the diagnosis; it identifies the model in a ledger."""
         return {name: value for name, value in self.to_dict().items() if name != "diagnosis"}
 
     def draws(self, generator: np.random.Generator) -> Iterator[Self]:
         """Yield models from the posterior of the parameters, given what they were estimated from.
 
-        generator: where chance comes from; the same seed gives the same models.
+        generator: the source of randomness; the same seed gives the same models.
 
-        Raises ModelError for a model that was not estimated: nobody knows how uncertain it is.
+        Raises ModelError for a model that was not estimated, whose uncertainty is unknown.
         """
         raise ModelError(
             f'how uncertain a model of type "{self.kind}" is can only be said of one estimated from data, with counts '
@@ -270,9 +270,9 @@ class Model(Document):
         )
 
     def check_query(self, query: Query) -> None:
-        """Refuse a query about a column the model does not describe.
+        """Raise QueryError for a query about a column that the model does not describe.
 
-        Raises QueryError. Models that know their values refuse unknown ones too.
+        Models with known values also refuse other values.
         """
         if self.columns and query.column is not None and query.column not in self.columns:
             raise QueryError(
@@ -286,7 +286,7 @@ class Model(Document):
             )
 
     def check_queries(self, queries: tuple[Query, ...]) -> None:
-        """Refuse queries the model does not describe, one by one and together, with a QueryError.
+        """Raise QueryError for queries that the model does not describe, individually or together.
 
         A model of values describes one column even if it does not name it; two columns need a model of both.
         """
@@ -319,19 +319,19 @@ class Model(Document):
 
     @classmethod
     def _keys(cls) -> frozenset[str]:
-        """Return the names of the JSON entries this type knows."""
+        """Return the names of the JSON entries of this type."""
         return frozenset(item.name for item in fields(cls))
 
     @classmethod
     def _required(cls) -> frozenset[str]:
-        """Return the names of the JSON entries this type cannot do without."""
+        """Return the names of the required JSON entries of this type."""
         return frozenset()
 
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Model:
         """Read a model of any type from its JSON object.
 
-        Raises ModelError for an unknown type, schema or entry, and for everything the model itself refuses.
+        Raises ModelError for an unknown type, schema or entry, and for everything that the model refuses.
 
         >>> Model.from_dict({"type": "arbitrary", "size": 3}).group_size
         3
@@ -376,10 +376,10 @@ class Model(Document):
             raise ModelError(f"{path}: " + error.message) from None
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model to a JSON file only its owner can read: it may hold exact counts, and is kept like the data.
+        """Write the model to a JSON file that only its owner can read: it may hold exact counts, so keep it private.
 
-        Raises InvalidInputError for a file that exists, unless `overwrite` is true, and for one that cannot be
-        written; then nothing is left behind.
+        Raises InvalidInputError for a file that exists, unless `overwrite` is true, and for one that cannot be written;
+        no partial file is left behind.
         """
         if not overwrite and Path(path).is_file():
             raise InvalidInputError(
@@ -393,7 +393,7 @@ def _listed(names: frozenset[str]) -> str:
 
 
 def check_unit(unit: object) -> None:
-    """Refuse what groups cannot protect: it is "record" or "group"."""
+    """Raise ModelError unless the unit is "record" or "group"."""
     if unit not in ("record", "group"):
         raise ModelError(name_of("unit") + f' must be "record" or "group", not {brief(unit)}')
 

@@ -1,4 +1,4 @@
-"""What models of chains share: records in an order, one chain for each entity, and where they are in a table."""
+"""The base of chain models: records in an order, one chain for each entity, and their columns in a table."""
 
 from __future__ import annotations
 
@@ -43,31 +43,31 @@ CHAIN_OPTIONS = (
     MISSING,
     RECORD,
 )
-"""What every fit of a chain takes; a chain that can be fitted declares them in its `fit_options`, with its own."""
+"""The options of every fit of a chain; `fit_options` of a chain that can be fitted includes them."""
 
 ORDER_BY_TEXT = FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True)
-"""That order columns of text are sorted as text, for chains of which `fit` can be told so."""
+"""The option to sort order columns of text as text."""
 
 MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
-"""How many records a chain remembers, for those that may remember several."""
+"""The option for the memory of a chain."""
 
 _MOST_LISTED = 8
-"""So many states are named in a message; more would bury what it says."""
+"""The most states that a message lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Chain(Model):
-    """Records follow one another in an order, and depend on their neighbours (several entities: independent chains).
+    """Records follow one another in an order and depend on their neighbours (several entities: independent chains).
 
     states: the values a record can have, if the model lists them; a table with others is refused.
     length: an upper bound on the number of records in one chain; None means any length.
     state:  the expression that defines the states, if they are not a column as it stands ("steps > 0").
     gaps:   whether records are missing inside the chain.
-    unit:   how many consecutive records together are the secret; 12 five-minute records protect any hour.
+    unit:   how many consecutive records are protected together; 12 five-minute records protect any hour.
     layout: the columns of the table it was fitted on.
 
-    A model of chains says what is assumed of neighbours. It inherits the rest: its place in a table and how a table
-    is checked, the JSON entries above, and the queries it answers.
+    A subclass defines the assumption about neighbours. It inherits the layout, the check of tables and queries, and
+    the JSON entries above.
     """
 
     states: Values = ()
@@ -133,14 +133,14 @@ class Chain(Model):
         return None if self.layout is None else self.layout.order_by[0]
 
     def at_any_length(self) -> Self:
-        """Return the chain without a limit to its length, and with gaps, which then cost nothing more.
+        """Return the chain without a limit on its length, and with gaps, which then cost nothing more.
 
-        Refuses one without an order: nobody could see that new records come after the old ones.
+        Raises ModelError for a chain without an order, since it could not be checked that new records come last.
         """
         if self.layout is None:
             raise ModelError(
-                "growing data need a chain that names the columns of its order (layout), so that it can be seen that "
-                "new records come after the old ones"
+                "growing data need a chain that names the columns of its order (layout), to check that new records "
+                "follow the old ones"
             )
         return replace(self, length=None, gaps=True)
 
@@ -150,19 +150,19 @@ class Chain(Model):
 
     @property
     def extent(self) -> str:
-        """How long the chain is, for the assumption: "of any length", "at most 288 records long"."""
+        """The length, as a part of the assumption: "of any length", "at most 288 records long"."""
         return "of any length" if self.length is None else f"at most {self.length} records long"
 
     @property
     def entities(self) -> str:
-        """That there are several chains, if there are, as the end of the assumption."""
+        """The end of the assumption if there are several chains; otherwise empty."""
         if self.layout is None or not self.layout.entity:
             return ""
         return f", one chain for each {', '.join(self.layout.entity)}, and these chains are independent of one another"
 
     @property
     def window(self) -> tuple[int, str]:
-        """How many records are a stretch of time in which anything might happen, and that stretch in words."""
+        """The number of records in a stretch of time in which anything might happen, and the stretch in words."""
         records, name = (12, "12 consecutive records") if self.layout is None else self.layout.stretch
         if records <= self.unit:
             records, name = 2 * self.unit, f"{2 * self.unit} consecutive records"
@@ -171,7 +171,7 @@ class Chain(Model):
         return records, name
 
     def summary(self) -> str:
-        """Return what is assumed, and whether records are missing in between."""
+        """Return the assumption, and whether records are missing inside the chain."""
         return super().summary() + (" Some records in between are missing." if self.gaps else "")
 
     def located(
@@ -184,9 +184,9 @@ class Chain(Model):
         missing: Literal["error", "drop"] | None = None,
         order_by_text: bool | None = None,
     ) -> Self:
-        """Return the chain with the columns it is in: those it was fitted on, but what is given replaces them.
+        """Return the chain with its columns: those it was fitted on, replaced by the arguments given.
 
-        Raises ModelError if the columns are not known, or if the model is about another.
+        Raises ModelError if the columns are unknown, or if the model describes another one.
         """
         subject = self.subject if state is None else validation.text("state", state, ModelError)
         if self.subject not in (None, subject):
@@ -207,7 +207,7 @@ class Chain(Model):
         return replace(self, column=subject, state=None, layout=layout)
 
     def check_query(self, query: Query) -> None:
-        """Refuse another column, and values that are not states of the chain."""
+        """Raise QueryError for another column, and for values that are not states of the chain."""
         super().check_query(query)
         for value in query.values if self.states else ():
             if value not in self.states:
@@ -218,8 +218,8 @@ class Chain(Model):
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
         """Return the chain as it holds on a table: with gaps, unless the table shows that there are none.
 
-        That shows only if the model has an order and a step, and every record of the table follows the one before it
-        by that step. Refuses other states, a longer chain, ties, and records closer than the step.
+        There are none if the model has an order and a step, and every record of the table follows the previous one by
+        that step. Raises RecordsError for other states, a longer chain, ties, and records closer than the step.
         """
         asked = self.subject if self.subject is not None else subject
         if asked is None:
@@ -237,8 +237,8 @@ class Chain(Model):
         if self.layout is not None:
             return None
         return (
-            "No order was named: not checked in which order the records follow one another. The whole table was taken "
-            "for one chain."
+            "The model names no order: the order of the records was not checked, and the whole table counts as one "
+            "chain."
         )
 
     def _content(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a diagnosis says: one finding for each thing tested, and the verdict they come to. JSON in and out."""
+"""Diagnoses: a finding for each assumption tested, and their overall verdict. JSON in and out."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ NOTES = (
 )
 
 UNNAMED = "the table"
-"""What a table is called that has no name of its own."""
+"""The name of a table without a name of its own."""
 
 
 class Verdict(StrEnum):
-    """What a table says of an assumption, from the least to the most alarming; each is its text, also when it prints.
+    """The verdict of a table on an assumption, from the least to the most alarming; each is a text and prints as such.
 
     >>> Verdict.FINE == "fine", Verdict("not tested"), f"{Verdict.VIOLATED}"
     (True, 'not tested', 'violated')
@@ -64,13 +64,13 @@ class Finding:
     """One assumption, tested.
 
     name:    the assumption in a word or two.
-    tested:  what was asked of the data, and how.
+    tested:  the question and the test.
     figure:  the statistic, its degrees of freedom, the p-value and the size of the deviation; empty if there is none.
-    verdict: what the data say of it; its text will do.
-    meaning: what that means for the guarantee; why nothing was tested, if nothing was.
-    advice:  what to do; empty if nothing needs doing.
+    verdict: a Verdict, or its text.
+    meaning: the consequence for the guarantee, or the reason why nothing was tested.
+    advice:  what to do; empty if nothing.
     values:  the figures as finite numbers.
-    word:    what is shown in place of the verdict where that says it better, such as "present".
+    word:    the word to show instead of the verdict, such as "present".
 
     Raises ModelError for another verdict and for values that are not finite.
 
@@ -102,7 +102,7 @@ class Finding:
 
     @property
     def shown(self) -> str:
-        """The verdict as it is printed: its word, if it has one."""
+        """The verdict as it is printed, or the word that replaces it."""
         return self.word or self.verdict
 
     def __str__(self) -> str:
@@ -139,15 +139,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis(Displayed, Document):
-    """What the data say about a model: `table()` is the short form, `brief` what may travel with an answer.
+    """The diagnosis of a model on a table: `table()` is the short form, `brief` the form that answers may include.
 
-    assumption: the model's assumption, as the end of a sentence that begins "if".
-    records:    how many records were looked at.
-    basis:      the same in words, with the entities or groups they belong to.
-    trusted:    what is taken on trust, for no test of this table can see it: sentences.
-    date:       the day of the diagnosis, in UTC, such as "2026-11-16"; empty if it is not known.
-    table_name: the name of the table that was looked at, without the folders it lies in.
-    rows:       how many rows that table has, those with missing values included.
+    assumption: the model's assumption, as the end of a sentence that begins with "if".
+    records:    the number of records examined.
+    basis:      the same in words, with the entities or groups.
+    trusted:    sentences on what no test of this table can check.
+    date:       the day of the diagnosis, in UTC, such as "2026-11-16"; empty if unknown.
+    table_name: the name of the table, without its folders.
+    rows:       the number of rows of the table, including those with missing values.
 
     >>> fine = Finding("order", "Is one record enough?", "p = 0.7", "fine", "It is.", "")
     >>> diagnosis = Diagnosis("the records follow a chain", (fine,), 100, "100 records of 1 entity")
@@ -185,25 +185,25 @@ class Diagnosis(Displayed, Document):
 
     @property
     def verdict(self) -> Verdict:
-        """Violated if any finding is, else doubtful, else not tested; fine only if all are, and there are some."""
+        """The most alarming verdict of the findings; "not tested" if there are none."""
         return worst(*(finding.verdict for finding in self.findings))
 
     @property
     def violated(self) -> tuple[str, ...]:
-        """The names of the assumptions that the data deny."""
+        """The names of the assumptions that the data contradict."""
         return tuple(finding.name for finding in self.findings if finding.verdict == Verdict.VIOLATED)
 
     def is_about(self, table_name: str, rows: int) -> bool:
-        """Whether this is a diagnosis of that table, as far as its name and number of rows tell.
+        """Return whether this is a diagnosis of the table, judging by its name and number of rows.
 
-        Frames in memory have no name of their own; then the number of rows decides.
+        For frames in memory, which have no name, the number of rows decides.
         """
         names = {self.table_name, PurePath(table_name).name or table_name} - {UNNAMED}
         return self.rows == rows and len(names) < 2
 
     @property
     def brief(self) -> dict[str, Any]:
-        """The verdicts as a short JSON object, for answers and ledgers: no figures, which are exact statistics."""
+        """The verdicts as a short JSON object for answers and ledgers, without figures, which are exact statistics."""
         return {
             "verdict": self.verdict,
             "date": self.date or "unknown",
@@ -223,7 +223,7 @@ class Diagnosis(Displayed, Document):
         return [head, [self._table], *rest]
 
     def table(self) -> str:
-        """Return the verdicts as a text table, each with the first of its figures or the reason for none."""
+        """Return the verdicts as a text table, each with its first figure or the reason why there is none."""
         return self._table.text()
 
     @property
@@ -235,7 +235,7 @@ class Diagnosis(Displayed, Document):
         return PrintedTable(["assumption", "verdict", "figure"], rows)
 
     def plot(self, path: str | Path) -> Path:
-        """Draw the p-value of every finding, and write the picture (.png, .svg or .pdf)."""
+        """Plot the p-value of every finding, and write the picture (.png, .svg or .pdf)."""
         drawn: Path = hooks.call("plot.diagnosis", self, path)
         return drawn
 
@@ -283,7 +283,7 @@ class Diagnosis(Displayed, Document):
 
 
 def least_alarming(diagnoses: Sequence[Diagnosis | None]) -> Diagnosis | None:
-    """Return the diagnosis with the least alarming verdict; None if one is lacking: that model may hold, or not."""
+    """Return the diagnosis with the least alarming verdict; None if one is missing."""
     given = [diagnosis for diagnosis in diagnoses if diagnosis is not None]
     if not given or len(given) < len(diagnoses):
         return None

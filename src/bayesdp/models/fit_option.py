@@ -1,4 +1,4 @@
-"""What a model's `fit` needs and takes: `bayesdp fit` builds its options and its call from it."""
+"""The options of a model's `fit`, from which `bayesdp fit` builds its options and its call."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class FitOption:
     """One keyword of a model's `fit`; on the command line, an option of the same name.
 
     name:     the keyword. The option is written with hyphens: order_by is --order-by.
-    help:     what it means, for `bayesdp fit --help`.
-    metavar:  what stands for the value in the help.
-    reads:    how the option's text is read: as it stands, as column names separated by commas, as a number or a whole
-              number; a flag has no text.
-    default:  what fit assumes if the option is not given, as it is typed; None if there is nothing to type.
-    required: fit cannot do without it.
-    example:  a value for the message that says what is required.
-    locates:  it says where in a table the records are, so that `diagnose` takes it, too.
+    help:     its description in `bayesdp fit --help`.
+    metavar:  the placeholder of the value in the help.
+    reads:    how the text of the option is parsed: unchanged, as column names separated by commas, as a number or a
+              whole number; a flag has no text.
+    default:  the default as a user would type it; None if there is none.
+    required: whether fit needs it.
+    example:  a value for the message that asks for it.
+    locates:  whether it locates the records in a table, so that `diagnose` takes it, too.
 
     >>> FitOption("order_by", "the columns that put records in order.", "A,B", reads="columns").flag
     '--order-by'
@@ -42,7 +42,7 @@ class FitOption:
 
 
 MISSING = FitOption("missing", "error, or drop: leave records with missing values out.", "RULE", default="error")
-"""What is done with missing values."""
+"""The option for missing values."""
 
 RECORD = FitOption("record", 'What one record is, as in "5-minute interval".', default="record")
-"""What one record is called in guarantees."""
+"""The option for the name of a record in guarantees."""

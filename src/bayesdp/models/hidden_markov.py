@@ -1,4 +1,4 @@
-"""A chain nobody sees, and what it emits: records that depend on one another through hidden states only."""
+"""A hidden Markov chain: records that depend on one another only through hidden states."""
 
 from __future__ import annotations
 

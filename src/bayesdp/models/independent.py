@@ -1,4 +1,4 @@
-"""No correlation at all: the assumption ordinary differential privacy makes silently."""
+"""Independent records: the implicit assumption of ordinary differential privacy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Independent(Model):
         return self
 
     def check_table(self, table: TableView, subject: str | None = None) -> Self:
-        """Return the model: independence has no size or order that a table could exceed."""
+        """Return the model, which every table satisfies in size and order."""
         return self
 
     def _content(self) -> dict[str, Any]:

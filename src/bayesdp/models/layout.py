@@ -1,4 +1,4 @@
-"""Where in a table a model's records are: the columns it was fitted on, so that it can be checked on the same ones."""
+"""Layouts: the columns of a table that hold a model's records."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class _Layout:
 
 @dataclass(frozen=True)
 class ChainLayout(_Layout):
-    """A chain in a table: what orders its records, what tells entities apart, and how far records lie apart.
+    """A chain in a table: the columns of its order and of entities, and the spacing of records.
 
     order_by: the columns that put records in order.
-    entity:   the columns that tell one chain from another; none means one chain.
+    entity:   the columns that identify a chain; none means one chain.
     step:     the spacing of the order; records farther apart have a gap between them. A number, or for times a period
               such as "5m", "1h", "1d" or a timedelta; kept in the largest unit that fits, "300s" as "5m". Two order
               columns, a date and a time of day, have a period, too.
@@ -107,7 +107,7 @@ class ChainLayout(_Layout):
         )
 
     def span(self, records: int) -> str | None:
-        """Return in words how long so many records take, one a step; None if the step is no period of time.
+        """Return the duration of this many records in words, one for each step; None if the step is not a period.
 
         >>> ChainLayout("time", step="5m").span(12)
         'an hour'
@@ -117,9 +117,9 @@ class ChainLayout(_Layout):
 
     @property
     def stretch(self) -> tuple[int, str]:
-        """How many records are an hour, a day or seven days, the first of these that has several, and its name.
+        """The number of records in an hour, a day or seven days, the first of these with several, and its name.
 
-        Twelve records if the step is no period of time, or none of these has several.
+        Twelve records if the step is not a period of time, or none of these has several.
 
         >>> ChainLayout("time", step="5m").stretch, ChainLayout("time", step="1h").stretch
         ((12, 'an hour'), (24, 'a day'))
@@ -195,7 +195,7 @@ def period(text: str) -> datetime.timedelta | None:
 
 
 def _spacing(step: Any) -> float | str | None:
-    """Return a step in the one form that equal ones share; a text that is no step is left for the fit to refuse."""
+    """Return the normal form of a step; an invalid text is returned unchanged, and the fit refuses it."""
     if step is None:
         return None
     if isinstance(step, datetime.timedelta):
@@ -220,7 +220,7 @@ def _written(length: datetime.timedelta) -> str:
 
 
 def _spelled(length: datetime.timedelta) -> str:
-    """Write a period as people say it: "an hour", "90 minutes"."""
+    """Return a period in words: "an hour", "90 minutes"."""
     written = re.fullmatch(r"(\d+)(\D+)", _written(length))
     assert written is not None
     number, unit = int(written[1]), _UNITS[written[2]]
@@ -241,7 +241,7 @@ def column_names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def column_name(name: str, value: object) -> str:
-    """Return the name of a column, or refuse what is no text without showing it: it may be the column itself."""
+    """Return the name of a column; the error for another type does not show the value, which may be the column."""
     if not isinstance(value, str):
         raise ModelError(
             f"{name} must be a non-empty text such as the name of a column, not something of type "

@@ -29,20 +29,20 @@ DRAWS = 4000
 """How many tables are drawn from the posterior at most, unless the credibility needs more."""
 
 NOISIEST = 2.0**14
-"""The largest scale of noise: beyond it no table that fits into a computer would say anything."""
+"""The largest scale of noise: beyond it, tables of any practical size carry no information."""
 
 MOST_CELLS = 4096
 """The most counts that are released at once."""
 
 _REACH = 40
-"""So many scales from a noisy count a true one may lie: farther away is e^(−40) of the posterior."""
+"""The most scales between a noisy count and the true one; the rest is e^(−40) of the posterior."""
 
 _DIGITS = 4
-"""An odds ratio is rounded up to so many digits, which is more than any noise leaves."""
+"""The digits to which an odds ratio is rounded up, more than the noise leaves."""
 
 _AT_ONCE = 2.0**20
 _SEED = 14
-"""The same table gives the same odds ratio."""
+"""The fixed seed: the same table gives the same odds ratio."""
 
 Values = tuple[Scalar, ...]
 
@@ -103,17 +103,17 @@ class Learnt:
 
     @staticmethod
     def about(subject: str) -> str:
-        """Say what is released of a column, and why."""
+        """Return what is released of a column, and why."""
         return f"the transitions of {subject}, to learn their odds ratio"
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What was asked for, beside τ."""
+        """The settings of the private fit, without τ."""
         return {"credibility": self.credibility, "within": list(self.within), "strata": set(self.strata)}
 
     @property
     def asked_for(self) -> str:
-        """What was asked for, in words."""
+        """The settings of the private fit in words."""
         within = ", ".join(self.within) or "nothing"
         return f"tau = {self.tau:g}, credibility {self.credibility:g}, within {within}"
 

@@ -22,26 +22,26 @@ from bayesdp.rounding import shown_above, shown_below
 __all__ = ["MOST_PAIRS", "STEPS", "LearntCorrelation", "pairs_sensitivity"]
 
 STEPS = 2**14
-"""Values are placed on so many steps on either side of the middle of their bounds."""
+"""The steps of the grid on either side of the middle of the bounds."""
 
 MOST_PAIRS = 2**33
-"""So many ordered pairs have sums of products below 2^62 steps."""
+"""The most ordered pairs, whose sums of products stay below 2^62 steps."""
 
 DRAWS = 4000
 """How often the noise and the sample are drawn, unless the credibility needs more."""
 
 NOISIEST = 2.0**20
-"""The largest scale of noise, in squares of the half-width: beyond it no table would say anything."""
+"""The largest scale of noise, in squares of the half-width; beyond it, tables carry no information."""
 
 _SHRUNK = 0.989
 """Clipping two standard deviations from the mean takes at most 1.03 % of a correlation, and a grid of sixteen steps in
 a standard deviation 0.04 %: what is seen is at least this share of it."""
 
 _CLEAR = 2.1
-"""Bounds that are so many standard deviations *of the clipped values* from their mean are two from that of the law."""
+"""Bounds this many standard deviations *of the clipped values* from their mean are two from that of the law."""
 
 _FEWEST_STEPS = 16
-"""So many steps of the grid a standard deviation must have."""
+"""The fewest steps of the grid in a standard deviation."""
 
 _CORRELATIONS = 100
 _HALVINGS = 10
@@ -50,7 +50,7 @@ _PLACES = 4
 
 _AT_ONCE = 1000
 _SEED = 14
-"""The same sums give the same correlation."""
+"""The fixed seed: the same sums give the same correlation."""
 
 
 def pairs_sensitivity(size: int) -> int:
@@ -122,17 +122,17 @@ class LearntCorrelation:
 
     @staticmethod
     def about(subject: str) -> str:
-        """Say what is released of a column, and why."""
+        """Return what is released of a column, and why."""
         return f"sums of squares and products of {subject}, to learn its correlation inside groups"
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What was asked for, beside τ."""
+        """The settings of the private fit, without τ."""
         return {"credibility": self.credibility, "bounds": list(self.bounds)}
 
     @property
     def asked_for(self) -> str:
-        """What was asked for, in words."""
+        """The settings of the private fit in words."""
         low, high = self.bounds
         return f"tau = {self.tau:g}, credibility {self.credibility:g}, values between {low:g} and {high:g}"
 

@@ -1,4 +1,4 @@
-"""A chain in time: each record depends on the one before it."""
+"""Markov chains: each record depends on the one before it, or on the last few."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _UNDERFLOW = 1e-300
 """Near the smallest normal float: a probability that was rounded to 0 still agrees with one below this."""
 
 _MOST_SHOWN = 12
-"""The transition probabilities of so many states still fit on a screen, side by side."""
+"""The most states whose transition probabilities are shown side by side."""
 
 MOST_COMPARED = 400
 """For the odds ratio every two rows are compared, column by column: with 400 states, 64 million quotients."""
 
 _SMALLEST_SHOWN = 0.0005
-"""From here on four decimals show a digit that is not 0; what is smaller is written with two leading digits."""
+"""Smaller probabilities are shown with two leading digits, because four decimals would show only zeros."""
 
 
 @dataclass(frozen=True)
@@ -216,13 +216,13 @@ class MarkovChain(Chain):
         memory:    how many records the next one depends on.
         smoothing: added to every count; 0 keeps transitions that were never seen impossible.
         missing:   "error" refuses missing states; "drop" makes each a gap and treats the pattern of gaps as public.
-        diagnose:  whether to ask the table about the assumption, too, and store what it says in the model. False saves
-                   time; the model then says that it was never diagnosed. With memory=2 or more there is no diagnosis.
+        diagnose:  whether to diagnose the assumption on the table and store the diagnosis in the model. False saves
+                   time; the model then states that it was never diagnosed. With memory=2 or more there is no diagnosis.
         order_by_text: sort order columns of text as text.
 
-        The model keeps the counts and knows whether there may be gaps: without a step, nobody can see that there are
-        none. Its length is the largest number of records of one entity. Raises FrameError for what is wrong with the
-        table, ModelError for a chain that cannot be estimated.
+        The model keeps the counts and whether there may be gaps; without a step, gaps cannot be excluded. Its length is
+        the largest number of records of one entity. Raises FrameError for an invalid table, ModelError for a chain that
+        cannot be estimated.
 
         >>> import polars
         >>> frame = polars.DataFrame({"t": range(6), "steps": [0, 4, 9, 0, 0, 3]})
@@ -271,12 +271,12 @@ class MarkovChain(Chain):
         missing: Literal["error", "drop"] | None = None,
         order_by_text: bool | None = None,
     ) -> Diagnosis:
-        """Say whether the table looks as the model assumes: order one, the same chain over time and for every entity.
+        """Diagnose whether the table looks as the model assumes: order one, the same chain over time and entities.
 
-        A model that was fitted knows its columns (state, order_by, entity), the step between records and what to do
-        with missing values, and only what is given replaces them; else name them as in fit (order_by_text, too).
+        A fitted model has its columns (state, order_by, entity), the step and the rule for missing values, which the
+        arguments given replace; for any other model, name them as in fit (order_by_text, too).
 
-        Raises ModelError if the columns are not known or the chain has memory, FrameError for the table.
+        Raises ModelError if the columns are unknown or the chain has memory, FrameError for an invalid table.
         """
         if self.no_diagnosis is not None:
             raise ModelError(self.no_diagnosis)
@@ -476,7 +476,7 @@ class MarkovChain(Chain):
 
     @property
     def _flat(self) -> list[list[float]]:
-        """The rows of the table, whatever is remembered."""
+        """The rows of the table, one for each combination of remembered states."""
         return [list(map(float, row)) for row in np.array(self.transition).reshape(-1, len(self.states))]
 
     def _content(self) -> dict[str, Any]:
@@ -498,7 +498,7 @@ class MarkovChain(Chain):
 
 
 def _shown(probability: float) -> str:
-    """Write a probability; a small one with its leading digits, and only 0 as 0."""
+    """Format a probability; a small one with its leading digits, so that only 0 prints as 0."""
     return f"{probability:.2g}" if probability < _SMALLEST_SHOWN else f"{probability:.4f}"
 
 

@@ -1,4 +1,4 @@
-"""Chains that remember more than one record: tables [before]…[now][next], and what blocks of records make of them."""
+"""Chains with a memory of several records: tables [before]…[now][next], and the chain of their blocks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 LARGEST_COUNT = 2.0**53
-"""Up to here every whole number is a float of its own."""
+"""Up to here, floats represent every whole number."""
 
 _LARGEST_LIFT = 1024
 _LARGEST_TABLE = 2.0**22
@@ -173,7 +173,7 @@ def block_log_odds(table: Floats) -> float:
     with np.errstate(divide="ignore"):
         step = np.log(table)
     logs = np.zeros(table.shape[:-1])
-    for _ in range(memory):  # a product of small probabilities would be lost, their logarithms are not
+    for _ in range(memory):  # a product of small probabilities would underflow
         logs = logs[..., None] + step
     blocks = len(table) ** memory
     return log_odds_of_logs(logs.reshape(blocks, blocks), terms=memory)

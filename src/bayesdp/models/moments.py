@@ -1,4 +1,4 @@
-"""What a covariance is estimated from: sample moments of roles, or an analysis of variance of exchangeable members."""
+"""The data behind an estimated covariance: sample moments of roles, or an analysis of variance."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _CONDITION = 1e-12
 """The smallest eigenvalue of a correlation matrix, for each of its rows: below it rounding decides the sign."""
 
 _LARGEST_GROUP = 2000
-"""A covariance of 2000 rows takes 32 MB; so many records are hardly one group any more."""
+"""The most records of a group; a covariance of 2000 rows takes 32 MB."""
 
 _CORRELATIONS = 20_000
 """At so many correlations the posterior is evaluated, at most 1/10,000 apart."""
 
 _INSIDE = 0.999
-"""A draw stays inside its cell of that grid by this share, so that none is at the ends, where no covariance is."""
+"""The share of its cell in which a draw lies, so that no draw is at an end of the grid, where no covariance exists."""
 
 _ROUNDING = 1e-9
-"""What is written with ten digits agrees with what was computed."""
+"""Numbers rounded to ten digits agree with computed ones."""
 
 _ULP = 2.0**-48
-"""What rounding may take from a difference of means: 16 units in the last place of the largest."""
+"""A bound on the rounding error of a difference of means: 16 units in the last place of the largest."""
 
 _SMALLEST = 1e-300
 """Near the smallest normal float: below it, relative errors mean nothing."""

@@ -1,4 +1,4 @@
-"""A network: records that depend on a few others, with bounded odds, loops or none."""
+"""Networks: records that depend on a few others with bounded odds, with or without loops."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Network", "Ties"]
 _MOST_SHOWN = 12
 
 _MOST_POSITIONS = 2**53
-"""Up to here every whole number is a float of its own."""
+"""Up to here, floats represent every whole number."""
 
 Edge = tuple[int, int, float]
 
@@ -232,9 +232,9 @@ class Network(Model):
         return self
 
     def _largest(self, table: TableView, subject: str | None) -> int:
-        """Return the most records of one network; 0 where nobody can tell, or it is only assumed which are connected.
+        """Return the most records of one network; 0 if unknown, or if only bounds on dependences are assumed.
 
-        Without groups the edges are those of the whole table.
+        Without groups, the edges are those of the whole table.
         """
         if self.group:
             return table.largest_group(self.group)
@@ -300,7 +300,7 @@ def _edges(value: object, records: int) -> tuple[Edge, ...]:
 
 
 def _plain_edges(value: object, records: int) -> Floats | None:
-    """Return a large table of good edges at once, or None to have them looked at one by one."""
+    """Return a large table of valid edges, or None if they must be checked one by one."""
     if not isinstance(value, np.ndarray | list | tuple) or len(value) == 0:
         return None
     if not isinstance(value, np.ndarray) and not all(

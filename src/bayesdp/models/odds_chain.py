@@ -1,4 +1,4 @@
-"""A chain of which only one number is assumed: how strongly neighbours are tied."""
+"""A chain with a bound on the odds ratio of neighbouring records and no other assumption."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _AGREEMENT = 0.05
 """An odds ratio that was rounded, or drawn by another version of NumPy, still agrees with the counts behind it."""
 
 _MOST_SHOWN = 31
-"""So many strata still fit on a screen."""
+"""The most strata that a summary shows."""
 
 _AT_ONCE = 64
-"""So many odds ratios are drawn at once."""
+"""The number of odds ratios in one batch of draws."""
 
 
 @dataclass(frozen=True)
 class OddsChain(Chain):
-    """Records form a chain whose neighbours have an odds ratio of at most `odds`; nothing else is assumed of it.
+    """Records form a chain whose neighbours have an odds ratio of at most `odds`, without any other assumption.
 
-    How likely each value is may change with the hour, the weather or the place in the chain, and nobody needs to know
-    it. Only how much one record says about the next is limited: if two values of a record are compared, the odds
-    between any two values of the next one differ by a factor of at most `odds`.
+    The probabilities of values may change with the hour, the weather or the place in the chain, and need not be known.
+    Only the dependence of neighbours is bounded: for two values of a record, the odds between any two values of the
+    next record differ by a factor of at most `odds`.
 
     odds:   the largest odds ratio P(x,y)·P(x′,y′) / (P(x,y′)·P(x′,y)) of neighbouring records, at least 1; 1 means that
             neighbours are independent.

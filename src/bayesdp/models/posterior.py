@@ -1,4 +1,4 @@
-"""Draws from a posterior: how many tell a share of it, and which of them has that share on its safe side."""
+"""Draws from a posterior: how many a credibility needs, and which order statistic to choose."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DRAWS = 200
 """How many models are drawn unless the credibility needs more."""
 
 MONTE_CARLO_RISK = 0.01
-"""How likely it may be that the draws mislead: that the share of the posterior is smaller than asked after all."""
+"""The probability that the draws mislead: that the share of the posterior is smaller than requested."""
 
 _MOST_DRAWS = 1_000_000
-"""More draws would take hours, and no table tells its model that exactly."""
+"""More draws would take hours, and no data set warrants such precision."""
 
 SMALLEST_WEIGHT = 1e-200
-"""A gamma variable that underflows is taken for this: no probability drawn from the posterior is 0."""
+"""The smallest value of a gamma variable, so that no probability drawn from the posterior is 0."""
 
 
 def draws_needed(credibility: float, draws: int | None, usual: int = DRAWS) -> int:

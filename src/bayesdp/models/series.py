@@ -1,4 +1,4 @@
-"""A series of numbers in time, normal, each a weighted sum of the last few and something new."""
+"""Stationary normal autoregressive series."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AGREEMENT = 0.005
 """Coefficients that were rounded still agree with the autocovariances they were estimated from."""
 
 _RECORDS_PER_MEAN = 20
-"""Each mean taken away lowers the dependence that is left by about one in so many."""
+"""The fewest records for each mean: subtracting a mean lowers the estimated dependence by about one in that many."""
 
 _LARGEST_ORDER = 64
 """Each lag takes a pass over the table."""

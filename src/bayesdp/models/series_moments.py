@@ -1,4 +1,4 @@
-"""What the coefficients of a normal series are estimated from: autocovariances, and of how many pairs of records."""
+"""The data behind the coefficients of a normal series: autocovariances, and their numbers of pairs of records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLEARLY = 1 - 1e-12
 """Partial autocorrelations must be below this: beyond it, floats cannot tell a stationary series from a random walk."""
 
 _TRIES = 1000
-"""So many draws in a row that are no stationary series mean that the data say nothing."""
+"""The most consecutive draws that are not stationary; beyond, the data carry too little information."""
 
 
 @dataclass(frozen=True)

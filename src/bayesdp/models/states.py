@@ -1,4 +1,4 @@
-"""How many states a model may have: everything that is computed with a chain takes time that grows with them."""
+"""The limit on the number of states of a model, with which the time of every computation grows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["check_states"]
 
 
 def check_states(**tables: object) -> None:
-    """Refuse lists of states, and tables with an entry for each state on every level, that are too long.
+    """Raise ModelError for lists of states, and tables with an entry for each state on every level, that are too long.
 
-    Only lengths are looked at, so a table of any size is refused at once. What is no list is left to other checks.
+    Only lengths are examined, so a large table is refused at once. Other checks handle values that are not lists.
 
     >>> check_states(states=["idle", "active"], transition=None)
     >>> check_states(states=range(501))

@@ -1,4 +1,4 @@
-"""Transition counts by stratum, and the odds ratio that the largest of them stays below."""
+"""Transition counts by stratum, and a credible bound on the largest odds ratio of all strata."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SPARSE = 20
 _MOST_DRAWS = 50_000
 _FEWEST_DRAWS = 1000
 _ALL_COMPARED = 2.0**25
-"""So many numbers are compared in all, if 1,000 draws do not take more."""
+"""The numbers compared over all draws, unless 1,000 draws need more."""
 
 _AT_ONCE = 2.0**20
 _MOST_COMPARED = 2.0**22
-"""So many numbers may a draw compare; 1,000 draws of it take some 20 seconds."""
+"""The most numbers that a draw may compare; 1,000 such draws take some 20 seconds."""
 
 _SEED = 13
-"""The same table gives the same model."""
+"""The fixed seed: the same table gives the same model."""
 
 Tables = tuple[tuple[Any, ...], ...]
 

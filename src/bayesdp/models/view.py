@@ -1,4 +1,4 @@
-"""What a model may ask of a table, to see whether the table is within it. `bayesdp.frames.view` answers."""
+"""The interface through which a model checks a table; `bayesdp.frames.view` implements it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Chains", "TableView"]
 
 
 class Chains(NamedTuple):
-    """The chains in a table: the most records of one, and whether no record is seen to be missing inside any.
+    """The chains in a table: the most records of one, and whether all are without gaps.
 
-    unbroken: every record follows the one before it by exactly the step, and none lacks its state. Without a step
-              nobody can see that, and it is False.
+    unbroken: whether every record has a state and follows the previous one by exactly the step. It is False without a
+              step.
     """
 
     longest: int
@@ -23,17 +23,17 @@ class Chains(NamedTuple):
 
 
 class TableView(Protocol):
-    """A table as models see it. Every question may raise RecordsError, which says in detail what is wrong."""
+    """A table as models see it. Every method may raise RecordsError, with details."""
 
     @property
     def name(self) -> str:
-        """What the table is called in messages."""
+        """The name of the table in messages."""
 
     def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
-        """Return the chains; refuses other states than these, ties, and records closer than the step.
+        """Return the chains; RecordsError for other states, ties, and records closer than the step.
 
-        states: none means that the model does not list them.
-        layout: None means that the whole table is one chain in an order that nobody has named.
+        states: empty if the model does not list them.
+        layout: None if the whole table is one chain in an unknown order.
         """
 
     def largest_group(self, group: Sequence[str], value: str | None = None) -> int:
@@ -42,5 +42,5 @@ class TableView(Protocol):
     def roles(self, group: Sequence[str], role: str, value: str | None = None) -> Mapping[str, int]:
         """Return the roles, by their names, and the most records of one group that have each, and a `value`.
 
-        group: none means that the whole table is one group.
+        group: empty if the whole table is one group.
         """

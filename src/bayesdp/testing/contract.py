@@ -19,9 +19,10 @@ from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism, Query
 from bayesdp.testing.cases import Case
 from bayesdp.testing.laws import Law, side_information
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.lift import lifted_delta
 from bayesdp.theorems.spend import Release
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

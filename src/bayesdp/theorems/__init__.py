@@ -1,6 +1,6 @@
-"""What is proven: one theorem a module, and `ask`, which asks them all.
+"""Theorems, one in each module, and `ask`, which evaluates all of them.
 
-The module can be called: `bayesdp.theorems()` returns every theorem, our own first.
+The module is callable: `bayesdp.theorems()` returns every theorem, those of this package first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Theorem", "Theorems", "register", "theorem_named", "theorems", "unre
 
 
 class _Callable(ModuleType):
-    """A module that is also the function of its name."""
+    """A module that can be called."""
 
     def __call__(self) -> Theorems:
         return theorems()

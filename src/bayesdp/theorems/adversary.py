@@ -1,4 +1,4 @@
-"""One adversary: what it knows, and what it asks. Adversary-specific leakage is what a release tells this one alone."""
+"""Adversaries: a single one, whose own leakage can be computed, and the worst one of a theorem."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ __all__ = ["Adversary", "Stretch", "WorstInChain", "WorstInGroup"]
 
 
 class Stretch(NamedTuple):
-    """The unknown records on one side of the target, up to the nearest known record or to the end of the chain."""
+    """The unknown records on one side of the target, up to the nearest known record or the end of the chain."""
 
     unknown: int
     known: bool
 
     @property
     def records(self) -> int:
-        """How many records it takes, the known one included."""
+        """The number of records, including the known one."""
         return self.unknown + self.known
 
 
 @dataclass(frozen=True)
 class Adversary:
-    """Someone who knows the records `known` exactly and wants to tell two values of the record `target` apart.
+    """An adversary who knows the records `known` exactly and tries to distinguish two values of the record `target`.
 
-    Records are positions from 0: in a chain of exactly `length` records, or in a group (the rows of the covariance).
+    Records are positions from 0, in a chain of exactly `length` records or in a group (the rows of the covariance).
 
     >>> str(Adversary(5, (9, 3)))
     'one who knows records 3 and 9 exactly and asks about record 5'
@@ -52,12 +52,12 @@ class Adversary:
         if len(set(known)) < len(known):
             raise InvalidInputError(f"known names a record twice: {', '.join(map(str, known))}")
         if self.target in known:
-            raise InvalidInputError(f"record {self.target} is both the target and known; nothing is left to ask")
+            raise InvalidInputError(f"record {self.target} is both the target and known; leave it out of known")
         object.__setattr__(self, "known", tuple(known))
 
     @classmethod
     def asked(cls, target: int | None, known: Iterable[int] | None) -> Adversary | None:
-        """Return the adversary of `leakage(..., target=, known=)`; None if all of them are meant."""
+        """Return the adversary of `leakage(..., target=, known=)`; None stands for all adversaries."""
         if target is None and known is not None:
             raise InvalidInputError(params("{known} goes with {target}, the record this adversary asks about"))
         return None if target is None else cls(target, () if known is None else known)  # type: ignore[arg-type]
@@ -69,7 +69,7 @@ class Adversary:
         return f"one who knows {knows} and asks about record {self.target}"
 
     def within(self, model: Model) -> str:
-        """Return the adversary in words, with where its records are."""
+        """Return the adversary in words, with the chain or group of its records."""
         return f"{self}, {f'in a chain of exactly {model.length}' if isinstance(model, Chain) else 'in one group'}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,14 +77,14 @@ class Adversary:
         return {"target": self.target, "known": list(self.known)}
 
     def check(self, model: Model) -> None:
-        """Refuse positions that the model's chains or groups do not have.
+        """Raise InvalidInputError for positions that the model's chains or groups do not have.
 
-        Raises InvalidInputError; also for a chain whose number of records, or of steps between them, is not known.
+        Also for a chain whose number of records, or of steps between them, is unknown.
         """
         _check_position(model, max(self.target, *self.known, 0))
 
     def stretches(self, length: int) -> tuple[Stretch, Stretch]:
-        """Return what lies before and after the target in a chain of `length` records.
+        """Return the stretches before and after the target in a chain of `length` records.
 
         >>> Adversary(5, (0, 3, 9)).stretches(8 + 4)
         (Stretch(unknown=1, known=True), Stretch(unknown=3, known=True))
@@ -98,9 +98,9 @@ class Adversary:
 
 @dataclass(frozen=True)
 class WorstInChain:
-    """He compares two states of a record, and knows everything but the records next to it, on both sides.
+    """The worst adversary in a chain: it compares two states of a record and knows all but the records next to it.
 
-    values: the states, by their position in the chain's; the output is likelier under the first.
+    values:        the states, by their positions in the chain's states; the output is likelier under the first.
     before, after: how many records are unknown on either side, and what is known where they end.
     """
 
@@ -117,7 +117,7 @@ class WorstInChain:
 
 @dataclass(frozen=True)
 class WorstInGroup:
-    """He compares two values of one record of a group, and knows some of its other records.
+    """The worst adversary in a group: it compares two values of one record and knows some of the others.
 
     kind: the position of the group's covariance in the model's `kinds`.
     """
@@ -134,18 +134,18 @@ class WorstInGroup:
 
 @singledispatch
 def _check_position(model: Model, position: int) -> None:
-    """Refuse a record's position, counted from 0; models without positions leave the question to their theorems."""
+    """Refuse a position that the model does not have; a model without positions accepts any."""
 
 
 @_check_position.register
 def _check_position_in_chain(model: Chain, position: int) -> None:
     if model.length is None:
         raise InvalidInputError(
-            "one adversary's records are positions in a chain of known length; give the model a length"
+            "the records of an adversary are positions in a chain of known length; give the model a length"
         )
     if model.gaps:
         raise InvalidInputError(
-            "records are missing inside the chain (gaps), so positions do not say how many steps lie between"
+            "records are missing inside the chain (gaps), so positions do not determine the steps between records"
         )
     if position >= model.length:
         raise InvalidInputError(f"there is no record {position} in a chain of {model.length}; they are numbered from 0")

@@ -1,6 +1,6 @@
-"""Every theorem is asked here, under every model that may hold, and nowhere else.
+"""The evaluation of every theorem under every model that may hold; no other module does this.
 
-A theorem that does not apply, or whose figures are too large for a float, says why instead of giving a number.
+A theorem that does not apply, or whose result is too large for a float, gives a reason instead of a number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Reply(Generic[T]):
-    """What one theorem says under one model: a value, or the reason why it has none."""
+    """The result of one theorem under one model: a value, or the reason why there is none."""
 
     theorem: Theorem
     value: T | None = None
@@ -35,7 +35,7 @@ class Reply(Generic[T]):
 class ApplicableTheorems:
     """Every theorem, under every member of a model, with the reason if it does not cover a spend.
 
-    queries: what the theorems were asked to cover.
+    queries: the queries to cover.
     losses:  the kind of loss of each query.
     rows:    for each member, every theorem with the reason why it does not cover these, or None if it does.
     """
@@ -62,11 +62,11 @@ class ApplicableTheorems:
         return cls(queries_of(spend), losses_of(spend), members, rows)
 
     def covers(self, spend: Spend) -> bool:
-        """Tell whether the theorems were asked about the same queries, with losses of the same kinds."""
+        """Return whether the hypotheses were checked for these queries and kinds of losses."""
         return self.queries == queries_of(spend) and self.losses == losses_of(spend)
 
     def ask(self, question: Callable[[Theorem, Model], T]) -> tuple[tuple[Reply[T], ...], ...]:
-        """Return what every theorem says, a row of replies for each model that may hold; as the function `ask`."""
+        """Evaluate every applicable theorem: a row of replies for each model that may hold, as the function `ask`."""
         return tuple(
             tuple(
                 _reply(theorem, member, question) if reason is None else Reply(theorem, reason=reason)
@@ -79,12 +79,12 @@ class ApplicableTheorems:
 def ask(
     model: Model, question: Callable[[Theorem, Model], T], *, only: Sequence[Theorem] | None = None
 ) -> tuple[tuple[Reply[T], ...], ...]:
-    """Return what every theorem says, a row of replies for each model that may hold (`model.members`).
+    """Evaluate every theorem: a row of replies for each model that may hold (`model.members`).
 
-    question:  asks one theorem about one model; DoesNotApplyError and TooLargeError of it become reasons.
-    only:      ask these instead of all that are registered.
+    question: evaluates one theorem under one model; DoesNotApplyError and TooLargeError become reasons.
+    only:     the theorems to evaluate; by default all that are registered.
 
-    What holds must hold under every member: of leakages the largest row counts, of τ's the smallest.
+    A guarantee must hold under every member, so the row with the largest leakage counts, or with the smallest τ.
 
     >>> from bayesdp import AnyOf, ArbitraryGroups, Count, Independent
     >>> from bayesdp.theorems.spend import as_spend
@@ -99,7 +99,7 @@ def ask(
 
 
 def _refusal(theorem: Theorem, model: Model, spend: Spend) -> str | None:
-    """Return why a theorem does not cover a spend, also where it finds out by an error; None if it does."""
+    """Return why a theorem does not cover a spend, by its objection or an error; None if it does."""
     reply = _reply(theorem, model, lambda theorem, member: theorem.objection(member, spend))
     return reply.reason or reply.value
 

@@ -9,8 +9,9 @@ from bayesdp.losses import concentrated
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import float_above, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, exact_total
-from bayesdp.theorems.theorem import ANYBODY, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["GeneralBound"]
 
@@ -26,7 +27,7 @@ class GeneralBound(Theorem):
 
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if model.group_size is None:
-            return "the number of correlated records has no limit: give the model one (its length, size or records)"
+            return "the number of correlated records is unlimited: give the model a length, size or number of records"
         return None
 
     def bound(self, model: Model, spend: Spend) -> float:

@@ -7,8 +7,9 @@ from typing import ClassVar
 from bayesdp.models import Independent, Model
 from bayesdp.queries import Query
 from bayesdp.rounding import exact_sum, float_below
+from bayesdp.theorems.attackers import ANYBODY
 from bayesdp.theorems.spend import Spend, total_tau
-from bayesdp.theorems.theorem import ANYBODY, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["IndependentRecords"]
 
@@ -24,7 +25,7 @@ class IndependentRecords(Theorem):
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
         if isinstance(model, Independent):
             return None
-        return "the model allows correlated records; ε = τ holds only without correlation"
+        return "the model allows correlated records; ε = τ holds only for independent records"
 
     def bound(self, model: Model, spend: Spend) -> float:
         return total_tau(spend)

@@ -1,4 +1,4 @@
-"""What a release leaks: the best proven ε, and what every other theorem says."""
+"""The leakage of a release: the best proven ε, and the result of every other theorem."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ __all__ = [
 ]
 
 BETA = 0.05
-"""The failure probability accuracy is stated at unless another is asked for."""
+"""The default failure probability of accuracies."""
 
 ANY_OF = "any-of"
 """The row that combines the best theorem of each model under an AnyOf."""
 
 ESTIMATED = (
-    "The model's parameters were estimated from data. If those are the private data, the estimate is itself a release "
-    "that this guarantee does not cover."
+    "The model's parameters were estimated from data. If these data are private, the estimate is itself a release that "
+    "this guarantee does not cover."
 )
 
 ONE_ADVERSARY = (
-    "This is what one adversary learns, not a guarantee: others may learn more, and a release must be safe from all."
+    "This is what one adversary learns, not a guarantee: others may learn more, and a guarantee must cover all of them."
 )
 
 DROPPED = "Records with missing values are left out; which values are missing is treated as public."
@@ -72,7 +72,7 @@ class Assessment:
 class Leakage(Displayed, Document):
     """The proven leakage of a spend: the logarithm of how much one record can change the odds of any output.
 
-    Prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
+    It prints as sentences; `table()` lists every theorem; `to_dict()` is the JSON of the command line. Under an AnyOf,
     `parts` holds the leakage under each of its models, and everything else is that of the worst.
 
     model:       what is assumed.
@@ -107,22 +107,22 @@ class Leakage(Displayed, Document):
 
     @property
     def headline(self) -> str:
-        """The row of the table that this leakage is: its theorem, or the best of each model under an AnyOf."""
+        """The table row of this leakage: its theorem, or "any-of" under an AnyOf."""
         return ANY_OF if self.parts else self.theorem
 
     @property
     def assumption(self) -> str:
-        """What is assumed about the records."""
+        """The assumption about the records."""
         return self.model.assumption
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader must know beyond the number."""
+        """Sentences that must accompany the number."""
         return (*(() if self.adversary is None else (ONE_ADVERSARY,)), *notes_about(self.model))
 
     @property
     def denial(self) -> tuple[str, ...]:
-        """That a table has denied the model's assumption, as one sentence; none if no table has."""
+        """A sentence if a table contradicts the model's assumption; otherwise empty."""
         diagnosis = self.model.diagnosis
         if diagnosis is None or not diagnosis.violated:
             return ()
@@ -140,7 +140,7 @@ class Leakage(Displayed, Document):
         return [*self._printed(), [self._table]]
 
     def table(self) -> str:
-        """Return what every theorem says, as a text table."""
+        """Return the result of every theorem, as a text table."""
         return self._table.text()
 
     @property
@@ -154,7 +154,7 @@ class Leakage(Displayed, Document):
         return PrintedTable(["theorem", "ε", ""], rows)
 
     def plot(self, path: str | Path) -> Path:
-        """Draw what every theorem proves around this τ, and write the picture (.png, .svg or .pdf)."""
+        """Plot what every theorem proves around this τ, and write the picture (.png, .svg or .pdf)."""
         drawn: Path = hooks.call("plot.leakage", self, path)
         return drawn
 
@@ -203,7 +203,7 @@ def leakage(
     target: int | None = None,
     known: Iterable[int] | None = None,
 ) -> Leakage:
-    """Say what a release really leaks about one record when records are correlated.
+    """Return what a release leaks about one record when records are correlated.
 
     model:    how records are correlated.
     releases: one query, with the loss of its mechanism, or a list of (query, loss or τ): everything released on one
@@ -261,11 +261,11 @@ def report(
     adversary: only what this one learns; a ledger must know what any of them does, and cannot ask for that.
     only:      ask these theorems instead of all that are registered.
 
-    Raises QueryError for queries the model does not describe, InvalidInputError for records that are not in it,
-    NoTheoremAppliesError if nothing is proven.
+    Raises QueryError for queries that the model does not describe, InvalidInputError for records that it does not have,
+    and NoTheoremAppliesError if nothing is proven.
     """
     if panel is not None and adversary is not None:
-        raise InvalidInputError("what is released must be safe from every adversary, not from one")
+        raise InvalidInputError("a release must be safe from every adversary; leave adversary out")
     if panel is None:
         check_queries(model, spend)
     if adversary is None:
@@ -294,9 +294,9 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True)
 class Composition:
-    """What any number of releases leak together under a model, by the theorems that cover them all.
+    """The joint leakage of any number of releases under a model, by the theorems that cover all of them.
 
-    Which theorems cover which questions is remembered: an account asks about the same ones again and again.
+    Applicable theorems are cached, because an account asks about the same queries repeatedly.
 
     >>> from bayesdp import ArbitraryGroups, Count
     >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
@@ -307,8 +307,8 @@ class Composition:
     _panels: list[ApplicableTheorems] = field(default_factory=list, compare=False, repr=False)
 
     def panel(self, spend: Spend) -> ApplicableTheorems:
-        """Return the theorems to ask about a spend."""
-        # Compared, not hashed: an account may have hundreds of questions, and mostly they are the very same objects.
+        """Return the theorems that apply to a spend."""
+        # Comparing is faster than hashing: an account may have hundreds of queries, mostly the same objects.
         panel = next((panel for panel in self._panels if panel.covers(spend)), None)
         if panel is None:
             self.model.check_queries(queries_of(spend))
@@ -317,7 +317,7 @@ class Composition:
         return panel
 
     def proven(self, spend: Spend) -> float:
-        """Return the smallest ε that is proven under every model that may hold, as `report` does; 0 for nothing."""
+        """Return the smallest ε that is proven under every model that may hold, as `report` does; 0 for no releases."""
         return max(_best(replies)[1] for replies in _replies(self.panel(spend), spend)) if spend else 0.0
 
     def report(self, spend: Spend) -> Leakage:
@@ -338,7 +338,7 @@ def _replies_about(
 
 
 def _best(replies: Sequence[Reply[float]]) -> tuple[Theorem, float]:
-    """Return the theorem that proves least under one model, and its ε."""
+    """Return the theorem with the smallest ε under one model, and that ε."""
     values = [(reply.theorem, reply.value) for reply in replies if reply.value is not None]
     if not values:
         raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
@@ -346,7 +346,7 @@ def _best(replies: Sequence[Reply[float]]) -> tuple[Theorem, float]:
 
 
 def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversary: Adversary | None) -> Leakage:
-    """Return the leakage under one model, by the theorem that proves least."""
+    """Return the leakage under one model, by the theorem with the smallest ε."""
     theorem, epsilon = _best(replies)
     scope = theorem.scope(model, queries_of(spend))
     return Leakage(
@@ -364,7 +364,7 @@ def _under(model: Model, spend: Spend, replies: Sequence[Reply[float]], adversar
 
 
 def notes_about(model: Model) -> tuple[str, ...]:
-    """Return what the reader of a guarantee must know of its model beyond its assumption."""
+    """Return sentences about a model that must accompany a guarantee, in addition to its assumption."""
     origins = [member.origin for member in model.members if member.origin is not None]
     return (*origins, *(note for note, holds in ((ESTIMATED, model.estimated), (DROPPED, model.dropped)) if holds))
 
@@ -377,7 +377,7 @@ def check_queries(model: object, spend: Spend) -> None:
 
 
 def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Section:
-    """Return what a release leaks at most, with everything that rests on, and more sentences about it."""
+    """Return the sentences of a promise: its leakage, theorem, assumption and scope, then `more` sentences."""
     proofs = [f"theorem {part.theorem}, {part.proof}" for part in leakage.parts or (leakage,)]
     sentences = [
         f"{release} leaks at most ε = {shown_above(epsilon)} about {leakage.unit}: {shown_odds(epsilon)}",
@@ -393,7 +393,7 @@ def promised(leakage: Leakage, release: str, epsilon: float, *more: str) -> Sect
 
 
 def noise_of(spend: Spend) -> tuple[float | None, float | None]:
-    """Return the Laplace scale and α of a single τ-DP release; None for others, or where no finite scale is known."""
+    """Return the Laplace scale and α of a single τ-DP release; None for others, or without a finite scale."""
     if len(spend) != 1:
         return None, None
     query = spend[0].query
@@ -405,7 +405,7 @@ def noise_of(spend: Spend) -> tuple[float | None, float | None]:
 
 
 def _together(assessments: tuple[Assessment, ...]) -> Assessment:
-    """Combine what one theorem says under each model that may hold: the largest ε, or the first reason."""
+    """Combine the results of one theorem under each model that may hold: the largest ε, or the first reason."""
     for index, assessment in enumerate(assessments):
         if assessment.epsilon is None:
             return Assessment(assessment.theorem, reason=f"under model {index + 1}: {assessment.reason}")

@@ -1,4 +1,4 @@
-"""Which theorems there are: our own, and those that were registered from outside."""
+"""The registry of theorems: those of this package, and those that users registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _others: dict[str, Theorem] = {}
 
 
 class Theorems(tuple[Theorem, ...], Displayed):
-    """A tuple of theorems. Prints as a table: what each is called, and where its proof is."""
+    """A tuple of theorems. It prints as a table of their names and proofs."""
 
     def _printed(self) -> Sequence[Section]:
         several = {True: "any number together", False: "one release"}
@@ -25,7 +25,7 @@ class Theorems(tuple[Theorem, ...], Displayed):
 
 
 def theorems() -> Theorems:
-    """Return every theorem, our own first.
+    """Return every theorem, those of this package first.
 
     >>> [theorem.name for theorem in theorems()][:2]
     ['independent', 'general']
@@ -34,7 +34,7 @@ def theorems() -> Theorems:
 
 
 def theorem_named(name: str) -> Theorem:
-    """Return the theorem of that name; raises InvalidInputError with the names there are."""
+    """Return the theorem of that name; InvalidInputError, with all names, if there is none."""
     for candidate in theorems():
         if candidate.name == name:
             return candidate
@@ -44,10 +44,10 @@ def theorem_named(name: str) -> Theorem:
 
 
 def register(theorem: Theorem) -> None:
-    """Let `leakage`, `calibrate` and `compare` use a theorem of yours from now on.
+    """Add a theorem for `leakage`, `calibrate`, `compare` and sessions to use.
 
-    You vouch for its proof: the library will promise what it returns. Raises InvalidInputError if it is not a theorem
-    or its name is taken.
+    You are responsible for its proof: the library promises what it returns. Raises InvalidInputError if it is not a
+    theorem or its name is taken.
     """
     if not isinstance(theorem, Theorem):
         raise InvalidInputError(f"expected an instance of a Theorem subclass, not {brief(theorem)}")
@@ -60,7 +60,7 @@ def register(theorem: Theorem) -> None:
 
 
 def unregister(name: str) -> None:
-    """Remove the theorem of that name, which was added with `register`; InvalidInputError for any other: ours stay."""
+    """Remove a theorem that was added with `register`; InvalidInputError for any other name."""
     if name not in _others:
         raise InvalidInputError(f"no theorem {name!r} was registered from outside")
     del _others[name]
@@ -68,7 +68,7 @@ def unregister(name: str) -> None:
 
 @cache
 def _own() -> tuple[Theorem, ...]:
-    """Return our own theorems, loaded when first asked for; where two prove the same ε, the earlier one is named."""
+    """Load and return the theorems of this package; if two prove the same ε, the earlier one is named."""
     from bayesdp.theorems.gaussian.covariance import GaussianCovariance
     from bayesdp.theorems.gaussian.paper import GaussianPaper
     from bayesdp.theorems.gaussian.tight import GaussianTight

@@ -1,7 +1,7 @@
-"""What a data set has spent: a tuple of releases, each a query and the loss of the mechanism that answered it.
+"""The spend of a data set: a tuple of releases, each a query and the loss of the mechanism that answered it.
 
-Theorems convert a whole spend into one ε. They never add the ε's of its parts, which would promise too little:
-leakage is superadditive (docs/theory/composition.md).
+Theorems convert a whole spend into one ε. Adding up the ε's of its parts would be wrong: leakage is superadditive
+(docs/theory/composition.md).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, init=False)
 class Release:
-    """One query, and what its answer costs. A number instead of a loss is the τ of a pure loss.
+    """One query and the loss of its answer; a number stands for the τ of a pure loss.
 
     A release with a pure loss can be unpacked as (query, τ).
 
@@ -54,12 +54,12 @@ class Release:
 
     @property
     def pure(self) -> bool:
-        """Whether the release is τ-DP. A subclass of PureLoss may mean something else, and does not count."""
+        """Whether the release is τ-DP. A subclass of PureLoss may have another meaning and does not count."""
         return type(self.loss) is PureLoss
 
     @property
     def tau(self) -> float:
-        """The τ of a pure loss; InvalidInputError for any other, which no single τ describes."""
+        """The τ of a pure loss; InvalidInputError for any other loss, which no single τ describes."""
         if type(self.loss) is not PureLoss:
             raise InvalidInputError(
                 f"a release with {self.loss.description} has no tau: only {PureLoss.kind} has, not {self.loss.kind}"
@@ -102,7 +102,7 @@ def as_spend(releases: Query | Iterable[Released], tau: float | None = None, *, 
 
 
 def spend_with(spent: Spend, queries: Iterable[Query], loss: Loss | float) -> Spend:
-    """Return a spend with more queries, each released with the same loss or τ."""
+    """Return a spend extended by queries that are released with the same loss or τ."""
     return (*spent, *(Release(query, loss) for query in queries))
 
 
@@ -117,18 +117,18 @@ def losses_of(spend: Spend) -> tuple[type[Loss], ...]:
 
 
 def exact_total(spend: Spend) -> Fraction:
-    """Return the exact sum of the τ's: the releases together are that much DP. InvalidInputError if one has none."""
+    """Return the exact sum of the τ's, the τ of all releases together; InvalidInputError if one has no τ."""
     return _exact_sum(tuple([release.tau for release in spend]))
 
 
 def total_tau(spend: Spend) -> float:
-    """Return the sum of the τ's, rounded up to a float. InvalidInputError if a release has none."""
+    """Return the sum of the τ's, rounded up to a float; InvalidInputError if a release has no τ."""
     return float_above(exact_total(spend))
 
 
 @lru_cache(maxsize=64)
 def _exact_sum(taus: tuple[float, ...]) -> Fraction:
-    """Return the exact sum: every theorem asks for that of the same spend."""
+    """Return the exact sum; cached, because every theorem computes it for the same spend."""
     return exact_sum(taus)
 
 

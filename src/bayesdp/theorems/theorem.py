@@ -1,8 +1,8 @@
 """The interface of a theorem: when it applies, and what ε it proves for a spend.
 
-A theorem is one class with a `name`, a pointer to its `proof`, `refusal` (its hypotheses) and `bound` (its ε).
-Registering it is one line, `bayesdp.register(MyTheorem())`; `bayesdp.testing.TheoremContract` checks it against the
-exhaustive oracle. docs/extending.md walks through an example.
+A theorem is a class with a `name`, the path of its `proof`, `refusal` (its hypotheses) and `bound` (its ε).
+`bayesdp.register(MyTheorem())` registers it, and `bayesdp.testing.TheoremContract` checks it against the exhaustive
+oracle. docs/extending.md has an example.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bayesdp.errors import DoesNotApplyError, TheoremError
 from bayesdp.losses import Loss, PureLoss
+from bayesdp.theorems.attackers import EXACT_KNOWLEDGE
 from bayesdp.theorems.spend import losses_of, queries_of
 
 if TYPE_CHECKING:
@@ -22,22 +23,7 @@ if TYPE_CHECKING:
     from bayesdp.theorems.adversary import Adversary, WorstInChain, WorstInGroup
     from bayesdp.theorems.spend import Spend
 
-__all__ = ["ANYBODY", "EXACT_KNOWLEDGE", "SIDE_INFORMATION", "Theorem"]
-
-EXACT_KNOWLEDGE = (
-    "and an attacker who knows how the records depend on one another, and each other record exactly or not at all; one "
-    "who is unsure how they depend, or has other side information, is not covered"
-)
-"""The adversaries of Bayesian differential privacy."""
-
-SIDE_INFORMATION = (
-    "and an attacker who knows how the records depend on one another, knows any of them exactly and has any noisy "
-    "observation of each of the others by itself; one who is unsure how they depend is not covered"
-)
-"""What bounded odds protect against, besides."""
-
-ANYBODY = "and any attacker for whom the groups are independent of one another"
-"""Group privacy holds whatever is known or believed inside a group."""
+__all__ = ["Theorem"]
 
 _AT_ONCE = "it bounds all adversaries at once"
 _ONE_RECORD = "one adversary asks about one record, but the model protects several at once"
@@ -60,7 +46,7 @@ class Theorem(ABC):
                 Such a theorem lifts to (ε, δ), for losses of every kind (`bayesdp.theorems.lift`). One about a certain
                 noise, or certain queries only, must leave this False.
 
-    Implement `refusal` and `bound`; call `epsilon`, which asks the first before it believes the second.
+    Implement `refusal` and `bound`, and call `epsilon`, which checks `refusal` before it uses `bound`.
     """
 
     name: ClassVar[str]
@@ -75,25 +61,25 @@ class Theorem(ABC):
 
     @abstractmethod
     def refusal(self, model: Model, queries: tuple[Query, ...]) -> str | None:
-        """Return in words why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
+        """Return why the theorem does not cover `queries` on data that follow `model`, or None if it does."""
 
     def refusal_of(self, model: Model, spend: Spend) -> str | None:
-        """Return in words why the theorem does not cover `spend`, or None if it does; by default its `refusal`.
+        """Return why the theorem does not cover `spend`, or None if it does; by default its `refusal`.
 
-        Override it if the kinds of the losses matter. It sees only kinds in `losses`, and must not depend on how large
-        a loss is.
+        Override it if the kinds of the losses matter. It is called only with kinds in `losses`, and must not depend on
+        the size of a loss.
         """
         return self.refusal(model, queries_of(spend))
 
     def objection(self, model: Model, spend: Spend) -> str | None:
-        """Return why the theorem cannot be used for `spend`: a loss it does not know, its refusal, or a larger unit."""
+        """Return why the theorem cannot be used for `spend`: another kind of loss, its refusal, or a larger unit."""
         reason = self._uncovered(spend) or self.refusal_of(model, spend)
         if reason is None and not self.larger_units and model.protects_several:
             return f"it protects one record only, not {model.protects.partition(',')[0]}"
         return reason
 
     def _uncovered(self, spend: Spend) -> str | None:
-        """Return that the theorem does not know a loss of `spend`, or None if it knows all."""
+        """Return the reason if the theorem does not cover a kind of loss in `spend`, else None."""
         unknown = [kind for kind in dict.fromkeys(losses_of(spend)) if kind not in self.losses]
         if not unknown:
             return None
@@ -104,7 +90,7 @@ class Theorem(ABC):
     def bound(self, model: Model, spend: Spend) -> float:
         """Return an upper bound on the leakage of the whole `spend`, rounded up, where `refusal` is None.
 
-        It must not fall when a τ of the spend rises, and may be called with any positive finite τ.
+        It must never fall as a τ of the spend rises, and accept any positive finite τ.
         """
 
     def bounds(self, model: Model, spends: Sequence[Spend]) -> Sequence[float]:
@@ -118,41 +104,41 @@ class Theorem(ABC):
     def closed_form(self, model: Model, query: Query, epsilon: float, spent: Spend) -> float | None:
         """Return the largest τ for `query` after `spent` from a formula, or None if there is none.
 
-        Calibration checks the answer against `bound` before using it, so rounding needs no care here.
+        Calibration checks the result against `bound`, so it need not be rounded down.
         """
         return None
 
     def tolerance_for(self, model: Model) -> float:
-        """Return how closely calibration approaches the largest τ under this model, relative to it."""
+        """Return how far, relatively, calibration may stay below the largest τ under this model."""
         return self.tolerance
 
     def starts(self, model: Model, query: Query, epsilon: float, spent: Spend) -> Sequence[float]:
-        """Return values of τ for `query`, beside what is `spent`, near which the largest may lie: to be tried first.
+        """Return values of τ for `query`, in addition to `spent`, from which a search for the largest τ starts.
 
         For a theorem without a formula.
         """
         return ()
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
-        """Return why the theorem does not say what one adversary learns from `queries`, or None: `bound_for` does."""
+        """Return why `bound_for` does not cover `queries` and one adversary, or None if it does."""
         return self.refusal(model, queries) or _AT_ONCE
 
     def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
-        """Return an upper bound on what the spend leaks to one adversary, rounded up and at most `bound`.
+        """Return an upper bound on the leakage of `spend` to one adversary, rounded up and at most `bound`.
 
-        DoesNotApplyError if the theorem knows no single adversary: `refusal_for` says so.
+        Raises DoesNotApplyError if the theorem bounds all adversaries at once only.
         """
         raise DoesNotApplyError(self.name, _AT_ONCE)
 
     def quick(self, epsilon: float) -> Theorem:
-        """Return this theorem, or a faster version of it that proves hardly more: a thousandth of ε.
+        """Return a faster version of this theorem, if any, whose ε is larger by at most a thousandth.
 
-        For looking at hundreds of models; what it proves must hold all the same.
+        It is used for hundreds of models at once, and must be valid like the theorem itself.
         """
         return self
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
-        """Return which target values a guarantee about `queries` covers, which mechanisms, and which attackers."""
+        """Return the target values, mechanisms and attackers that a guarantee about `queries` covers, in words."""
         return f"every pair of target values, any mechanism with that tau, {self.against}"
 
     def concentrated(self, model: Model, spend: Spend) -> float | None:
@@ -169,18 +155,18 @@ class Theorem(ABC):
         return f"every pair of target values, any mechanism with that loss, {self.against}"
 
     def worst_case(self, model: Model, spend: Spend) -> str | None:
-        """Return in words the case in which the bound on `spend` is reached, if the theorem knows it."""
+        """Return the case in which the bound on `spend` is reached, in words; None if it is unknown."""
         return None
 
     def worst_adversary(self, model: Model, spend: Spend) -> WorstInChain | WorstInGroup | None:
-        """Return the adversary that `worst_case` of `spend` describes, as data, if the theorem knows one."""
+        """Return the adversary that `worst_case` describes for `spend`, as data; None if it is unknown."""
         return None
 
     def epsilon(self, model: Model, spend: Spend) -> float:
         """Return the proven ε of `spend`.
 
-        Raises DoesNotApplyError with the reason where the hypotheses do not hold, and TheoremError if `bound` returns
-        something that is not a leakage.
+        Raises DoesNotApplyError with the reason if the hypotheses do not hold, and TheoremError if `bound` returns a
+        value that is not a leakage.
         """
         return self.epsilons(model, [spend])[0]
 

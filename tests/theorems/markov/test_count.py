@@ -184,4 +184,4 @@ def test_the_worst_adversary_is_named() -> None:
 def test_a_reason_does_not_promise_another_theorem_that_refuses() -> None:
     chain = MarkovChain([[0, 1], [1, 0]])
     reason = MarkovCount().refusal(chain, (Count(equals=1),))
-    assert reason == "the chain never forgets where it was, and has no length short enough to be enumerated"
+    assert reason == "dependence never fades in this chain, and its length is unknown or too large to enumerate"

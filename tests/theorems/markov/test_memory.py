@@ -21,7 +21,6 @@ from bayesdp.theorems import theorems
 from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
-from bayesdp.theorems.theorem import SIDE_INFORMATION
 
 COUNT = Count(equals=1)
 ACTIVITY = MarkovChain.from_counts([[[8828, 879], [491, 804]], [[879, 416], [804, 2151]]], memory=2)

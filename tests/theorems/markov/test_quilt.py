@@ -88,4 +88,4 @@ def test_a_chain_that_forgets_too_late_is_refused(size: int, tried: int) -> None
     matrix[-1, :2] = 0.5
     reason = MarkovQuilt().refusal(MarkovChain(matrix), (COUNT,))
     assert reason is not None
-    assert f"more than {tried} steps to forget" in reason
+    assert f"after {tried} steps, the most that are tried" in reason

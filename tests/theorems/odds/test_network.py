@@ -84,7 +84,7 @@ def test_why_it_refuses() -> None:
         OddsNetwork().refusal(Network(odds=9, degree=2), (COUNT,)) or ""
     )
     path = Network(edges=[(i, i + 1, 9.0) for i in range(20000)], records=20001)
-    assert "so close to 1" in (OddsNetwork().refusal(path, (COUNT,)) or "")
+    assert "too close to 1" in (OddsNetwork().refusal(path, (COUNT,)) or "")
 
 
 @given(st.floats(1.01, 20), st.floats(0.01, 20))

@@ -1,1 +1,1 @@
-"""Normal groups: what is proven of clipped sums."""
+"""Theorems about clipped sums of normal records."""

@@ -11,7 +11,7 @@ __all__ = ["inverse_diagonal"]
 
 _INSIDE = 2000
 _BESIDE = 500
-"""A stretch is 2000 records and 500 more on either side: walks that leave it are left out, which lowers the result."""
+"""A stretch has 2000 records and 500 more on either side. Walks that leave it are ignored, which lowers the result."""
 
 _STRETCHES = 500
 _LESS = 1 - 8 * UNIT
@@ -41,7 +41,7 @@ def inverse_diagonal(strengths: Floats) -> Floats:
 
 
 def _eliminated(strengths: Floats) -> tuple[Floats, Floats]:
-    """Return the pivots, from above, and what each record passes on to those after it, from below.
+    """Return upper bounds on the pivots, and lower bounds on the shares that each record passes to those after it.
 
     strengths: by place in a stretch, distance and stretch.
     """

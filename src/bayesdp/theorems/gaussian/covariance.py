@@ -43,12 +43,12 @@ _RELIABLE = 1e-8
 _UNIT = 2.0**-53
 _BATCH = 11
 ALIKE = 1e-12
-"""Adversaries of several sums whose factors differ by less are one; as much is added to the factors in return."""
+"""Adversaries whose factors differ by less count as equal; the same amount is added to the factors in return."""
 
 
 @dataclass(frozen=True)
 class Worst:
-    """An adversary of a group: the factors on the τ's of sums, its target, and the records it knows."""
+    """An adversary of a group: the factors on the τ's of sums, its target, and its known records."""
 
     factors: tuple[float, ...]
     target: int
@@ -62,7 +62,7 @@ class Worst:
 
 
 class GaussianCovariance(MetricTheorem):
-    """No equal variances, no limit on correlations: the Gaussian lemma's maximum over all adversaries of each group."""
+    """The Gaussian lemma's maximum over all adversaries of each group, for any variances and correlations."""
 
     name: ClassVar[str] = "gaussian-covariance"
     proof: ClassVar[str] = "docs/theory/gaussian-covariance.md"
@@ -71,13 +71,13 @@ class GaussianCovariance(MetricTheorem):
         return _refused(model, queries, _unreliable)
 
     def refusal_for(self, model: Model, queries: tuple[Query, ...], adversary: Adversary) -> str | None:
-        """As for all adversaries, but groups may be of any size: there is nothing to enumerate."""
+        """As for all adversaries, but for groups of any size, since nothing is enumerated."""
         if isinstance(model, GaussianGroups) and model.precision is not None:
-            return "one adversary's records are positions in a group; give its covariance instead of a precision"
+            return "the records of an adversary are positions in a group; give its covariance instead of a precision"
         return _refused(model, queries, _ill_conditioned)
 
     def bound_for(self, model: Model, spend: Spend, adversary: Adversary) -> float:
-        """Return what one adversary learns in the worst kind of group that has all its records."""
+        """Return what one adversary learns in the worst kind of group that contains all its records."""
         assert isinstance(model, GaussianGroups)
         queries, last = queries_of(spend), max(adversary.target, *adversary.known, 0)
         worst = Fraction(0)
@@ -124,7 +124,7 @@ def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
 
 
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
-    """Return why a covariance theorem does not apply, or None; `objection` says what is wrong with a covariance."""
+    """Return why a covariance theorem does not apply, or None; `objection` checks one covariance."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups"
     if model.precision is not None and not model.kinds:
@@ -153,8 +153,8 @@ def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[W
     """Return the adversaries of one group who may be the worst of several sums, with their factors rounded up.
 
     covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, how far apart target values may be
-    in widths. Every other adversary's factors are all at most those of one who is returned; of one sum that is the
-    worst. Call it only where `GaussianCovariance.refusal` has no objection.
+    in widths. The factors of every other adversary are at most those of one that is returned; for one sum that is the
+    worst. Call it only where `GaussianCovariance.refusal` returns None.
     """
     group, size = _Group.of(covariance), len(covariance)
     signs = find_signs(covariance) if size > _ALWAYS_ENUMERATED else None
@@ -176,7 +176,7 @@ def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[W
 def factor_for(covariance: Matrix, reach: float, adversary: Adversary) -> float:
     """Return Σ_j min(|β_j|·reach, 1) of one adversary of one group, rounded up; never above `covariance_factor`.
 
-    Known records are eliminated in ascending order, by the very operations that enumerating all adversaries takes.
+    Known records are eliminated in ascending order, with the same operations as for all adversaries.
 
     >>> pair = ((1.0, 0.4), (0.4, 1.0))
     >>> round(factor_for(pair, 1.0, Adversary(0)), 9), round(factor_for(pair, 1.0, Adversary(0, (1,))), 9)
@@ -221,7 +221,7 @@ class _Group:
         return _Group(correlations, deviations, float(eigenvalues[0]) - slack, float(eigenvalues[-1]) + slack)
 
     def moved(self, perturbation: float) -> float:
-        """Return how far a factor moves when the correlation matrix is perturbed by at most this in the 2-norm."""
+        """Return how far a factor moves when the correlation matrix changes by at most this in the 2-norm."""
         size = len(self.deviations)
         spread = float(self.deviations.max() / self.deviations.min())
         if self.smallest <= 10 * perturbation:
@@ -230,13 +230,13 @@ class _Group:
 
     @property
     def margin(self) -> float:
-        """What rounding in scaling, eliminating and summing can cost: elimination is backward stable."""
+        """A bound on the rounding errors of scaling, elimination (which is backward stable) and summation."""
         size = len(self.deviations)
         return self.moved(size * (size + 8) * _UNIT) + self.summing
 
     @property
     def summing(self) -> float:
-        """What rounding in a sum of moves, none above 1, can cost."""
+        """A bound on the rounding error of a sum of moves, none above 1."""
         size = len(self.deviations)
         return (size + 8) * size * _UNIT
 
@@ -267,17 +267,17 @@ def _unreliable(covariance: Matrix) -> str | None:
 
 
 def _nothing_known(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
-    """Return the worst adversaries among those who know nothing."""
+    """Return the worst adversaries among those that know no other record."""
     slopes = np.abs(group.correlations) * np.divide.outer(1 / group.deviations, 1 / group.deviations)
     learned = np.stack([np.minimum(slopes * reach, 1.0).sum(axis=1) for reach in reaches], axis=1)
     return [Worst(tuple(learned[target].tolist()), int(target), ()) for target in undominated(learned)]
 
 
 def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
-    """Return the worst adversaries of all, by eliminating known records one after the other.
+    """Return the worst of all adversaries, eliminating known records one by one.
 
     Eliminating record k from the conditional covariance S leaves S − s_k s_kᵀ/s_kk; β_j = S_ji/S_ii. The first records
-    are chosen one at a time, the last ones for all their subsets at once.
+    are chosen one at a time; all subsets of the last ones are processed in one batch.
     """
     size = len(group.deviations)
     tail = min(size, _BATCH)
@@ -305,9 +305,9 @@ def _enumerated(group: _Group, reaches: tuple[float, ...]) -> list[Worst]:
 
 
 def undominated(learned: Floats, others: Floats | None = None) -> list[int]:
-    """Return the rows that are somewhere above every other row, and above the rows of `others`.
+    """Return the rows that no other row dominates, nor a row of `others`.
 
-    Of one column that is its largest entry. Rows that are nowhere above another by more than 1e-12 count as below it.
+    With one column that is the largest entry. A row that exceeds another nowhere by more than 1e-12 is dominated by it.
 
     >>> undominated(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.5]]))
     [0, 1]
@@ -346,7 +346,7 @@ def _factors(batch: Floats, ratios: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Signs:
-    """Signs that make all partial correlations non-negative, and what treating tiny ones as zero can cost."""
+    """Signs that make all partial correlations non-negative, and a bound on the effect of setting tiny ones to zero."""
 
     values: tuple[int, ...]
     margin: float
@@ -356,8 +356,8 @@ class Signs:
 def find_signs(covariance: Matrix) -> Signs | None:
     """Return signs after which no partial correlation is negative (sign-MTP2), or None if there are none.
 
-    The inverse is known to half of 1e-8 of its diagonal, so the sign of a larger entry is certain. Smaller entries are
-    set to zero; the margin bounds what that can change.
+    The error of the inverse is at most half of 1e-8 of its diagonal, so the sign of a larger entry is certain. Smaller
+    entries are set to zero; the margin bounds the effect.
     """
     group = _Group.of(covariance)
     size = len(covariance)
@@ -386,8 +386,8 @@ def _inverse(matrix: Floats) -> Floats:
 def inverse_within(covariance: Matrix) -> tuple[Floats, float, Floats] | None:
     """Return the computed inverse of the correlations, by how much an entry may be off, and the standard deviations.
 
-    None if floats cannot tell. With X the computed inverse and R = X·(true correlations) − 1, the true inverse is
-    (1 + R)⁻¹X; scaling a covariance to correlations errs by at most 5·2⁻⁵³ in each entry.
+    None if rounding errors are too large. With X the computed inverse and R = X·(true correlations) − 1, the true
+    inverse is (1 + R)⁻¹X; scaling a covariance to correlations errs by at most 5·2⁻⁵³ in each entry.
     """
     group = _Group.of(covariance)
     try:
@@ -402,8 +402,8 @@ def inverse_within(covariance: Matrix) -> tuple[Floats, float, Floats] | None:
 def _smallest_eigenvalue(matrix: Floats) -> float:
     """Return a lower bound on the smallest eigenvalue of a correlation matrix, 0 if none can be certified.
 
-    With X the computed inverse and R = X·matrix − 1, the true inverse is (1 + R)⁻¹X. A decomposition into eigenvalues
-    would be sharper, but takes a linear algebra library's threads many times longer on a busy machine.
+    With X the computed inverse and R = X·matrix − 1, the true inverse is (1 + R)⁻¹X. An eigenvalue decomposition would
+    be sharper, but is many times slower on a busy machine.
     """
     inverse = _inverse(matrix)
     off = _residual_norm(inverse, matrix)
@@ -419,7 +419,7 @@ def _norm_above(matrix: Floats) -> float:
 
 
 def _residual_norm(inverse: Floats, matrix: Floats) -> float:
-    """Return a bound on the 2-norm of inverse·matrix − 1, with what rounding that product can hide.
+    """Return a bound on the 2-norm of inverse·matrix − 1, including the rounding error of that product.
 
     The 2-norm is at most the root of the largest column sum times the largest row sum. The rounding of the product is
     at most (m + 8)·2⁻⁵³·|inverse|·|matrix| entrywise, of which only row and column sums are needed.

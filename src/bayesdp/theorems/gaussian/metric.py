@@ -1,4 +1,4 @@
-"""What the Gaussian theorems share: sums that are private in the ℓ1 metric, and the distance a guarantee covers."""
+"""The base of the Gaussian theorems: sums that are private in the ℓ1 metric, and the distance a guarantee covers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ Normal = GaussianGroups | GaussianSeries
 
 
 class MetricTheorem(Theorem):
-    """A theorem about clipped sums of normal records: what an adversary learns is a sum of factors times τ.
+    """A theorem about clipped sums of normal records: the leakage to an adversary is a sum of factors times τ.
 
-    The worst adversary of several sums is the worst of their total: one who gains most from a narrow sum need not gain
-    most from a wide one.
+    The worst adversary of several sums is the worst for their total: the one that learns most from a narrow sum need
+    not learn most from a wide one.
     """
 
     @abstractmethod
     def factors(self, model: Normal, reaches: tuple[Fraction, ...]) -> Sequence[tuple[Fraction, ...]]:
-        """Return what each adversary who may be the worst learns from sums, as factors on their τ's.
+        """Return the factors on the τ's of sums for each adversary that may be the worst.
 
-        reaches: how far apart target values may be, in clipping widths of each of the sums. An adversary who learns no
-                 more than another from any of them may be left out.
+        reaches: how far apart target values may be, in clipping widths of each sum. An adversary may be left out if
+                 another learns at least as much from every sum.
         """
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -100,7 +100,7 @@ class MetricTheorem(Theorem):
 
 
 def _factor(model: Normal, query: Query, learned: Fraction | None) -> Fraction:
-    """Return the factor of one release; None stands for one that is not ℓ1-private, and costs τ for every record."""
+    """Return the factor of one release; `learned` is None if it is not ℓ1-private and so costs τ for every record."""
     if learned is None:
         assert model.group_size is not None, "refusal sees to that"
         return Fraction(model.group_size)
@@ -109,7 +109,7 @@ def _factor(model: Normal, query: Query, learned: Fraction | None) -> Fraction:
 
 
 def on_grid(factor: Fraction, records: int, query: Query) -> Fraction:
-    """Return the factor of a query whose values are rounded to a grid: each of m records moves a step farther.
+    """Return the factor of a query whose values are rounded to a grid: each of m records moves one step farther.
 
     Σ min(a_j + δ, 1) ≤ Σ min(a_j, 1) + m·δ, and m records move at most m widths.
     """
@@ -129,7 +129,7 @@ def covered_distance(model: Model, queries: tuple[Query, ...]) -> Fraction:
 
 
 def too_large(model: GaussianGroups) -> str:
-    """Return why nothing is known of a covariance of which only the precision is given."""
+    """Return why the covariance is unknown if only the precision is given."""
     return (
         f"it needs covariances, and the precision has groups of {model.group_size}, or too many kinds of them, to be "
         "inverted exactly; gaussian-walk works on the precision itself"

@@ -68,4 +68,4 @@ def _refuse_jumps(queries: tuple[Query, ...]) -> str | None:
 
 
 _EQUAL_VARIANCES = Fraction(1, 10**12)
-"""Variances may differ by this much relatively: rounding, not a different variance. The proof allows for it."""
+"""The relative difference of variances that still count as equal, because of rounding. The proof allows for it."""

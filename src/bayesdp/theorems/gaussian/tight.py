@@ -16,7 +16,7 @@ __all__ = ["GaussianTight", "refuse_all_jumps", "tight_factor"]
 
 
 class GaussianTight(MetricTheorem):
-    """The paper's hypotheses, without what its proof gives away; every record moves at most one clipping width.
+    """A sharp bound under the paper's hypotheses: every record moves at most one clipping width.
 
     Releases on the same groups that are not ℓ1-private may accompany a clipped sum, at m·τ each.
     """
@@ -39,7 +39,7 @@ class GaussianTight(MetricTheorem):
 def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)) -> Fraction:
     """Return the factor for groups of `size`, |correlations| at most `correlation`, targets `reach` widths apart.
 
-    It is exact, but for a root that is rounded up where the adversary knows all records but one.
+    It is exact, except that a root is rounded up where the adversary knows all records but one.
 
     >>> float(tight_factor(10, Fraction(1, 10))), float(tight_factor(10**9, Fraction(1, 10**10)))
     (1.9, 1.0999999999)
@@ -49,10 +49,10 @@ def tight_factor(size: int, correlation: Fraction, reach: Fraction = Fraction(1)
 
 
 def _worst_numbers(size: int, correlation: Fraction, reaches: tuple[Fraction, ...]) -> list[int]:
-    """Return how many records the worst adversary may know (the proof has why): for any τ's, it is one of these.
+    """Return candidates for the number of records that the worst adversary knows, whatever the τ's (see the proof).
 
-    None known, the last before and the first at which the cap of one width acts in one of the sums, and all but one
-    or two.
+    These are none, the last before and the first at which the cap of one width applies in one of the sums, and all
+    but one or two.
     """
     if size == 1 or correlation == 0:
         return [0]
@@ -62,7 +62,7 @@ def _worst_numbers(size: int, correlation: Fraction, reaches: tuple[Fraction, ..
 
 
 def _factor(size: int, correlation: Fraction, spread: Fraction, reach: Fraction, known: int) -> Fraction:
-    """Return the factor for an adversary who knows `known` records of the group.
+    """Return the factor for an adversary that knows `known` records of the group.
 
     The target moves by min(reach, 1) widths. Each of the m−1−k unknown records moves by reach·|β|, at most one width:
     |β| is at most ρ/(1−kρ), and at most the ratio of conditional standard deviations.

@@ -1,4 +1,4 @@
-"""Normal records, any number of them: dependences summed over walks. Proof: docs/theory/gaussian-walk.md."""
+"""Any number of normal records: dependences summed over walks. Proof: docs/theory/gaussian-walk.md."""
 
 from __future__ import annotations
 
@@ -28,32 +28,33 @@ Factors = tuple[tuple[float, ...], ...]
 """For each target that may be the worst, the factors on the τ's of sums."""
 
 LARGEST_DENSE = 1000
-"""Up to so many records of a group the walks between each two of them are summed; beyond, those that end in each."""
+"""In groups of at most this many records, walks between every two records are summed; in larger ones, those that end
+in each record."""
 
 _BEHIND = 1 + 1e-11
-"""Where gaussian-covariance proves the same but for rounding, it is to be named: it knows the worst adversary."""
+"""Makes gaussian-covariance the better theorem where both prove the same up to rounding: it has the worst adversary."""
 
 _WIDEST_BAND = 8
 _MOST_ENTRIES = 20_000_000
 _LONGEST_RETURN = 8
 _COUNTED = 1e-11
-"""More than what rounding does to the weight of walks of at most ten steps, which is below 1; for many records 64 ulps
-of 1 for each are."""
+"""A bound on the rounding error of the weight of walks of at most ten steps, which is below 1; for many records, 64
+ulps of 1 for each record are used."""
 
 _LONGEST_SIDE = 2**20
 _LARGEST_SIDE = 2**22
 _FASTEST = 0.01
 _FORGOTTEN = 40.0
-"""A side of a series is followed until its walks have shrunk by e⁻⁸⁰; what lies beyond is a geometric series."""
+"""A side of a series is followed until its walks have shrunk by e⁻⁸⁰; the rest is bounded by a geometric series."""
 
 _NOT_SUMMABLE = (
-    "the records are not walk-summable: their direct dependences, added up over all walks with their absolute values, "
-    "do not stay finite, or floats cannot tell"
+    "the records are not walk-summable: the sum over all walks of the absolute values of direct dependences is "
+    "infinite, or floating-point arithmetic cannot show that it is finite"
 )
 
 
 class GaussianWalk(MetricTheorem):
-    """Normal records whose direct dependences, added up over all walks with their absolute values, stay finite."""
+    """Normal records for which the sum over all walks of the absolute values of direct dependences is finite."""
 
     name: ClassVar[str] = "gaussian-walk"
     proof: ClassVar[str] = "docs/theory/gaussian-walk.md"
@@ -62,7 +63,7 @@ class GaussianWalk(MetricTheorem):
         if isinstance(model, GaussianSeries):
             reason = series_refused(tuple(model.coefficients))
             if reason is None and model.length is None and any(query.width is None for query in queries):
-                reason = "a release that is not a clipped sum costs tau for every record, and the length is unlimited"
+                reason = "a release other than a clipped sum costs tau for every record, and the length is unlimited"
             return reason or refuse_all_jumps(queries)
         if not isinstance(model, GaussianGroups):
             return "it is about normal groups and series"
@@ -120,7 +121,7 @@ def precision_walks(precision: Precision, reaches: tuple[float, ...]) -> Factors
 
 @lru_cache(maxsize=64)
 def covariance_walks(covariance: Matrix, reaches: tuple[float, ...]) -> Factors | None:
-    """Return what `precision_walks` would return for the inverse of a covariance, which is known up to an error."""
+    """Return the result of `precision_walks` for the inverse of a covariance, which has a bounded error."""
     within = inverse_within(covariance)
     if within is None:
         return None
@@ -137,12 +138,12 @@ def _without_diagonal(matrices: Floats) -> Floats:
 
 
 def _moves(diagonal: Floats, strengths: Floats) -> Floats | None:
-    """Return upper bounds on R_ji/R_ii for each target i (a column), R = C⁻¹; None if C is no M-matrix for certain.
+    """Return upper bounds on R_ji/R_ii for each target i (a column), R = C⁻¹; None if C may not be an M-matrix.
 
-    diagonal, strengths: of several comparison matrices C at once, the diagonal and the absolute values beside it.
+    diagonal, strengths: the diagonal and the absolute values beside it of several comparison matrices C.
 
-    A vector v with v_i ≥ 1 and (C·v)_k ≥ 0 for every k ≠ i is such a bound. The computed column of C⁻¹ is made one by
-    adding as much of the certificate's weights as its own residual needs.
+    A vector v with v_i ≥ 1 and (C·v)_k ≥ 0 for every k ≠ i is such a bound. The computed column of C⁻¹ becomes one when
+    as much of the certificate's weights is added as its residual requires.
     """
     size = diagonal.shape[1]
     comparison = -strengths
@@ -178,7 +179,7 @@ def _worst(learned: Floats) -> Factors:
 
 @lru_cache(maxsize=64)
 def _beside(precision: Precision) -> float:
-    """Return the largest Σ_{j≠i} R_ji/R_ii in groups that are too large to look at each pair, from above.
+    """Return an upper bound on Σ_{j≠i} R_ji/R_ii in groups that are too large for a bound on each pair.
 
     The sums Σ_j R_ji are one solution, R·1 ≤ weights/min(left); R_ii is at least what short walks make of it.
     """
@@ -189,7 +190,7 @@ def _beside(precision: Precision) -> float:
 
 
 def _summed(precision: Precision, reaches: tuple[float, ...]) -> Floats:
-    """Return the factors of the worst target in large groups: without the cap on each record, only on all of them."""
+    """Return the factors of the worst target in large groups, with a cap on all records together, not on each."""
     beside = _beside(precision)
     factors = [min(min(reach, 1.0) + reach * beside, float(precision.group_size)) for reach in reaches]
     return np.array([factors]) * (1 + 8 * UNIT)
@@ -266,9 +267,9 @@ def _lags(coefficients: tuple[float, ...]) -> tuple[Fraction, ...]:
 
 
 def _left(lags: tuple[Fraction, ...], ratio: Fraction) -> Fraction:
-    """Return c(q) = J_0 − Σ_l |J_l|·(q^l + q^−l): what a row of C leaves of the weights q^|k|, at least, over them.
+    """Return c(q) = J_0 − Σ_l |J_l|·(q^l + q^−l) exactly: (C·w)_k ≥ c(q)·w_k for the weights w_k = q^|k|.
 
-    Exactly, and by whole numbers: hundreds of fractions with different denominators would take minutes to add.
+    It uses whole numbers: adding hundreds of fractions with different denominators would take minutes.
 
     >>> _left((Fraction(5, 4), Fraction(-1, 2)), Fraction(1))
     Fraction(1, 4)
@@ -289,7 +290,7 @@ def _polynomial(coefficients: Sequence[int], at: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def series_refused(coefficients: tuple[float, ...]) -> str | None:
-    """Return why nothing is proven of a series with these coefficients; None if something is."""
+    """Return why no theorem covers a series with these coefficients, or None."""
     lags = _lags(coefficients)
     if _left(lags, Fraction(1)) <= 0:
         beside = float(2 * sum(map(abs, lags[1:])))
@@ -299,13 +300,13 @@ def series_refused(coefficients: tuple[float, ...]) -> str | None:
             "different signs cancel in the series, but not in the bound"
         )
     if _side(coefficients) is None:
-        return "the series forgets too slowly: it is too close to a random walk to follow its sides to their end"
+        return "dependence decays too slowly: the series is too close to a random walk to follow its sides to their end"
     return None
 
 
 @lru_cache(maxsize=256)
 def _side(coefficients: tuple[float, ...]) -> tuple[Fraction, Fraction, int] | None:
-    """Return a ratio q, c(q) > 0 and how many records of a side to follow; None if these are too many.
+    """Return a ratio q, c(q) > 0 and the number of records of a side to follow; None if that is too large.
 
     Walks to distance k weigh about z^k, z the ratio with c(z) = 0; q is its square root.
     """
@@ -315,7 +316,7 @@ def _side(coefficients: tuple[float, ...]) -> tuple[Fraction, Fraction, int] | N
     strengths = np.array([float(value) for value in lags[1:]])
     exponents = np.arange(1, len(lags))
     less, more = _FASTEST, 1.0
-    for _ in range(60):  # in floats: whatever is found is looked at exactly
+    for _ in range(60):  # in floats; the result is checked exactly below
         middle = (less + more) / 2
         with np.errstate(over="ignore", invalid="ignore"):
             beside = float(strengths @ (middle**exponents + middle ** -exponents.astype(np.float64)))
@@ -328,7 +329,7 @@ def _side(coefficients: tuple[float, ...]) -> tuple[Fraction, Fraction, int] | N
 
 
 def _rounded(lags: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
-    """Return floats in the place of the exact precision: stronger dependences, a smaller diagonal."""
+    """Round the exact precision to floats, towards stronger dependences and a smaller diagonal."""
     return Fraction(float_below(lags[0])), *(Fraction(float_above(abs(value))) for value in lags[1:])
 
 
@@ -336,7 +337,7 @@ def _rounded(lags: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
 def series_walks(coefficients: tuple[float, ...], length: int | None, reaches: tuple[float, ...]) -> Factors:
     """Return the factors of the targets of a series that may be the worst, rounded up.
 
-    length: at most so many records; None means any number. Call it only where `refusal` has no objection.
+    length: the largest number of records; None means any number. Call it only where `refusal` returns None.
 
     >>> [[round(factor, 9) for factor in factors] for factors in series_walks((0.5,), None, (1.0,))]
     [[3.0]]
@@ -359,9 +360,9 @@ def series_walks(coefficients: tuple[float, ...], length: int | None, reaches: t
 
 
 def _one_side(coefficients: tuple[float, ...], ratio: float, left: Fraction, depth: int) -> Floats:
-    """Return upper bounds on R_k0/R_00 for k = 1, …, depth; first, how much of q^k was added to be certain.
+    """Return upper bounds on R_k0/R_00 for k = 1, …, depth, after the multiple of q^k that was added for certainty.
 
-    The bounds are those of the computed solution plus that much of q^k, which is also the bound beyond `depth`.
+    A bound is the computed solution plus that multiple of q^k, which alone is the bound beyond `depth`.
     """
     from scipy.linalg import solveh_banded
 

@@ -1,1 +1,1 @@
-"""Markov chains: what is proven of any mechanism, and of counts."""
+"""Theorems about Markov chains: for any mechanism, and for counts."""

@@ -1,10 +1,10 @@
 """More than seven states: the step of the mixing bound, relaxed to boxes. Proof: docs/theory/markov-mixing.md.
 
-All admissible h, scaled suitably, lie in a box low(v) ≤ h(v) ≤ high(v); there the largest quotient E_u[h]/E_u′[h] is
-attained at a corner, which is found by a few rounds of Dinkelbach's iteration. There is a box for the smallest value of
-h ("rows"), one for the largest ("columns") and one for the value at each state ("references"): every one gives a bound,
-and which is best hardly changes from record to record. So all are compared now and then, and one is used in between.
-Pairs of values that lead to few states are solved exactly.
+All admissible h, scaled suitably, lie in a box low(v) ≤ h(v) ≤ high(v), in which the largest quotient E_u[h]/E_u′[h] is
+attained at a corner. A few rounds of Dinkelbach's iteration find it. There is a box for the smallest value of h
+("rows"), one for the largest ("columns") and one for the value at each state ("references"). Every box gives a bound,
+and the best box hardly changes from record to record, so all of them are compared only at some distances. Pairs of
+values that lead to few states are solved exactly.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from bayesdp.theorems.markov.transport import exact_step
 __all__ = ["Boxes", "largest_quotient"]
 
 _FEW = 5
-"""So many states are solved exactly for every pair that leads to no more: single stars and pairs of them suffice."""
+"""Pairs that lead to at most this many states are solved exactly: single stars and pairs of them suffice."""
 
 _MOST_REFERENCES = 64
-"""In chains of more states only the two values compared serve as references."""
+"""In chains of more states, only the two values compared are references."""
 
 _ROUNDS = 40
 _RAISED, _RISEN = 1 + 2.0**-40, 1 + 2.0**-41
-"""The share between them exceeds the rounding of sums of a thousand states many times."""
+"""Their difference is many times the rounding error of sums over a thousand states."""
 
 _NUMBERS_AT_ONCE = 2**17
 
@@ -35,8 +35,8 @@ def largest_quotient(p: Floats, q: Floats, low: Floats, high: Floats, guess: Flo
 
     h is `high` where p/q exceeds the maximum and `low` elsewhere. `guess` may be any positive numbers: it is replaced
     by the quotient at its own corner until that corner stays the same or the quotient no longer rises. Corners are
-    taken at a number raised a little, and that number is returned: where p/q of an entry is nearly the quotient itself,
-    rounding could otherwise hold it at `high`, hide what the others reach, or turn it over for ever.
+    taken at a slightly raised number, which is returned. Otherwise, where p/q of an entry is close to the quotient,
+    rounding could keep it at `high`, mask the other entries, or make the iteration alternate without end.
     """
     limit = guess * _RAISED
     raised = p > limit[..., None] * q
@@ -73,10 +73,10 @@ class Boxes:
 
         laws:     (ending, u, v), each a law, also for u that cannot occur.
         gains:    (τ, ending, v, v′), finite between values that can occur; 1 from those that cannot, infinite to them.
-        possible: (ending, v): which v can.
-        guesses:  (τ, ending, u, u′): roughly what will be found.
-        usable:   (τ, ending): what to compute at all; the rest is infinite.
-        compare:  which ending to find out by which box is best, if it is time to.
+        possible: (ending, v): which v can occur.
+        guesses:  (τ, ending, u, u′): approximate results.
+        usable:   (τ, ending): what to compute; the rest is infinite.
+        compare:  the ending by which the boxes are compared, or None to keep the current ones.
         """
         bounds = np.full(gains.shape, np.inf)
         for index, endings in enumerate(usable):

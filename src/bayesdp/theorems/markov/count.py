@@ -1,4 +1,4 @@
-"""Markov chains, one count or integer sum: exact. Proof: docs/theory/markov-count.md."""
+"""The exact leakage of one count or integer sum of a Markov chain. Proof: docs/theory/markov-count.md."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MarkovCount(Theorem):
     tolerance: ClassVar[float] = 1e-10
 
     def __init__(self, negligible: float = _NEGLIGIBLE) -> None:
-        """Follow each side of the target until what is farther adds at most `negligible`."""
+        """Follow each side of the target until farther records add at most `negligible`."""
         self.negligible = negligible
 
     def quick(self, epsilon: float) -> MarkovCount:
@@ -89,7 +89,7 @@ class MarkovCount(Theorem):
         assert model.length is not None
         mixed = MarkovMixing().bound_for(model, spend, adversary)
         own = self._worst(model, spend, adversary.stretches(model.length)).epsilon
-        return min(own, mixed, self.bound(model, spend))  # the last is above both, but for its rounding
+        return min(own, mixed, self.bound(model, spend))  # the last exceeds both, except for rounding
 
     def scope(self, model: Model, queries: tuple[Query, ...]) -> str:
         return f"every pair of target values, Laplace or discrete Laplace noise on this one answer, {self.against}"
@@ -121,7 +121,7 @@ class Worst:
 
 
 def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """Return the values divided by what they all have in common, and that: a fine grid costs nothing by itself.
+    """Return the values divided by their greatest common divisor, and the divisor, so that a fine grid costs nothing.
 
     >>> _in_common_units((0, 8, 12))
     ((0, 2, 3), 4)
@@ -133,22 +133,22 @@ def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
     """Return why the enumeration would take too long, or None."""
     if depth is None and not chain.is_primitive:
-        return "the chain never forgets where it was, and has no length short enough to be enumerated"
+        return "dependence never fades in this chain, and its length is unknown or too large to enumerate"
     if depth is None:
-        return "the chain forgets too slowly to be enumerated; markov-mixing follows it farther"
+        return "dependence fades too slowly to be enumerated; markov-mixing follows the chain farther"
     size, longest = len(values), max(values)
     endings = depth * (size + 1) + 1
     reached = depth * longest + 1
     outputs = 2 * reached + longest
     densities, ratios = size * outputs * endings**2 * reached, size * (size - 1) / 2 * outputs * endings**2
     if densities > _MOST_DENSITIES or ratios > _MOST_RATIOS:
-        return "there are too many states or values to enumerate; markov-mixing takes more"
+        return "there are too many states or values to enumerate; markov-mixing covers more"
     return None
 
 
 @lru_cache(maxsize=128)
 def _depth(chain: MarkovChain, negligible: float) -> int | None:
-    """Return how many records a side is followed: to its end, or until the rest is negligible; None if that is far."""
+    """Return the number of records to follow on a side: all, or until the rest is negligible; None if too many."""
     reach = reach_of(chain)
     if reach is not None and reach <= 16:
         return reach
@@ -189,8 +189,9 @@ def _laws(side: Side, values: tuple[int, ...], depth: int) -> tuple[list[Ending]
 def _worst(chain: MarkovChain, query: Query, tau: float, depth: int, stretches: PartitionedChains | None) -> Worst:
     """Return the largest log ratio of output densities over endings of both sides, pairs of values and outputs.
 
-    stretches: one adversary's; only its endings are looked at. Infinite where some density is too small for
-    floating-point numbers.
+    It is infinite where a density is too small for floating-point numbers.
+
+    stretches: those of a single adversary, whose endings are the only ones considered.
     """
     values, reach = query.state_values(chain.states), reach_of(chain)
     assert not isinstance(values, str)
@@ -223,8 +224,8 @@ def _endings(
 ) -> tuple[list[Ending], Floats, Floats]:
     """Return the endings of a side, their laws, and what endings farther out can add at each pair of values.
 
-    One adversary's side has its own ending only; if it is longer than `depth`, the known ones at that distance stand
-    for it, plus what lies farther.
+    The side of a single adversary has one ending. If it is longer than `depth`, the known endings at that distance
+    replace it, plus what farther records can add.
     """
     endings, laws = _laws(side, values, depth)
     far = (reach is None or reach > depth) if stretch is None else stretch.records > depth
@@ -251,8 +252,8 @@ def _ratios(
 ) -> dict[tuple[int, int], Floats]:
     """Return for each pair of target values the largest log ratio over outputs, for every two endings.
 
-    Outputs beyond the range of an ending repeat the ratio at its edge; they are left out, as are endings that exclude
-    one of the two values or do not fit.
+    Outputs beyond the range of an ending repeat the ratio at its edge and are left out, like endings that exclude one
+    of the two values or do not fit.
     """
     size, longest = len(values), max(values)
     possible = (left.sum(axis=2) > 0)[:, :, None] & (right.sum(axis=2) > 0)[:, None, :] & fits

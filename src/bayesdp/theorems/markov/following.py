@@ -1,7 +1,7 @@
 """One side of a target, followed outwards record by record: three or more states. Proof: docs/theory/markov-mixing.md.
 
-Tables are (τ, ending, u, u′), the endings that are followed together sharing one. One more table is *uniform*: it holds
-for every ending at the distance reached or farther, an unknown start included, and so bounds what is not followed.
+Tables are (τ, ending, u, u′); endings that are followed together share one. One more table is *uniform*: it holds for
+every ending at the current distance or farther, including an unknown start, and so bounds what is not followed.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["followed"]
 
 _MOST_RECENT = 8
 _MOST_RECENT_NUMBERS = 2**23
-"""Of the last records to condition on, so many numbers are kept for all tables: with many states, fewer or none."""
+"""The most numbers kept for conditioning on the last records; with many states, that allows few records or none."""
 
 _PAUSE = 4
-"""After so many records it is time to see which endings may be joined, and whether to go on."""
+"""The number of records after which endings are joined and the stopping rule is checked."""
 
 _TABLES = 960_000
-"""So many tables are computed on a side, divided by the square of the number of states, if endings must be joined."""
+"""The number of tables on a side, times the square of the number of states, beyond which endings are joined."""
 
 
 def followed(side: Side, taus: Floats, depth: int, tolerance: float, margin: float, relaxed: bool) -> Levels:
-    """Follow one side outwards for `depth` records, or until nothing farther can be worse.
+    """Follow one side outwards for `depth` records, or until nothing farther out can be worse.
 
-    tolerance: endings whose columns are no farther apart are followed together.
-    margin:    what rounding may take from a logarithm.
+    tolerance: endings whose columns differ by at most this are followed together.
+    margin:    a bound on the rounding error of a logarithm.
     relaxed:   whether the step is relaxed to boxes.
     """
     size, endings = side.matrix.shape[-1], side.boundary(0).shape[-1]
@@ -71,7 +71,7 @@ def followed(side: Side, taus: Floats, depth: int, tolerance: float, margin: flo
 
 
 def _most_tables(size: int, endings: int, taken: int, depth: int) -> int:
-    """Return how many tables to keep: one for each ending if that can be done to the end, else fewer and fewer."""
+    """Return how many tables to keep: one for each ending if the work allows it, else fewer with each record."""
     affordable = _TABLES // size**2
     if endings * depth <= affordable or size <= LARGEST_EXACT:
         return endings
@@ -79,12 +79,12 @@ def _most_tables(size: int, endings: int, taken: int, depth: int) -> int:
 
 
 def _surveyed(taken: int) -> bool:
-    """Return whether the boxes are compared anew: at distances 2, 8, 32, … (at 1 all gains are equal)."""
+    """Return whether the boxes are compared again: at distances 2, 8, 32, … (at 1 all gains are equal)."""
     return taken & (taken - 1) == 0 and taken.bit_length() % 2 == 0
 
 
 class _Step:
-    """One record more: the step of the mixing bound for every table."""
+    """The step of the mixing bound by one record, for every table."""
 
     def __init__(self, side: Side, taus: Floats, margin: float, relaxed: bool) -> None:
         self.size = side.matrix.shape[-1]
@@ -128,7 +128,7 @@ class _Step:
         return np.where(lost[..., None, None], np.inf, solved)
 
     def _guesses(self, values: Floats) -> Floats:
-        """Return roughly what will be found: as much more than the last values as these were than those before."""
+        """Return approximate results: the last values, extrapolated by their ratio to those before."""
         previous, self.previous = self.previous, values
         if previous is None or previous.shape != values.shape:
             return values
@@ -136,7 +136,7 @@ class _Step:
         return np.where(np.isfinite(guesses), guesses, values)
 
     def closed(self, values: Floats, possible: Booleans) -> Floats:
-        """Return relaxed bounds after every detour that is smaller: E[g|u]/E[g|u′] by way of E[g|z]."""
+        """Lower relaxed bounds by detours that are smaller: E[g|u]/E[g|u′] by way of E[g|z]."""
         if self.boxes is None:
             return values
         apart = np.where(_pairs(possible), values * self.detour, np.inf)
@@ -144,9 +144,9 @@ class _Step:
 
 
 class _Uniform:
-    """The bounds that hold for every ending at the distance reached or farther, whatever it is.
+    """The bounds that hold for every ending at the current distance or farther.
 
-    cheapest: (τ, u, u′): by conditioning on one record in between, relative to nothing.
+    cheapest: (τ, u, u′): by conditioning on one record in between, not relative to a column.
     table:    (τ, u, u′): the same and by following, relative to the limiting column.
     """
 
@@ -159,7 +159,7 @@ class _Uniform:
         self.most_recent = min(_MOST_RECENT + 1, _MOST_RECENT_NUMBERS // size**4)
 
     def condition(self, taken: int, known: Floats) -> None:
-        """Learn what conditioning on the record `taken` steps away gives; `known` belongs to the records before it."""
+        """Improve the bounds by conditioning on the record `taken` steps away; `known` bounds the records before it."""
         here = self.side.stacked(taken)[:, : self.size]
         own, other = here[..., :, None], here[..., None, :]
         through = np.where(own > 0, np.where(other > 0, own / other * known, np.inf), -np.inf)
@@ -169,7 +169,7 @@ class _Uniform:
             self.recent = [*self.recent, (taken, through)][-self.most_recent :]
 
     def improve(self, wide: Floats) -> None:
-        """Learn what one more record gives."""
+        """Improve the bounds by the step of one more record."""
         if self.side.limit is not None:
             self.table = np.fmin(wide, self.cheapest / self._limiting())
             self.cheapest = np.fmin(self.cheapest, self.table * self._limiting())
@@ -189,8 +189,7 @@ class _Uniform:
     def at(self, taken: int, gathering: Gathering) -> Floats:
         """Return the cap on V with `taken` unknown records, for each table.
 
-        Near the boundary some values in between may be impossible; those that no ending of the table allows are left
-        out where the chain has zeros.
+        Near the boundary of a chain with zeros, values in between that no ending of the table allows are left out.
         """
         leaders = gathering.leaders
         outer = self.side.stacked(taken + 1)[:, leaders]
@@ -216,7 +215,7 @@ class _Uniform:
 
 
 class _UnknownStart:
-    """Nothing known on the left, in a chain that starts in an unknown law."""
+    """The left side with no known record, in a chain that starts in an unknown law."""
 
     def __init__(self, side: Side, taus: Floats, depth: int) -> None:
         self.taus, self.odds = taus, side.log_odds()
@@ -224,7 +223,7 @@ class _UnknownStart:
         self.before = np.concatenate([np.zeros((1, len(taus))), steps])
 
     def bound(self, taken: int, uniform: _Uniform) -> Floats:
-        """Bound ln V for `taken` records of which nothing is known."""
+        """Bound ln V for `taken` unknown records."""
         within = contraction((self.taus + self.before[taken - 1])[:, None, None], self.odds)
         grouped = taken * self.taus[:, None, None]
         return np.asarray(np.fmin(np.fmin(grouped, within), np.log(uniform.cheapest) + uniform.back(taken)))

@@ -1,8 +1,8 @@
-"""Endings that are followed together: far out, what is known at the end of a side hardly matters any more.
+"""Endings that are followed together: far out, the known record at the end of a side hardly matters.
 
-Several endings may share one table of bounds, kept relative to the column of one of them, their *leader*. The price is
-how far their columns are from the leader's, once when they join and once when a bound is read off; it is not paid at
-every step. Proof: docs/theory/markov-mixing.md.
+Several endings may share one table of bounds, relative to the column of one of them, their *leader*. The bounds lose
+the difference of their columns from the leader's once when they join and once when a bound is read, not at every step.
+Proof: docs/theory/markov-mixing.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Gathering"]
 
 _GIVEN_UP = 4
 _SMALLEST = 1e-300
-"""Below this, floats lose digits, and at last they are zero."""
+"""Smaller floats lose digits or underflow to zero."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Gathering:
     def joined(self, values: Floats, columns: Floats, most: int, tolerance: float) -> tuple[Gathering, Floats]:
         """Return tables joined until their leaders' columns are more than `tolerance` apart, and at most `most` remain.
 
-        Endings that exclude different values are never joined, even if more than `most` remain then. If four times as
-        many do, the rest is given up: its tables are infinite, which is a bound, and costs nothing to follow.
+        Endings that exclude different values are never joined, even if more than `most` remain. If four times as many
+        remain, the rest is given up: infinite tables are valid bounds and cost nothing to follow.
         """
         own = columns[:, self.leaders]
         apart = _apart(own)
@@ -63,7 +63,7 @@ class Gathering:
 
 
 def _quotients(column: Floats) -> Floats:
-    """Return the quotient of every two entries; infinite where it is not a number, or too small to be an exact one."""
+    """Return the quotient of every two entries; infinite where it is NaN or too small to be accurate."""
     quotients = column[..., :, None] / column[..., None, :]
     return np.asarray(np.where(quotients >= _SMALLEST, quotients, np.inf))
 
@@ -84,7 +84,7 @@ def _apart(columns: Floats) -> Floats:
 
 
 def _far_apart(apart: Floats, most: int, tolerance: float) -> Integers:
-    """Choose leaders: the last table, and always the one farthest from those chosen; in that order."""
+    """Choose leaders in order: the last table, then repeatedly the one farthest from those chosen."""
     chosen = [len(apart) - 1]
     while True:
         nearest = apart[:, chosen].min(axis=1)

@@ -1,4 +1,4 @@
-"""What the sides of a target can do, tabulated by how many records they take; both sides make the mixing bound."""
+"""Bounds on the sides of a target, tabulated by their number of records, and the mixing bound from both sides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["BothSides", "Levels", "Tally"]
 
 @dataclass(frozen=True)
 class Levels:
-    """What one side can do, by how many records it takes: the best logarithm so far and which ending attains it.
+    """Bounds on one side by its number of records: the largest logarithm so far and the ending that attains it.
 
     best:    (level, τ, x, x′): the largest ln V of any ending that takes at most that many records.
     ending:  (level, τ, x, x′): its number; k records up to boundary r are k·(s + 1) + r, with r = s for nothing.
@@ -44,7 +44,7 @@ class Levels:
 
 
 class Tally:
-    """The best ending so far, level by level."""
+    """A builder of `Levels`, record by record."""
 
     def __init__(self, taus: int, size: int) -> None:
         self.size = size
@@ -53,9 +53,9 @@ class Tally:
         self.ending = [np.full((taus, size, size), size, dtype=np.int64)]
 
     def add(self, known: Floats, nothing: Floats) -> None:
-        """Add the endings that take one record more: each known boundary, as (τ, boundary, x, x′), and nothing known.
+        """Add the endings with one more record: each known boundary, as (τ, boundary, x, x′), and nothing known.
 
-        What is not a number is not known, and counts as infinite.
+        NaN counts as infinite.
         """
         known, nothing = (np.where(np.isnan(bounds), np.inf, bounds) for bounds in (known, nothing))
         boundary = known.argmax(axis=1)
@@ -68,7 +68,7 @@ class Tally:
         self.best.append(np.maximum(reached, self.best[-1]))
 
     def levels(self, beyond: Floats) -> Levels:
-        """Return the levels, with a bound for everything farther out where there is one."""
+        """Return the levels, with a bound for all endings farther out."""
         unknown = np.where(np.isnan(beyond), np.inf, beyond)
         best, ending, known, nothing = map(np.array, (self.best, self.ending, self.known, self.nothing))
         return Levels(best, ending, known, nothing, unknown)
@@ -76,7 +76,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class BothSides:
-    """Both sides of a target, at several τ; `margin` is what rounding can take from the logarithms of both."""
+    """Both sides of a target at several τ; `margin` bounds the rounding error of the logarithms of both."""
 
     taus: Floats
     left: Levels
@@ -103,9 +103,9 @@ class BothSides:
         return np.asarray(side.best[records]) if records < len(side.best) else side.forever
 
     def leakages(self, unit: int) -> list[float]:
-        """Return the mixing bound at each τ, of every adversary who asks about `unit` consecutive records together.
+        """Return the mixing bound at each τ, over all adversaries that ask about `unit` consecutive records together.
 
-        The two ends of a window differ or not independently of one another, so each side is taken at its worst.
+        The two ends of the window vary independently, so each side is taken at its worst.
         """
         if unit == 1:
             return self.epsilons()
@@ -123,7 +123,7 @@ class BothSides:
         return [float(value) for value in raised]
 
     def epsilons(self, stretches: tuple[Stretch, Stretch] | None = None) -> list[float]:
-        """Return the mixing bound at each τ, of every adversary or of one."""
+        """Return the mixing bound at each τ, over all adversaries or for a single one."""
         if stretches is None:
             sums, _ = self.totals()
         else:
@@ -137,7 +137,7 @@ class BothSides:
         return [float(value) for value in raised]
 
     def worst_adversary(self, chain: MarkovChain) -> WorstInChain:
-        """Return the adversary with whom the bound is reached at the first τ."""
+        """Return the adversary at which the bound is reached for the first τ."""
         sums, taken = self.totals()
         worth = np.where(np.eye(sums.shape[1], dtype=bool), -np.inf, sums[0])
         x, other = (int(value) for value in np.unravel_index(int(np.argmax(worth)), worth.shape))

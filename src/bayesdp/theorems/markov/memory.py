@@ -1,7 +1,7 @@
 """Markov chains with memory, any τ-DP mechanism, any record-wise side information. Proof: docs/theory/markov-memory.md.
 
-A chain with memory k is cut into blocks of ⌈k/2⌉ records. Blocks are symbols of a chain in which two neighbours tell
-all there is to know (`paired`); its sides are followed outwards for as many symbols as there are, or for ever.
+A chain with memory k is cut into blocks of ⌈k/2⌉ records. Blocks are symbols of a chain with a memory of two symbols
+(`paired`), whose sides are followed outwards symbol by symbol, or bounded for any length.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from bayesdp.models import MarkovChain, Model
 from bayesdp.models.memory import block_kernel, joint_law, stationary_law
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.markov.paired import Level, PairedChain
 from bayesdp.theorems.markov.sides import UNIT, reach_of
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["MarkovMemory", "memory_epsilon", "paired_chain", "paired_from"]
 
@@ -37,7 +38,7 @@ _SLACK = 1e-10
 
 
 class MarkovMemory(Theorem):
-    """What is near the target is followed record by record, two at a time; what is far is bounded by a certificate."""
+    """Near the target, sides are followed block by block; far from it, a certificate bounds them."""
 
     name: ClassVar[str] = "markov-memory"
     proof: ClassVar[str] = "docs/theory/markov-memory.md"
@@ -46,7 +47,7 @@ class MarkovMemory(Theorem):
     tolerance: ClassVar[float] = 1e-10
 
     def __init__(self, counted: int = _MOST_COUNTED) -> None:
-        """Follow sides record by record up to `counted` blocks, unless they are as good as endless before."""
+        """Follow sides up to `counted` blocks, or until the bound for any length is nearly reached."""
         self.counted = counted
 
     def quick(self, epsilon: float) -> MarkovMemory:
@@ -56,7 +57,7 @@ class MarkovMemory(Theorem):
         if not isinstance(model, MarkovChain):
             return "it is about Markov chains with a memory of two or more records"
         if model.memory == 1:
-            return "the chain remembers one record only; it is about a memory of two or more"
+            return "the chain has a memory of one record; this theorem is about two or more"
         if model.table.min() <= 0:
             return "it needs every transition probability to be positive, and some are 0"
         if model.table.min() < _SMALLEST_PROBABILITY:
@@ -100,7 +101,7 @@ def _block(memory: int) -> int:
 
 @lru_cache(maxsize=512)
 def paired_chain(model: MarkovChain) -> PairedChain:
-    """Return the blocks of a chain with memory, of which the last two tell all there is to know."""
+    """Return the chain of blocks of a chain with memory; it has a memory of two blocks."""
     start = stationary_law(model.table) if model.start == "stationary" else None
     return paired_from(model.table, start, 36 * UNIT * float(len(model.states)) ** (3 * model.memory))
 
@@ -131,8 +132,8 @@ def memory_epsilon(
 
     None if no certificate was found.
 
-    stationary: whether the start has the law of any two neighbours, so that a record more might stand before the first.
-    counted:    up to how many symbols sides are followed one by one.
+    stationary: whether the start has the law of any two neighbours, so that the chain may be extended to the left.
+    counted:    the most symbols of a side that are followed one by one.
     """
     if tau > _LARGEST_TAU:
         slope, constant = _saturated(chain)
@@ -156,9 +157,9 @@ def memory_epsilon(
 
 
 def _levels(chain: PairedChain, tau: float, blocks: int | None, counted: int) -> Level | None:
-    """Return what sides of 0, 1, 2, … symbols can do, stacked; the last holds for all longer sides, too.
+    """Return the levels of sides of 0, 1, 2, … symbols, stacked; the last one holds for all longer sides, too.
 
-    None if there are too many of them to be counted, and no certificate was found for the longer ones.
+    None if there are too many symbols to follow and no certificate was found for longer sides.
     """
     values = [chain.outermost().values]
 
@@ -188,6 +189,6 @@ def _levels(chain: PairedChain, tau: float, blocks: int | None, counted: int) ->
 
 
 def _saturated(chain: PairedChain) -> tuple[int, float]:
-    """Return a bound for a τ too large to be followed, as a line in τ: the target changes, neighbours say the rest."""
+    """Return slope and constant of a bound that is linear in τ, for a τ that is too large to follow sides."""
     changed = int(chain.distances.max())
     return changed if chain.start is not None else 2 * changed, chain.most_from_sides * (1 + 2.0**-50)

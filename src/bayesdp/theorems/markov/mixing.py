@@ -43,7 +43,7 @@ __all__ = ["MarkovMixing", "follow", "mixing_epsilons"]
 _LARGEST_TAU = 300.0
 _DEEPEST = {2: 4096, 3: 1024, 4: 1024, 5: 512, 6: 128, 7: 64}
 _DEEPEST_RELAXED = 400_000
-"""Above seven states, divided by the square of their number, but not more than 512 records."""
+"""The limit above seven states, times the square of their number; at most 512 records."""
 
 _NEGLIGIBLE = {2: 1e-11}
 _NEGLIGIBLE_OTHERWISE = 1e-8
@@ -51,17 +51,17 @@ _NEGLIGIBLE_RELAXED = 1e-4
 _FEWEST_RELAXED = 6
 _TOLERANCE_RELAXED = 5e-4
 _SHARES = (2.0**-60, 2.0**-5)
-"""Shares of ε at which a search begins where the quilt proves nothing: the first tells whether it can succeed."""
+"""Shares of ε at which a search starts where the quilt does not apply: the first shows whether it can succeed."""
 
 _LONGEST_UNFORGETTING = 20_000
 _MOST_STATES = 128
 _TOGETHER = 16
 _TOGETHER_WITHIN = {False: 1e-8, True: 2e-5}
-"""Endings whose columns are so close are followed together; by whether the step is relaxed."""
+"""The difference of columns below which endings are followed together, by whether the step is relaxed."""
 
 
 class MarkovMixing(Theorem):
-    """Chains forget: what a record says about those far away fades, and the bound with it. Needs no positivity."""
+    """The mixing bound: dependence fades with distance. Transition probabilities may be 0."""
 
     name: ClassVar[str] = "markov-mixing"
     proof: ClassVar[str] = "docs/theory/markov-mixing.md"
@@ -71,9 +71,9 @@ class MarkovMixing(Theorem):
     larger_units: ClassVar[bool] = True
 
     def __init__(self, negligible: float = 0.0) -> None:
-        """Follow each side of the target until what is farther adds at most `negligible`, or next to nothing.
+        """Follow each side of the target until farther records add at most `negligible`, or a built-in limit if larger.
 
-        Chains of two states are always followed to next to nothing: they cost no more.
+        Chains of two states always use the built-in limit, which costs them no time.
         """
         self.negligible = negligible
 
@@ -89,13 +89,13 @@ class MarkovMixing(Theorem):
             return f"the chain has more than {_MOST_STATES} states, too many to follow record by record"
         reach = reach_of(model)
         if not model.is_primitive:
-            forgets = "it is periodic" if model.is_irreducible else "some states cannot reach others"
+            cause = "it is periodic" if model.is_irreducible else "some states cannot reach others"
             if reach is None:
-                return f"the chain never forgets where it was ({forgets}), and its length in time has no limit"
+                return f"dependence never fades in this chain ({cause}), and its length in time is unlimited"
             if reach > _LONGEST_UNFORGETTING or len(model.transition) ** 2 * reach > _LONGEST_UNFORGETTING**1.5:
-                return f"the chain never forgets where it was ({forgets}) and is too long to be followed to its end"
+                return f"dependence never fades in this chain ({cause}), and it is too long to be followed to its end"
         elif _never_settles(model):
-            return f"the chain takes more than {_deepest_relaxed(model)} steps to forget where it was"
+            return f"after {_deepest_relaxed(model)} steps some states of the chain still cannot reach others"
         return unreliable(model)
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -163,7 +163,7 @@ class MarkovMixing(Theorem):
 
 
 def _alike(chains: Sequence[MarkovChain]) -> bool:
-    """Whether chains can be followed side by side: what is drawn from a posterior can, unless it has two states."""
+    """Return whether chains can be followed in one batch, as draws from a posterior of three to seven states can."""
     kinds = {(len(chain.transition), chain.length, chain.start, chain.gaps) for chain in chains}
     sizes = {len(chain.transition) for chain in chains}
     one_record = all(chain.unit == 1 for chain in chains)
@@ -176,7 +176,7 @@ def _alike(chains: Sequence[MarkovChain]) -> bool:
 
 
 def _least(chain: MarkovChain, spend: Spend, mixed: float, records: int | None) -> float:
-    """Return the mixing bound, or the quilt's, or group privacy of so many records, whichever is smallest."""
+    """Return the smallest of the mixing bound, the quilt's, and group privacy of this many records."""
     quilt = MarkovQuilt()
     if quilt.objection(chain, ()) is None:
         mixed = min(mixed, quilt.bound(chain, spend))
@@ -184,7 +184,7 @@ def _least(chain: MarkovChain, spend: Spend, mixed: float, records: int | None) 
 
 
 def _grouped(spend: Spend, bound: float, records: int | None) -> float:
-    """Return a bound, or group privacy of so many records if that is smaller."""
+    """Return the smaller of a bound and group privacy of this many records."""
     if records is not None and records * exact_total(spend) < bound:
         return float_above(records * exact_total(spend))
     return bound
@@ -220,7 +220,7 @@ def follow(chains: Sequence[MarkovChain], taus: Sequence[float], negligible: flo
 
 @lru_cache(maxsize=128)
 def _needed_depth(chain: MarkovChain, negligible: float) -> int:
-    """Return how many records a side is followed: until what is farther away hardly matters, or to its end."""
+    """Return the number of records to follow on a side: until farther records hardly matter, or all."""
     reach = reach_of(chain)
     if not chain.is_primitive:
         assert reach is not None
@@ -237,12 +237,12 @@ def _needed_depth(chain: MarkovChain, negligible: float) -> int:
 
 
 def _deepest_relaxed(chain: MarkovChain) -> int:
-    """Return how many records a side is followed at most if the step is relaxed."""
+    """Return the most records to follow on a side if the step is relaxed."""
     return min(512, 8 + _DEEPEST_RELAXED // len(chain.transition) ** 2)
 
 
 def _never_settles(chain: MarkovChain) -> bool:
-    """Return whether a primitive chain of many states is longer than it is followed, and forgets only after that."""
+    """Return whether a primitive chain of many states becomes positive only after the most steps that are followed."""
     reach, deepest = reach_of(chain), _deepest_relaxed(chain)
     many = len(chain.transition) > LARGEST_EXACT
     return many and (reach is None or reach > deepest) and steps_to_forget(chain, deepest) is None
@@ -250,7 +250,7 @@ def _never_settles(chain: MarkovChain) -> bool:
 
 @lru_cache(maxsize=128)
 def _relaxed(chain: MarkovChain, negligible: float) -> bool:
-    """Return whether the step is relaxed: for many states, and for six or seven that forget too slowly to be exact."""
+    """Return whether the step is relaxed: for many states, or six or seven whose dependence fades too slowly."""
     size, reach = len(chain.transition), reach_of(chain)
     if size > LARGEST_EXACT or size < _FEWEST_RELAXED or not chain.is_primitive:
         return size > LARGEST_EXACT

@@ -1,11 +1,11 @@
-"""Chains in which two neighbours tell all there is to know, and the two sides of a target in them.
+"""Chains with a memory of two symbols, and the two sides of a target in them.
 
-A side is followed outwards. Its state is H = (a, b), the last two symbols met, b the farther out. Two things are kept:
+A side is followed outwards. Its state is H = (a, b), the last two symbols, b the farther out. Two arrays are kept:
 
     V[a, b, a′, b′]  how much more likely the rest of the side can make an output under H than under H′ (logarithm);
     U[b, b′, v, v′]  the largest interaction ln β(b,v)·β(b′,v′) / (β(b,v′)·β(b′,v)) of what lies behind v, given b.
 
-Both are arrays with the side as their first axis: 0 to the right, 1 to the left. Proof: docs/theory/markov-memory.md.
+The first axis of both is the side: 0 to the right, 1 to the left. Proof: docs/theory/markov-memory.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Level:
-    """What both sides can do, of a certain number of symbols or of any: V and U, the side the first axis."""
+    """V and U of both sides, for a certain number of symbols or for any."""
 
     values: Floats
     reach: Floats
@@ -115,13 +115,13 @@ class PairedChain:
 
     @cached_property
     def free(self) -> Floats:
-        """The interaction that is possible if nothing at all is known of what lies behind the next symbol."""
+        """The interaction that is possible if nothing is known about the symbols behind the next one."""
         ratio = (self._logs[:, :, None] - self._logs[:, None, :]).max(axis=-1)
         summed = ratio[:, :, :, :, None] + ratio.swapaxes(1, 2)[:, :, :, None, :]
         return np.where(self._distinct, summed + 4 * self._odds_rounding, 0.0)
 
     def outermost(self) -> Level:
-        """Return what the two sides can do where the chain ends."""
+        """Return the level of the two sides where the chain ends."""
         left = np.where(self._distinct, np.inf, 0.0) if self.start is None else self.start
         size = (self.size,) * 4
         return Level(np.zeros((2, *size)), np.stack([np.zeros(size), left]))
@@ -147,7 +147,7 @@ class PairedChain:
         return np.where(self._same, 0.0, self._averages(level, tau, slopes=False).value.max(axis=-1))
 
     def reach_after(self, symbols: int) -> Floats:
-        """Return U of sides of so many symbols."""
+        """Return U of sides of this many symbols."""
         known = self._reaches
         while len(known) <= symbols:
             known.append(self.narrowed(known[-1]))
@@ -171,9 +171,9 @@ class PairedChain:
     def at_target(self, inner: Level, outer: Level, tau: float) -> Floats:
         """Return the leakage about a symbol x against x′, [x, x′], averaging over its neighbour z, rounded up.
 
-        inner: what the side can do that goes on behind the target, given (z, x).
-        outer: what the side can do that goes on behind the neighbour, given (x, z).
-        Both without the axis of sides; further axes in front are positions.
+        inner: the level of the side behind the target, given (z, x).
+        outer: the level of the side behind the neighbour, given (x, z).
+        Both are without the axis of sides; further axes in front are positions.
         """
         first, second = self._pairs
         moved = self.distances[:, :, None, None] + self.distances
@@ -187,7 +187,7 @@ class PairedChain:
 
     @cached_property
     def settled(self) -> tuple[Floats, int]:
-        """U that holds for sides of any length, with its certificate T(U) ≤ U, and from which length on it does."""
+        """U with the certificate T(U) ≤ U, which holds for all sides from some length on, and that length."""
         least, begins = self.outermost().reach, 0
         if self.start is None:
             behind = self.free
@@ -199,7 +199,7 @@ class PairedChain:
         return self._certified_reach(guess, least), begins
 
     def _certified_reach(self, guess: Floats, least: Floats) -> Floats:
-        """Return U ≥ least with T(U) ≤ U, close to the guess if that can be shown; `free` always will do."""
+        """Return U ≥ least with T(U) ≤ U, close to the guess if that can be certified, else from `free`."""
         result = np.where(self._distinct, np.maximum(self.free, least), 0.0)
         shown = np.zeros((2, 1, 1, 1, 1), dtype=bool)
         for margin in _MARGINS:
@@ -211,9 +211,9 @@ class PairedChain:
         return result
 
     def settled_values(self, tau: float, least_margin: float = 0.0) -> Floats | None:
-        """Return V that holds for sides of any length, with its certificate Φ(V) ≤ V; None if none was found.
+        """Return V with the certificate Φ(V) ≤ V, which holds for sides of any length; None if none was found.
 
-        least_margin: how far, relatively, V is above the fixed point at least.
+        least_margin: how far, relatively, V must exceed the fixed point.
         """
         reach, _ = self.settled
         values, solve = self._fixed_point(tau)
@@ -232,11 +232,11 @@ class PairedChain:
         return best
 
     def _holds(self, values: Floats, tau: float) -> bool:
-        """Whether Φ(V) ≤ V, with Φ rounded up: then V bounds what sides of any length can do."""
+        """Return whether Φ(V) ≤ V, with Φ rounded up; then V bounds sides of any length."""
         return bool((self.passed(Level(values, self.settled[0]), tau) <= values).all())
 
     def _fixed_point(self, tau: float) -> tuple[Floats, Solver]:
-        """Return about where Φ(V) = V, and the solution of (1 − Φ′)·x = y there, by Newton's method from above."""
+        """Return an approximate fixed point of Φ, by Newton's method from above, and a solver of (1 − Φ′)·x = y."""
         reach, _ = self.settled
         values = most = self._most(reach)
         for _ in range(_MOST_NEWTON):
@@ -254,7 +254,7 @@ class PairedChain:
         return values, solve
 
     def _most(self, reach: Floats) -> Floats:
-        """Return a bound on V, whatever τ is, given U: the odds ratios of the next two symbols."""
+        """Return a bound on V for any τ, given U: the odds ratios of the next two symbols."""
         first, second = self._pairs
         upper = self._odds + reach[..., first, second][:, None, :, None]
         lower = -self._odds + reach[..., second, first][:, None, :, None]
@@ -265,7 +265,7 @@ class PairedChain:
 
     @property
     def most_from_sides(self) -> float:
-        """What the two sides add at most, whatever τ is; from an arbitrary start besides a change of the neighbour."""
+        """The most that the two sides add at any τ; an arbitrary start adds a change of the neighbour to it."""
         reach = self.settled[0] if self.start is not None else np.maximum(self.settled[0], self.free)
         return float((self._most(reach).max(axis=(1, 2, 3, 4)) + np.maximum(reach, 0.0).max(axis=(1, 2, 3, 4))).sum())
 
@@ -295,7 +295,7 @@ def _solver(slopes: Floats, places: Integers) -> Solver:
 
 
 def _leaping(step: Callable[[Floats], Floats], least: Floats, most: Floats) -> Floats:
-    """Return about where step(x) = x, for a contraction: iterated, and now and then followed to where it leads."""
+    """Return an approximate fixed point of a contraction, by iteration with occasional extrapolation."""
     here = least
     for _ in range(_MOST_ROUNDS):
         for _ in range(_BETWEEN_LEAPS):

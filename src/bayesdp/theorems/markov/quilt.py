@@ -1,4 +1,4 @@
-"""Markov chains in closed form: the best window around the target. Proof: docs/theory/markov-quilt.md."""
+"""A closed form for Markov chains: the best window around the target. Proof: docs/theory/markov-quilt.md."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Window:
 
 
 class MarkovQuilt(Theorem):
-    """Inside a window around the target group privacy, at its ends two Bayes ratios, outside nothing."""
+    """Group privacy inside a window around the target, plus a Bayes ratio for each of its two ends."""
 
     name: ClassVar[str] = "markov-quilt"
     proof: ClassVar[str] = "docs/theory/markov-quilt.md"
@@ -54,11 +54,11 @@ class MarkovQuilt(Theorem):
             return REMEMBERS_MORE
         if not model.is_primitive:
             return (
-                "the chain never forgets where it was: no power of its transition matrix is positive throughout "
+                "dependence never fades in this chain: no power of its transition matrix is positive throughout "
                 f"({'it is periodic' if model.is_irreducible else 'some states cannot reach others'})"
             )
         if steps_to_forget(model, _deepest(model)) is None:
-            return f"the chain takes more than {_deepest(model)} steps to forget where it was; no more are tried"
+            return f"after {_deepest(model)} steps, the most that are tried, some states still cannot reach others"
         return unreliable(model)
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -120,9 +120,9 @@ def _inside(chain: MarkovChain, left: Integers, right: Integers) -> Integers:
 
 
 def _depth(chain: MarkovChain, tau: float) -> int:
-    """Return how deep windows need be tried: an end that costs less than τ is not worth one more record.
+    """Return how deep windows must be tried: if an end costs less than τ, one more record does not pay.
 
-    Rounded up to a power of two, so that few depths are ever prepared.
+    The depth is rounded up to a power of two, so that few depths are computed.
     """
     depth = 8
     while depth < _deepest(chain) and len(chain.transition) > 1:
@@ -134,13 +134,13 @@ def _depth(chain: MarkovChain, tau: float) -> int:
 
 
 def _deepest(chain: MarkovChain) -> int:
-    """Return how far from the target a window's end is tried at most: farther for chains of few states."""
+    """Return the largest distance of a window's end from the target: farther for chains of few states."""
     squared = len(chain.transition) ** 2
     return max(min(512, _MOST_NUMBERS // squared), _MOST_ENTRIES // squared)
 
 
 def _end_costs(chain: MarkovChain, depth: int) -> tuple[Floats, Floats]:
-    """Return what the left and right ends at distance 1, 2, … depth cost at each pair of different target values."""
+    """Return the costs of the left and right ends at distances 1, …, depth for each pair of different target values."""
     before, after = sides(chain)
     pairs = ~np.eye(len(chain.transition), dtype=bool)
     return before.end_costs(depth, chain.start == "stationary")[:, pairs], after.end_costs(depth, True)[:, pairs]
@@ -148,7 +148,7 @@ def _end_costs(chain: MarkovChain, depth: int) -> tuple[Floats, Floats]:
 
 @lru_cache(maxsize=128)
 def _windows(chain: MarkovChain, depth: int) -> tuple[Integers, Integers, Floats]:
-    """Return left ends, right ends and costs of the windows tried: all up to 64 deep, balanced ones beyond."""
+    """Return left ends, right ends and costs of the windows to try: all up to 64 deep, balanced ones beyond."""
     if len(chain.transition) == 1:
         return np.ones(1, dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros(1)
     left, right = _end_costs(chain, depth)

@@ -1,9 +1,9 @@
 """The two sides of a target in a Markov chain, and the powers of the transition matrix that both need.
 
 To the right of the target the chain moves by P; to the left, read outwards, by Pᵀ. A side ends in a record whose value
-is known, or where the chain does. `Side.boundary(b)` holds in column r how likely each state is to be followed, b steps
-outwards, by the known value r; one more column stands for "nothing is known". Columns are only ever used as ratios, and
-are scaled to a largest entry of 1.
+is known, or at the end of the chain. Column r of `Side.boundary(b)` holds the probability that each state is followed,
+b steps outwards, by the known value r; one more column stands for "nothing is known". Only ratios of columns are used,
+so they are scaled to a largest entry of 1.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ __all__ = [
 
 UNIT = 2.0**-53
 QUICK = 2.5e-4
-"""When hundreds of models are looked at, what each side leaves out may be this share of ε."""
+"""The share of ε that each side may leave out when hundreds of models are evaluated."""
 
-REMEMBERS_MORE = "it is about chains that remember one record, and this one remembers more"
-"""Why the theorems about transition matrices refuse a chain with memory."""
+REMEMBERS_MORE = "it is about chains with a memory of one record, and this one has a longer memory"
+"""The refusal of a chain with memory by theorems about transition matrices."""
 
 _SMALLEST = 1e-200
 _LONGEST_PATTERN = 20_000
 _MOST_NUMBERS = 2**24
-"""So many entries of powers are looked at in a chain that forgets; no theorem follows one farther."""
+"""The most entries of powers that are checked in a primitive chain; no theorem follows one farther."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Ending:
 
     @property
     def records(self) -> int:
-        """How many records the side takes."""
+        """The number of records of the side."""
         return self.unknown + (self.boundary is not None)
 
     def described(self, chain: MarkovChain) -> str:
@@ -100,12 +100,12 @@ class Side:
             columns = self.matrix @ known[-1]
             largest = columns.max(axis=-2, keepdims=True)
             columns = columns / np.where(largest > 0, largest, 1.0)
-            settled = np.array_equal(columns, known[-1])  # to the last digit: so are all farther out
+            settled = np.array_equal(columns, known[-1])  # exactly equal, and so are all farther out
             known.extend([columns] * (steps + 1 - len(known) if settled else 1))
         return known
 
     def stacked(self, steps: int) -> Floats:
-        """Return `boundary` as (chain, ending, state), be it of one chain."""
+        """Return `boundary` as (chain, ending, state), also for a single chain."""
         size = self.matrix.shape[-1]
         columns = self.boundary(steps)
         return columns.reshape(-1, size, columns.shape[-1]).swapaxes(1, 2)
@@ -144,10 +144,10 @@ class Side:
 
     @lru_cache(maxsize=64)  # noqa: B019
     def end_costs(self, depth: int, known_farther: bool) -> Floats:
-        """Return what conditioning on the record 1, 2, … depth steps away costs at each pair of target values.
+        """Return the cost of conditioning on the record 1, …, depth steps away for each pair of target values.
 
-        A Bayes ratio each way; the second is taken one step farther out if a record is known there or the chain is
-        stationary.
+        It is a Bayes ratio in each direction; the second is taken one step farther out if a record is known there or
+        the chain is stationary.
         """
         ratios = self.log_ratios(1, depth + 1)
         back = ratios[1:] if known_farther else ratios[:-1]
@@ -172,7 +172,7 @@ def sides_of_each(chains: Sequence[MarkovChain]) -> tuple[Side, Side]:
 
 @lru_cache(maxsize=128)
 def steps_to_forget(chain: MarkovChain, limit: int) -> int | None:
-    """Return after how many steps, at most `limit`, every state can be reached from every other."""
+    """Return the number of steps, at most `limit`, after which every state can be reached from every other."""
     pattern = chain.matrix > 0
     for steps in range(1, limit + 1):
         if pattern.all():
@@ -203,7 +203,7 @@ def unreliable(chain: MarkovChain) -> str | None:
 
 
 def forgotten_after(chain: MarkovChain, negligible: float, limit: int) -> int | None:
-    """Return after how many records, at most `limit`, what lies farther on a side costs no more than `negligible`."""
+    """Return the number of records, at most `limit`, beyond which a side costs at most `negligible`; None if more."""
     depth = 16
     while True:
         depth = min(depth, limit)
@@ -217,8 +217,8 @@ def forgotten_after(chain: MarkovChain, negligible: float, limit: int) -> int | 
 
 
 def reach_of(chain: MarkovChain) -> int | None:
-    """Return how many records besides the target a chain may have, None for any number.
+    """Return how many records a chain may have besides the target; None for any number.
 
-    Records missing inside the chain lengthen it by an unknown number of steps.
+    Missing records lengthen the chain by an unknown number of steps.
     """
     return None if chain.length is None or chain.gaps else chain.length - 1

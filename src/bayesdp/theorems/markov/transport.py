@@ -1,9 +1,9 @@
 """The step of the mixing bound: the least V with E_p[h] ≤ V·E_q[h] for every h > 0 with h(v) ≤ gain(v, v′)·h(v′).
 
 That is a small linear program (a transport with gains). For up to seven states its dual is solved exactly, for many
-programs at once, by listing the vertices that can be optimal. `boxes` has the relaxation for more states. Both are
-proven in docs/theory/markov-mixing.md. Shapes: `laws` is (…, u, v), the law of the next record v given u, and `gains`
-(…, v, v′); the result is (…, u, u′). What precedes is a batch: one program a τ, an ending, a chain.
+programs at once, by listing the vertices that can be optimal. `boxes` has the relaxation for more states. Proofs are in
+docs/theory/markov-mixing.md. Shapes: `laws` is (…, u, v), the law of the next record v given u, and `gains`
+(…, v, v′); the result is (…, u, u′). Leading axes form a batch: one program for each τ, ending and chain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RATIOS_AT_ONCE = 1_000_000
 
 
 def close(gains: Floats) -> Floats:
-    """Return the gains after every detour that is cheaper: h(v) ≤ g(v, w)·h(w) ≤ g(v, w)·g(w, v′)·h(v′)."""
+    """Return the gains, lowered by every cheaper detour: h(v) ≤ g(v, w)·h(w) ≤ g(v, w)·g(w, v′)·h(v′)."""
     closed = gains.copy()
     for middle in range(gains.shape[-1]):
         np.minimum(closed, closed[..., :, middle, None] * closed[..., None, middle, :], out=closed)
@@ -90,7 +90,7 @@ def _pairs(size: int) -> tuple[Integers, ...]:
 
 @lru_cache(maxsize=8)
 def _triples(size: int) -> tuple[Integers, ...]:
-    """Return all trees of three stars: a centre, two more, and the states at which it meets each of them."""
+    """Return all trees of three stars: a centre, two others, and the states at which it meets each of them."""
     chosen = [
         (centre, *others, meet, other)
         for centre in range(size)

@@ -38,7 +38,7 @@ def two_state_levels(side: Side, taus: Floats, depth: int) -> Levels:
 
 @lru_cache(maxsize=32)
 def _kernels(side: Side, depth: int) -> tuple[bool, Floats, Floats, Floats]:
-    """Return whether v is u itself, the boundaries, and for every level K(·, v) and K(·, o), of u and then of u′."""
+    """Return whether v is u, the boundaries, and for every level K(·, v) and K(·, o), first of u, then of u′."""
     here = np.array(side.boundaries(depth + 1)[: depth + 2])
     with np.errstate(all="ignore"):
         kernels = side.matrix[None, :, :, None] * here[1:-1, None, :, :]

@@ -1,8 +1,8 @@
-"""The two-value step: what passes on through one record whose evidence is free. Proof: docs/theory/markov-memory.md.
+"""The two-value step: what one record with arbitrary evidence passes on. Proof: docs/theory/markov-memory.md.
 
-Under free evidence the worst law of a record sits on two values. Every supremum is then one of a quotient of two
-quadratics in λ ≥ 0, the weight of the second value against that of the first. `largest_quotient` bounds it from above:
-it looks for the best λ, and then checks that no λ exceeds what it returns.
+Under arbitrary evidence the worst law of a record has two values. Every supremum is then that of a quotient of two
+quadratics in λ ≥ 0, the weight of the second value relative to the first. `largest_quotient` bounds it from above: it
+searches for the best λ, and then verifies that no λ exceeds the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from bayesdp._support.arrays import Booleans, Floats
 __all__ = ["Gains", "Step", "averaged", "largest_quotient", "steepest"]
 
 _LARGEST_EXPONENT = 300.0
-"""Half the logarithm of weights beyond which the plain bound is used: their squares stay below the largest float."""
+"""Half the logarithm of the largest weights, whose squares stay below the largest float; beyond, the plain bound is
+used."""
 
 _LARGEST_LAMBDA = 1e100
 _SMALLEST_LAMBDA = 1e-30
@@ -37,9 +38,9 @@ def largest_quotient(
             errors are shares of it.
 
     The bound G exceeds the best quotient found by a small share of the scale. It is then verified: a quadratic with
-    q0, q2 ≥ 0 is not negative on λ ≥ 0 if q1 ≥ 0 or q1² ≤ 4·q0·q2, and G·(1 + middle·λ + λ²) less the numerator must
-    be such a quadratic, with room for the rounding of its coefficients. Where it is not, G is raised; the scale itself
-    always is enough.
+    q0, q2 ≥ 0 is not negative on λ ≥ 0 if q1 ≥ 0 or q1² ≤ 4·q0·q2, and G·(1 + middle·λ + λ²) minus the numerator must
+    be such a quadratic, with a margin for the rounding of its coefficients. Where it is not, G is raised; the scale
+    always suffices.
     """
     unit = np.where(scale > 0, scale, 1.0)
     e0, e1, e2 = constant / unit, linear / unit, square / unit
@@ -62,7 +63,7 @@ def largest_quotient(
 
 
 def _never_exceeded(bound: Floats, e0: Floats, e1: Floats, e2: Floats, middle: Floats) -> Booleans:
-    """Whether bound·(1 + middle·λ + λ²) ≥ e0 + e1·λ + e2·λ² for all λ ≥ 0, with room for rounding."""
+    """Return whether bound·(1 + middle·λ + λ²) ≥ e0 + e1·λ + e2·λ² for all λ ≥ 0, with a margin for rounding."""
     room = bound - 8 * _ROUNDING
     q0, q1, q2 = room - e0, room * middle - e1, room - e2
     return np.asarray((q0 >= 0) & (q2 >= 0) & ((q1 >= 0) | (q1 * q1 <= (1 - _ROUNDING) * 4 * q0 * q2)))
@@ -93,7 +94,7 @@ class Gains:
 
 @dataclass(frozen=True)
 class Step:
-    """What an average over two values passes on at most, and how it depends on the gains.
+    """The most that an average over two values passes on, and its derivatives by the gains.
 
     value:   the largest ln E_p h/E_q h′, rounded up.
     slopes:  its derivatives by the four gains, in the order of `Gains.all`; they add up to one.
@@ -104,7 +105,7 @@ class Step:
 
     @classmethod
     def joined(cls, steps: Sequence[Step]) -> Step:
-        """Return steps of parts as one; the second axis was parted."""
+        """Join steps that were computed in parts of the second axis."""
         if len(steps) == 1:
             return steps[0]
         every = zip(*(step.slopes for step in steps), strict=True)
@@ -117,7 +118,7 @@ def averaged(gains: Gains, low: Floats, high: Floats, *, slopes: bool = False) -
     """Return the largest ln E_p h/E_q h′ over laws p, q on two values and functions h, h′ within the gains, rounded up.
 
     low, high: the range of ln p(first)·q(second) / (p(second)·q(first)); may be infinite.
-    slopes:    whether derivatives are wanted, too, for a search; they are not rounded in any direction.
+    slopes:    whether to compute derivatives for a search, too; they are not rounded in a direction.
 
     With κ for the odds ratio and h′ = (1, y) the quotient is (h1 + h2·λ)(1 + κλ) / ((1 + λ)(1 + κyλ)): monotone in κ,
     so only the ends of its range are tried, and in y between the two values at which h1 or h2 changes its form.

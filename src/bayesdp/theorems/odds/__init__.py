@@ -1,1 +1,1 @@
-"""Bounded odds: theorems that need one number for each dependence instead of a model of it."""
+"""Theorems about bounded odds: one number for each dependence instead of a model of it."""

@@ -13,9 +13,10 @@ from bayesdp._support.arrays import Floats
 from bayesdp.models import MarkovChain, Model, OddsChain
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.spend import Spend, exact_total
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["OddsChainTheorem", "blocks_met", "records_met"]
 
@@ -37,7 +38,7 @@ class OddsChainTheorem(Theorem):
             return "it is about chains of bounded odds and Markov chains"
         if math.isinf(model.log_odds):
             return (
-                "the odds ratio of neighbouring records has no limit: some values can follow one value but not another"
+                "the odds ratio of neighbouring records is infinite: some values can follow one value but not another"
             )
         return None
 
@@ -66,13 +67,13 @@ class OddsChainTheorem(Theorem):
 
 
 def blocks_met(chain: Chain) -> int:
-    """Return how many blocks of `memory` moments a unit of consecutive records can meet at most; gaps spread it."""
+    """Return how many blocks of `memory` steps a unit of consecutive records can touch; with gaps, one per record."""
     memory, unit = chain.memory, chain.unit
     return unit if chain.gaps else -(-(unit + memory - 1) // memory)
 
 
 def records_met(chain: Chain) -> int:
-    """Return how many records there are at most in the blocks that a unit of consecutive records meets.
+    """Return the largest number of records in the blocks that a unit of consecutive records touches.
 
     With gaps the first and the last block may hold one record of the unit each, and memory − 1 others.
     """
@@ -102,7 +103,7 @@ def _leakages(chain: Chain, totals: Sequence[Fraction]) -> Floats:
 
 
 def _times(records: int, totals: Sequence[Fraction]) -> Floats:
-    """Return what so many records cost together by group privacy, for each τ, rounded up."""
+    """Return the joint cost of this many records by group privacy, for each τ, rounded up."""
     return np.array([float_above(records * total) for total in totals])
 
 

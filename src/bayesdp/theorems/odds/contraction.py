@@ -1,9 +1,9 @@
-"""The contraction: how much of an oscillation passes through a dependence of bounded odds.
+"""The contraction: how much of an oscillation a dependence of bounded odds transmits.
 
     tanh(f/4) = tanh(c/4) · tanh(d/4)
 
 A function whose logarithm oscillates by c, averaged over a record whose law has odds ratio at most e^d, oscillates by
-at most f(c, d). Every theorem of this package is this step, repeated (docs/theory/contraction.md).
+at most f(c, d). Every theorem of this package repeats this step (docs/theory/contraction.md).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from bayesdp.errors import InvalidInputError
 __all__ = ["BEYOND_DEPENDENCE", "contraction"]
 
 BEYOND_DEPENDENCE = 2.0**60
-"""A dependence adds at most its log odds to ε: from here on nothing that adds up to a million is seen in a float."""
+"""A dependence adds at most its log odds to ε; to a larger float, adding a million makes no difference."""
 
 _WIDENED = 1 + 2.0**-46
-"""What NumPy's tanh, arctanh, exp and log1p may be off together, by the argument of docs/theory/contraction.md."""
+"""A bound on the joint error of NumPy's tanh, arctanh, exp and log1p (docs/theory/contraction.md)."""
 
 _TINY = 1e-290
-"""No smaller result is returned, unless c or d is: below, products lose digits and underflow."""
+"""The smallest result, unless c or d is smaller: smaller products lose digits and underflow."""
 
 _HALF = 0.5
-"""Up to here the product of hyperbolic tangents is well conditioned; from here on, the logarithms are."""
+"""Up to here the product of hyperbolic tangents is well conditioned; beyond, the logarithms are."""
 
 
 @overload
@@ -37,9 +37,9 @@ def contraction(oscillation: Floats, log_odds: float | Floats) -> Floats: ...
 @overload
 def contraction(oscillation: float, log_odds: Floats) -> Floats: ...
 def contraction(oscillation: float | Floats, log_odds: float | Floats) -> float | Floats:
-    """Return f(c, d), rounded up and at most min(c, d), for numbers or arrays that fit together.
+    """Return f(c, d), rounded up and at most min(c, d), for numbers or arrays of compatible shapes.
 
-    It is symmetric; f(c, 0) = 0 and f(c, ∞) = c exactly. Raises InvalidInputError for what is negative or not a number.
+    It is symmetric; f(c, 0) = 0 and f(c, ∞) = c exactly. Raises InvalidInputError for negative values and NaN.
 
     >>> round(contraction(1.0, np.log(9.0)), 6), contraction(1.0, np.inf), contraction(1.0, 0.0)
     (0.492308, 1.0, 0.0)

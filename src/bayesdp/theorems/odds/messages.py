@@ -1,7 +1,7 @@
-"""What the branches of a tree of bounded odds pass on to a record, all at once: docs/theory/odds-tree.md.
+"""The messages that the branches of a tree of bounded odds pass to a record (docs/theory/odds-tree.md).
 
-C_v = τ_v + Σ f(C_w, d_vw) over the neighbours w farther out. Every message is first bounded from above, then lowered by
-the recursion until it stays: whenever that is stopped, what stands there is a bound.
+C_v = τ_v + Σ f(C_w, d_vw) over the neighbours w farther out. Every message starts from an upper bound, and the
+recursion lowers it until it converges; every intermediate value is a bound, too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from bayesdp.theorems.odds.contraction import contraction
 __all__ = ["branching", "largest_in_forest"]
 
 _MOST_WORK = 2**26
-"""So many contractions are made for each τ at most to lower messages, and 16 sweeps in any case."""
+"""The most contractions for each τ to lower messages, but at least 16 sweeps."""
 
 _AT_ONCE = 2**21
-"""So many messages are kept at a time; more values of τ take their turn."""
+"""The most messages in memory at a time; further values of τ are processed after them."""
 
 _SETTLED = 1 - 2.0**-46
 _NEWTON = 64
@@ -28,7 +28,7 @@ _TRIALS = 52
 
 
 def branching(taus: Floats, branches: int, log_odds: float) -> Floats:
-    """Return for each τ a number c ≥ τ + branches·f(c, d), next to the smallest: no message of such a tree is larger.
+    """Return for each τ nearly the smallest c ≥ τ + branches·f(c, d), which bounds every message of such a tree.
 
     >>> branching(np.array([0.5661]), 2, np.log(2.0)).round(4).tolist()
     [0.8553]
@@ -44,7 +44,7 @@ def branching(taus: Floats, branches: int, log_odds: float) -> Floats:
     c = np.minimum(most, np.finfo(np.float64).max)
     for _ in range(_NEWTON):  # c − grown(c) is convex: Newton's steps from above stay above its root
         through = np.tanh(c / 4) ** 2
-        with np.errstate(invalid="ignore"):  # 0/0 where both are 1 to the last digit: then there is no step
+        with np.errstate(invalid="ignore"):  # 0/0 where both round to 1: then there is no step
             slope = 1 - branches * share * (1 - through) / (1 - share**2 * through)
         lower = np.maximum(c - (c - grown(c)) / np.where(slope > 0, slope, 1), taus)
         falls = (slope > 0) & (lower < c * _SETTLED)
@@ -71,7 +71,7 @@ def largest_in_forest(ties: Ties, taus: Floats) -> Floats:
 def _largest(ties: Ties, taus: Floats) -> Floats:
     inward = _Inward(ties, taus)
     messages = inward.above()
-    moving = np.ones(len(taus), dtype=bool)  # each τ by itself: what else is asked must not change the answer
+    moving = np.ones(len(taus), dtype=bool)  # each τ stops on its own, so that others do not change its result
     for _ in range(min(ties.size, max(16, _MOST_WORK // len(messages)))):
         lower = np.where(moving, inward.lowered(messages), messages)
         moving &= (lower < messages * _SETTLED).any(axis=0)
@@ -99,11 +99,11 @@ class _Inward:
         self.regular = branching(taus, most - 1, float(ties.log_odds.max()))
 
     def totals(self, passed: Floats) -> Floats:
-        """Return what arrives at each position, its own τ included, rounded up."""
+        """Return the sum of what arrives at each position and its own τ, rounded up."""
         return np.asarray((self.own + self.gather @ passed) * self.widened)
 
     def above(self) -> Floats:
-        """Return bounds to begin with: f(c, d) is at most d, and no tree of that degree and odds passes on more."""
+        """Return initial bounds: f(c, d) is at most d, and `branching` bounds trees of that degree and odds."""
         everything = np.broadcast_to(self.odds, (len(self.odds), self.own.shape[1]))
         return np.minimum(self._without_return(everything), self.regular)
 

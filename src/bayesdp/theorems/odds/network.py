@@ -1,4 +1,4 @@
-"""Records that depend on a few others, loops included: a sum over walks. Proof: docs/theory/odds-network.md."""
+"""Records that depend on a few others, with or without loops: a sum over walks. Proof: docs/theory/odds-network.md."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from bayesdp._support.arrays import Floats
 from bayesdp.models import Model, Network
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.walks import Walks, share_passed, walks
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["OddsNetwork"]
 
@@ -22,7 +23,7 @@ _WIDENED = 1 + 2.0**-46
 
 
 class OddsNetwork(Theorem):
-    """What a change of one record moves in the others, along every walk that leads back to it."""
+    """The effect of a change of one record on the others, summed over every walk that leads back to it."""
 
     name: ClassVar[str] = "odds-network"
     proof: ClassVar[str] = "docs/theory/odds-network.md"
@@ -61,7 +62,7 @@ class OddsNetwork(Theorem):
 
 
 def _first_moves(taus: Floats, strongest: float) -> Floats:
-    """Return s with f(τ, d) ≤ s·tanh(d/4) for all d up to the strongest: what counts of a record's own τ."""
+    """Return s with f(τ, d) ≤ s·tanh(d/4) for all d up to the strongest."""
     if strongest == 0:
         return taus
     below = float(share_passed(np.array(strongest))) * (1 - 2.0**-46)

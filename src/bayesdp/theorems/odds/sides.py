@@ -1,4 +1,4 @@
-"""What a stretch of a chain of bounded odds adds to the leakage of a record at its end: docs/theory/odds-chain.md.
+"""What a stretch of a chain of bounded odds adds to the leakage of a record at its end (docs/theory/odds-chain.md).
 
 c₀ = 0, cₖ₊₁ = f(τ + cₖ, d): k contractions in a row. In √e^c − 1 = δ/m they are a matrix with positive entries, so its
 k-th power takes log k products and loses no digits to cancellation.
@@ -14,16 +14,16 @@ from bayesdp.theorems.odds.contraction import contraction
 __all__ = ["contracted", "contracted_forever", "leakage_of_any_length", "side", "tau_of_any_length"]
 
 _WIDENED = 1 + 2.0**-44
-"""What the elementary functions below may be off together (docs/theory/odds-chain.md, How it is computed)."""
+"""A bound on the joint error of the elementary functions (docs/theory/odds-chain.md, How it is computed)."""
 
 _ULPS_A_RECORD = 2.0**-47
-"""What each record of a stretch may add to the relative error of a power: 32 ulps, of which 16 are needed."""
+"""A bound on what each record of a stretch adds to the relative error of a power: 32 ulps, of which 16 are needed."""
 
 _LARGE = 30.0
-"""From e^30 on, asinh(y) is ln 2y to the last digit."""
+"""For y ≥ e^30, asinh(y) rounds to ln 2y."""
 
 _TINY = 1e-290
-"""A smaller τ is taken for this one, so that nothing below underflows to zero."""
+"""A smaller τ is replaced by this one, so that no intermediate result underflows to zero."""
 
 _MOST_ROUNDS = 4096
 _SETTLED = 1e-9
@@ -55,7 +55,7 @@ def tau_of_any_length(epsilon: float, log_odds: float) -> float:
 def side(tau: Floats, log_odds: float | Floats, records: int | None) -> Floats:
     """Return what `records` neighbours on one side add to the leakage, for each τ, rounded up; None: any number.
 
-    The odds may be those of each τ.
+    log_odds: one number, or one for each τ.
 
     >>> side(np.array([1.0]), np.log(9.0), 1).round(6).tolist()
     [0.492308]

@@ -13,11 +13,12 @@ from bayesdp.models import HiddenMarkov, Model, Network
 from bayesdp.models.odds import log_odds_above
 from bayesdp.queries import Query
 from bayesdp.rounding import finite, float_above
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.odds.contraction import BEYOND_DEPENDENCE, contraction
 from bayesdp.theorems.odds.messages import branching, largest_in_forest
 from bayesdp.theorems.odds.sides import leakage_of_any_length, side, tau_of_any_length
 from bayesdp.theorems.spend import Spend, exact_total, total_tau
-from bayesdp.theorems.theorem import SIDE_INFORMATION, Theorem
+from bayesdp.theorems.theorem import Theorem
 
 __all__ = ["OddsTree"]
 
@@ -25,11 +26,11 @@ _CHAIN = 2
 """A tree of this degree is a chain, which has a formula that loses no digits at any odds."""
 
 _CANCELLED = 2.0**-20
-"""A formula that subtracts from ε what leaves a smaller share of it has lost digits: a search is surer."""
+"""If a difference is a smaller share of ε, cancellation has cost digits, and a search is used instead."""
 
 
 class OddsTree(Theorem):
-    """No loops: each branch passes on what it holds, contracted at every edge on its way to the target."""
+    """A forest: every branch passes on its leakage, contracted at each edge on the way to the target."""
 
     name: ClassVar[str] = "odds-tree"
     proof: ClassVar[str] = "docs/theory/odds-tree.md"
@@ -47,9 +48,9 @@ class OddsTree(Theorem):
         if not isinstance(model, HiddenMarkov):
             return "it is about forests of bounded odds and hidden Markov chains"
         if math.isinf(model.transition_log_odds):
-            return "the odds of hidden states have no limit: some can follow one state but not another"
+            return "the odds ratio of hidden states is infinite: some can follow one state but not another"
         if math.isinf(model.emission_log_odds):
-            return "the odds of what is emitted have no limit: some values occur in one hidden state but not in another"
+            return "the odds ratio of emissions is infinite: some values occur in one hidden state but not in another"
         return None
 
     def bound(self, model: Model, spend: Spend) -> float:
@@ -80,8 +81,8 @@ class OddsTree(Theorem):
 def _from_hidden(model: HiddenMarkov, taus: Floats) -> Floats:
     """Return what the other records of a hidden Markov chain add, for each τ, rounded up.
 
-    A record reaches its hidden state by f(τ, d_E); from there on the hidden states are a chain that holds so much each,
-    and both sides of it reach the target through its own hidden states, those of all records of the unit.
+    A record reaches its hidden state by f(τ, d_E). The hidden states form a chain in which each holds this much, and
+    both sides of it reach the target through the hidden states of all records of the unit.
     """
     transition, emission = model.transition_log_odds, model.emission_log_odds
     held = contraction(taus, emission)
@@ -109,7 +110,7 @@ def _of_network(model: Model, taus: Floats) -> Floats:
 def _tau_of_regular_tree(model: Network, epsilon: float) -> float | None:
     """Return the inverse for a regular tree, not rounded: with F = f(ε − F, d), τ = ε − degree·F.
 
-    None where the difference has lost its digits.
+    None if the difference has lost its digits to cancellation.
     """
     degree, log_odds = _regular(model)
     if degree == _CHAIN:

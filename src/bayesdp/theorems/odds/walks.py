@@ -1,7 +1,7 @@
-"""How much reaches a record over all walks through a network of bounded odds: docs/theory/odds-network.md.
+"""How much reaches a record over all walks through a network of bounded odds (docs/theory/odds-network.md).
 
 T_jk = tanh(d_jk/4), R = (I − T)⁻¹. Walks from anywhere that meet record i only at their end have the sum Σ_j R_ji/R_ii.
-Everything is computed approximately, then bounded by its residual.
+Solutions are computed approximately, then bounded by their residuals.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["Walks", "share_passed", "walks"]
 _UNIT = 2.0**-53
 _WIDENED = 1 + 2.0**-48
 _INVERTED = 1000
-"""Up to so many positions the inverse is computed; beyond, only the walks of four steps that return to a record."""
+"""The most positions for which the inverse is computed; beyond, only walks of up to four steps that return."""
 
 _MOST_PRODUCTS = 2**24
 _LESS = 1 - 2.0**-26
-"""What rounding may add to a sum of so many products, several times over."""
+"""Several times the relative rounding error of a sum of that many products."""
 
 _ITERATIONS = 2000
 _POWERS = 50
@@ -34,7 +34,7 @@ _WORST_RESIDUAL = 0.5
 
 
 class Walks(NamedTuple):
-    """What a network's dependences add up to, rounded up.
+    """Sums over the dependences of a network, rounded up.
 
     beyond:    the largest sum of walks from other records that meet a record only at their end.
     strongest: the largest log odds ratio; around: the largest sum of the log odds ratios of one record.
@@ -47,12 +47,12 @@ class Walks(NamedTuple):
 
 @lru_cache(maxsize=8)
 def walks(network: Network) -> Walks | str:
-    """Return the sums of a network, or in words why walks do not add up."""
+    """Return the sums of a network, or the reason why the sum over walks is not finite."""
     return _of_any_network(network) if network.edges is None else _of_edges(network.ties)
 
 
 def _of_any_network(network: Network) -> Walks | str:
-    """Return bounds for every network of these odds and degree: no one has more walks than the regular tree."""
+    """Return bounds for every network of these odds and degree: none has more walks than the regular tree."""
     assert network.odds is not None
     assert network.degree is not None
     strongest, degree = float(log_odds_above(np.array(network.odds))), network.degree
@@ -99,7 +99,7 @@ def share_passed(log_odds: Floats) -> Floats:
 
 
 def _solved(step: Any, source: Floats, degrees: NDArray[np.intp]) -> tuple[Floats, float]:
-    """Return x near (I − T)⁻¹·source, and the largest entry of source − (I − T)x that there may be."""
+    """Return x near (I − T)⁻¹·source, and a bound on the largest entry of |source − (I − T)x|."""
     from scipy.sparse.linalg import LinearOperator, cg
 
     shape = (len(source), len(source))
@@ -130,7 +130,7 @@ def _returning(step: Any, reached: Floats) -> Floats:
 
 
 def _too_strong(step: Any) -> str:
-    """Say why walks do not add up, with a lower bound on the spectral radius: a Rayleigh quotient."""
+    """Return why the sum over walks is not finite, with a Rayleigh quotient as a lower bound on the spectral radius."""
     vector = np.ones(step.shape[0])
     for _ in range(_POWERS):
         vector = step @ vector
@@ -141,4 +141,4 @@ def _too_strong(step: Any) -> str:
             "the dependences are too strong for it: walks through the network add up only if the spectral radius of "
             f"tanh(ln(odds)/4) is below 1, and it is {radius:.3g}"
         )
-    return f"the spectral radius of tanh(ln(odds)/4) is so close to 1 ({radius:.6g}) that no sum of walks is certain"
+    return f"the spectral radius of tanh(ln(odds)/4) is too close to 1 ({radius:.6g}) for a certified sum over walks"

@@ -7,7 +7,7 @@ import pytest
 
 from bayesdp import Count, GaussianGroups, Independent, MarkovChain, Model, OddsChain, Query, Sum, leakage
 from bayesdp.theorems import theorem_named, theorems
-from bayesdp.theorems.theorem import ANYBODY, EXACT_KNOWLEDGE, SIDE_INFORMATION
+from bayesdp.theorems.attackers import ANYBODY, EXACT_KNOWLEDGE, SIDE_INFORMATION
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "side-information.md"
 
