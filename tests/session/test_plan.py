@@ -85,7 +85,7 @@ def test_an_epsilon_is_shared_by_the_questions_it_was_asked_for(
     assert Target.of(1.0, None, 0.05).covered_by(request_, questions) == covered
 
 
-def test_an_accuracy_is_covered_by_a_better_one_for_the_same_beta() -> None:
+def test_a_better_accuracy_at_the_same_beta_covers_another() -> None:
     target = Target.of(None, 5.0, 0.05)
     for request, covered in (
         ({"alpha": 4.0, "beta": 0.05}, True),
