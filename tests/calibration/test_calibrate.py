@@ -308,13 +308,12 @@ FAR_ENDS: dict[str, tuple[Callable[[float], Model], Callable[[Decimal, float], D
 def test_every_promise_is_reached_at_any_odds(name: str, odds: float) -> None:
     """Four hundred digits decide: what is returned keeps the promise, and hardly more would not."""
     make, exact = FAR_ENDS[name]
-    for query in (AnyMechanism(), Count(equals=1)):
-        for promise in (1e-6, 1.0, 40.0):
-            tau = calibrate(make(odds), query, epsilon=promise).tau
-            with localcontext() as context:
-                context.prec = 400
-                assert exact(Decimal(tau), odds) <= Decimal(promise)
-                assert exact(Decimal(tau) * (1 + Decimal("1e-9")), odds) > Decimal(promise)
+    for query, promise in ((AnyMechanism(), 1e-6), (Count(equals=1), 1.0), (AnyMechanism(), 40.0)):
+        tau = calibrate(make(odds), query, epsilon=promise).tau
+        with localcontext() as context:
+            context.prec = 400
+            assert exact(Decimal(tau), odds) <= Decimal(promise)
+            assert exact(Decimal(tau) * (1 + Decimal("1e-9")), odds) > Decimal(promise)
 
 
 def test_what_is_left_at_large_odds_can_still_be_spent() -> None:

@@ -59,7 +59,7 @@ def test_the_json_is_that_of_the_contract(steps: str, tmp_path: Path, capsys: py
     assert Model.from_dict(document["recommended"]["model"]).subject == "steps > 0"
 
 
-def test_it_prints_the_ladder_and_python_as_python(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_the_assumptions_and_python_as_python(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--order-by", "t", "--query", "histogram", "--epsilon", "2")
     text = printed(capsys, steps, "--state", "steps > 0", *arguments)
     assert "at ε = 2, from steps.csv." in text
@@ -73,7 +73,7 @@ def test_the_values_of_a_column_are_read_as_json(steps: str, capsys: pytest.Capt
     assert json.loads(text)["query"]["equals"] == 8
 
 
-def test_numbers_have_their_own_ladder(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_have_assumptions_of_their_own(steps: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--query", "sum", "--column", "steps", "--bounds", "0", "10", "--order-by", "t", "--json")
     names = [entry["name"] for entry in json.loads(printed(capsys, steps, *arguments))["ladder"]]
     assert names[:2] == ["independent", "normal series of order 1"]

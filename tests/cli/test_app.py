@@ -270,9 +270,7 @@ def test_a_table_of_a_million_rows_is_fitted_and_asked(tmp_path: Path, capsys: p
     answered(capsys, "leakage", model, "--query", "count", "--tau", "0.1")
 
 
-def test_states_written_as_texts_are_those_of_a_column_of_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_states_written_as_text_match_a_column_of_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = [0, 1, 0, 0, 1, 1, 0, 1] * 10
     for name, column, states in (
         ("numbers", pl.Series("s", values), ["0", "1"]),

@@ -94,7 +94,7 @@ def test_data_sets_of_a_ledger_are_completed(
     assert ledger.read_bytes() == before
 
 
-def test_a_ledger_that_is_none_completes_nothing_and_is_not_created(
+def test_a_missing_ledger_completes_nothing_and_is_not_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     damaged = tmp_path / "damaged.db"

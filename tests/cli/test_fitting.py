@@ -159,7 +159,7 @@ def test_mistakes_get_one_line_and_exit_2(
     assert printed.err.count("\n") == 1
 
 
-def test_a_model_written_by_hand_is_diagnosed_in_the_columns_named(
+def test_a_model_written_by_hand_is_diagnosed_in_its_columns(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table, chain, groups = tmp_path / "t.csv", tmp_path / "chain.json", tmp_path / "groups.json"
@@ -232,7 +232,7 @@ MEMORY = (
         (MEMORY + "}", "for a chain with a memory of 2 records", "1 record of"),
     ],
 )
-def test_without_a_diagnosis_the_holder_still_learns_why_a_table_is_refused(
+def test_without_diagnosis_a_refusal_still_has_its_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, within: str, outside: str
 ) -> None:
     table, model = tmp_path / "t.csv", tmp_path / "m.json"

@@ -23,7 +23,7 @@ sys.exit(without_reports(run, refusals=(2, 3)))
 
 
 @pytest.mark.parametrize(("status", "shown"), [(0, "Python\nnative\n"), (2, "Python\n"), (3, "Python\n")])
-def test_what_is_not_pythons_is_left_out_where_the_input_is_refused(status: int, shown: str) -> None:
+def test_native_messages_are_left_out_of_refusals(status: int, shown: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WRITES, str(status)], capture_output=True, text=True, check=False, env=os.environ
     )

@@ -47,7 +47,7 @@ def test_a_text_is_read(read: Callable[[str, str], Any], text: str, meant: Any) 
         (options.split, '"a'),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_the_name_of_the_option(read: Callable[[str, str], Any], text: str) -> None:
+def test_unreadable_values_are_refused_by_the_name_of_the_option(read: Callable[[str, str], Any], text: str) -> None:
     with pytest.raises(InvalidInputError, match="--x must be"):
         read("--x", text)
 
@@ -57,7 +57,7 @@ def test_columns_may_be_named_together_or_one_by_one() -> None:
     assert options.columns("--by", None) == []
 
 
-def test_bounds_are_two_numbers_and_another_option_is_not_taken_for_one() -> None:
+def test_bounds_are_two_numbers_and_never_another_option() -> None:
     assert options.bounds("--bounds", ("-5", "1e3")) == (-5.0, 1000.0)
     assert options.bounds("--bounds", ("-inf", "0"))[0] == -math.inf  # the query refuses it
     with pytest.raises(InvalidInputError, match=r"needs two numbers, LOW HIGH, .* but --epsilon came early"):
@@ -91,7 +91,7 @@ def test_engines_are_named_and_a_master_goes_with_spark_alone() -> None:
             pass
 
 
-def test_files_are_those_that_are_there_and_a_database_is_its_file(tmp_path: Path) -> None:
+def test_existing_files_count_and_a_database_is_its_file(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv", "c.txt"):
         (tmp_path / name).touch()
     assert [Path(name).name for name in options.files(f"{tmp_path}/*.csv")] == ["a.csv", "b.csv"]
@@ -119,7 +119,7 @@ def test_a_folder_can_be_read(tmp_path: Path) -> None:
             options.folder("--out", str(tmp_path / path))
 
 
-def test_a_model_is_read_and_what_is_wrong_is_an_entry_of_its_file(tmp_path: Path) -> None:
+def test_a_model_is_read_and_errors_name_an_entry_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     path.write_text('{"type": "independent"}')
     assert options.model(path) == Independent()

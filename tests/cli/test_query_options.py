@@ -23,7 +23,7 @@ def asked(kind: str, **given: Any) -> Question:
     return Question(kind, **{**nothing, "public_filter": False, "own": {}, **given})
 
 
-def test_every_command_with_a_query_has_all_the_options_of_one_in_the_same_order() -> None:
+def test_commands_with_a_query_have_its_options_in_one_order() -> None:
     asking = {
         name: [parameter.opts[0] for parameter in command.params]
         for name, command in COMMANDS.items()
@@ -34,7 +34,7 @@ def test_every_command_with_a_query_has_all_the_options_of_one_in_the_same_order
         assert [name for name in names if name in OPTIONS] == OPTIONS
 
 
-def test_the_options_describe_a_query_and_are_read_as_what_they_are() -> None:
+def test_options_describe_a_query_and_are_read_by_type() -> None:
     described: list[Question] = []
 
     def command(question: Question, loud: bool = False) -> None:

@@ -104,7 +104,7 @@ def test_verify_finds_an_altered_answer(
     assert name in message or "entry" in message
 
 
-def test_an_answer_given_again_can_state_only_what_the_ledger_said(
+def test_a_stored_answer_states_only_what_the_ledger_stores(
     given: list[str], printed: Printed, released: Released
 ) -> None:
     first = released(*given, "--epsilon", "0.5", "--budget", "2")
@@ -341,9 +341,7 @@ def test_a_name_that_steers_the_terminal_is_refused(
         assert json.loads(printed("budget", "show", "--ledger", "budget.db", "--json"))["datasets"] == []
 
 
-def test_what_an_older_ledger_or_an_edited_answer_holds_does_not_steer_the_terminal(
-    given: list[str], printed: Printed, released: Released
-) -> None:
+def test_stored_text_does_not_control_the_terminal(given: list[str], printed: Printed, released: Released) -> None:
     answer = released(*given, "--epsilon", "1", "--budget", "2")
     Path("answer.json").write_text(json.dumps({**answer, "dataset": "a\x1b[2Jb"}))
     page = printed("statement", "answer.json")

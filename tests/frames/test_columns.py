@@ -98,7 +98,7 @@ def check_names(engine: str, frame_of: FrameOf, names: tuple[str, str, str, str]
 
 @every_engine
 def test_names_that_are_ours(engine: str, frame_of: FrameOf) -> None:
-    every = 1 if engine == "polars" else 20 if engine.startswith("dask") else 4
+    every = 1 if engine == "polars" else 20 if engine.startswith("dask") else 8
     for first in range(0, len(INTERNAL) - 3, 4 * every):
         state, order, who, other = INTERNAL[first : first + 4]
         check_names(engine, frame_of, (state, order, who, other))

@@ -82,7 +82,7 @@ def test_what_is_foreseen_is_fetched_in_one_round(database: Database, monkeypatc
     assert sum(number > 0 for number in rounds) == 1
 
 
-def test_an_end_that_moved_meanwhile_is_written_over_by_nobody(database: Database) -> None:
+def test_an_end_that_moved_meanwhile_is_never_overwritten(database: Database) -> None:
     def charge_where_it_ended() -> None:
         with kept(database) as store:
             store.charge("steps", COUNT)
@@ -94,7 +94,7 @@ def test_an_end_that_moved_meanwhile_is_written_over_by_nobody(database: Databas
 
 
 @pytest.mark.parametrize("change", [{"entry": 1}, {"entry": 9}, {"head": "0" * 64}])
-def test_an_answer_is_to_the_charge_of_its_receipt_and_to_no_other(database: Database, change: dict[str, Any]) -> None:
+def test_an_answer_belongs_to_the_charge_of_its_receipt_only(database: Database, change: dict[str, Any]) -> None:
     with kept(database) as store:
         entry = store.charge("steps", COUNT)
         receipt: dict[str, Any] = {"entry": entry.number, "head": entry.hash, "state": store.state("steps")}
@@ -106,7 +106,7 @@ def test_an_answer_is_to_the_charge_of_its_receipt_and_to_no_other(database: Dat
         assert store.answers("steps", "q") == ({"value": 1},)
 
 
-def test_an_account_that_looks_like_another_is_not_opened_by_accident(database: Database) -> None:
+def test_a_similar_account_is_not_opened_by_accident(database: Database) -> None:
     with kept(database) as store:
         assert store.opened_with("steps", OPENING)
         with pytest.raises(LedgerError):
@@ -116,7 +116,7 @@ def test_an_account_that_looks_like_another_is_not_opened_by_accident(database: 
         assert not store.opened_with("steps again", Opening(OPENING.model, OPENING.description, 2.0, "another year"))
 
 
-def test_an_end_that_was_edited_is_found_wherever_it_is_looked_at(database: Database) -> None:
+def test_an_edited_end_is_found_by_every_reader(database: Database) -> None:
     with kept(database) as store:
         for _ in range(RECENT + 2):
             store.charge("steps", COUNT)

@@ -39,7 +39,7 @@ def test_only_what_is_new_is_entered(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_a_table_has_a_limited_number_of_checks_under_whatever_names(ledger: Ledger) -> None:
+def test_checks_of_a_table_are_limited_under_any_name(ledger: Ledger) -> None:
     for number in range(MOST_CHECKS):
         ledger.check(f"name {number % 7}", check(number))
     with pytest.raises(LedgerError, match=f"{MOST_CHECKS} are allowed.*allow-checks"):
@@ -92,7 +92,7 @@ def test_the_table_is_that_of_the_account(ledger: Ledger) -> None:
         ledger.allow_checks("unheard of", 200, reason="agreed")
 
 
-def test_an_account_of_before_without_columns_is_found_by_its_checks(account: Account, ledger: Ledger) -> None:
+def test_an_old_account_without_columns_is_found_by_its_checks(account: Account, ledger: Ledger) -> None:
     ledger.check(account.dataset, check(1))
     assert ledger.allow_checks(account.dataset, 200, reason="agreed") == (1, MOST_CHECKS)
 

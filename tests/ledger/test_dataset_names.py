@@ -98,7 +98,7 @@ def test_normalising_is_done_once_and_for_all(name: str) -> None:
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_a_table_that_has_an_account_gets_no_second_one_by_accident(ledger: Ledger, at_once: bool) -> None:
+def test_a_table_gets_no_second_account_by_accident(ledger: Ledger, at_once: bool) -> None:
     open_account(ledger, "steps")
     with pytest.raises(LedgerError) as refused:
         open_account(ledger, "other", at_once=at_once)
@@ -123,7 +123,7 @@ def test_a_reason_is_a_text(ledger: Ledger, reason: object) -> None:
         open_account(ledger, "steps", separate_because=reason)
 
 
-def test_of_two_names_for_one_table_only_the_first_charge_opens_an_account(ledger: Ledger) -> None:
+def test_two_names_of_one_table_open_one_account(ledger: Ledger) -> None:
     first, second = (open_account(ledger, name, at_once=False) for name in ("steps", "other"))
     first.charge((), count)
     for use in (second.state, lambda: second.charge((), count), second.open):
@@ -165,7 +165,7 @@ def test_a_model_is_checked_before_anything_else_is_known(ledger: Ledger) -> Non
             ledger.check_model(name, other, budget=None)
 
 
-def test_entries_that_depend_on_the_data_are_not_compared_before_these_are_read(ledger: Ledger) -> None:
+def test_entries_about_the_data_are_compared_after_reading_it(ledger: Ledger) -> None:
     def several(**more: object) -> dict[str, object]:
         return {"type": "any-of", "models": [{"type": "markov", **more}, {"type": "independent"}]}
 
@@ -208,7 +208,7 @@ def test_two_old_accounts_of_one_name_are_refused(ledger: Ledger) -> None:
     assert len(ledger.datasets()) == 2
 
 
-def test_one_table_under_one_model_is_one_account_however_they_are_written(ledger: Ledger) -> None:
+def test_one_table_and_model_are_one_account_in_any_spelling(ledger: Ledger) -> None:
     chain = {"type": "markov", "transition": [[0.5, 0.5], [0.5, 0.5]], "states": [0, 1], "length": 9, "column": "x"}
     ledger.account("steps", model=chain, description={"records": 9, "columns": "c", "missing": "error"}, budget=1.0)
     for other, description in (

@@ -62,7 +62,7 @@ def test_others_are_named_once_with_a_reason(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_who_refuses_a_column_sees_every_entry_and_nothing_is_written(ledger: Ledger) -> None:
+def test_a_check_of_columns_sees_all_entries_and_may_refuse(ledger: Ledger) -> None:
     account = opened(ledger)
     charge(account)
 
@@ -120,7 +120,7 @@ def test_a_ledger_is_upgraded_on_purpose(tmp_path: Path) -> None:
 OLD = Path(__file__).with_name("ledger_of_0_1_sealed.sql")
 
 
-def test_a_ledger_of_schema_1_gets_the_present_one_with_its_first_new_entry(tmp_path: Path) -> None:
+def test_the_first_new_entry_upgrades_a_ledger_of_schema_1(tmp_path: Path) -> None:
     """Older versions then refuse it: they would not know what is public."""
     place = tmp_path / "budget.db"
     with closing(sqlite3.connect(place)) as database:

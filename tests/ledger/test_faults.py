@@ -151,7 +151,7 @@ def check(direct: str, charges: int, answers: int) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_connection_cut_at_any_message_loses_and_doubles_nothing(
+def test_a_connection_cut_anywhere_loses_and_doubles_nothing(
     when: str, address: str, direct: str, proxy: Proxy
 ) -> None:
     account = open_account(address)
@@ -175,7 +175,7 @@ def test_a_connection_cut_at_any_message_loses_and_doubles_nothing(
     assert released > refused, "most of a release can be repeated or settled"
 
 
-def test_a_commit_that_never_arrived_is_known_to_have_charged_nothing(address: str, direct: str, proxy: Proxy) -> None:
+def test_a_commit_that_never_arrived_charged_nothing(address: str, direct: str, proxy: Proxy) -> None:
     account = open_account(address)
     proxy.cut = once("before", committing)
     with pytest.raises(LedgerError, match="nothing was charged and nothing was released"):
@@ -185,9 +185,7 @@ def test_a_commit_that_never_arrived_is_known_to_have_charged_nothing(address: s
     check(direct, 1, 1)
 
 
-def test_a_commit_whose_confirmation_was_lost_is_found_and_not_repeated(
-    address: str, direct: str, proxy: Proxy
-) -> None:
+def test_a_commit_without_confirmation_is_found_not_repeated(address: str, direct: str, proxy: Proxy) -> None:
     account = open_account(address)
     proxy.cut = once("after", committing)
     (receipt,) = account.charge([], spending("q"))
@@ -231,7 +229,7 @@ def test_idle_connections_that_were_terminated_are_replaced(address: str, direct
         check(direct, charges, charges)
 
 
-def test_a_backend_terminated_before_the_answer_costs_nothing_more(address: str, direct: str) -> None:
+def test_a_backend_terminated_before_the_answer_charges_once(address: str, direct: str) -> None:
     account = open_account(address)
     (receipt,) = account.charge([], spending("q"))
     with psycopg.connect(direct) as connection:
@@ -318,9 +316,7 @@ def test_what_was_charged_survives_a_crash(may_flush: bool, direct: str, own_ser
         connection.execute("DROP ROLE writer")
 
 
-def test_whoever_waits_for_the_disk_keeps_nobody_waiting_and_is_not_believed_yet(
-    direct: str, own_server: PostgreSQL
-) -> None:
+def test_waiting_for_the_disk_blocks_no_one_and_confirms_nothing(direct: str, own_server: PostgreSQL) -> None:
     account, other = open_account(direct), open_account(direct)
     (receipt,) = account.charge([], spending("q"))
     done: list[str] = []
@@ -351,9 +347,7 @@ def test_whoever_waits_for_the_disk_keeps_nobody_waiting_and_is_not_believed_yet
     check(direct, 1, 1)
 
 
-def test_a_server_that_confirms_what_is_not_on_disk_is_not_believed(
-    direct: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_confirms_before_the_disk_is_refused(direct: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = open_account(direct)
     lying = tuple(text.replace("pg_current_wal_flush_lsn()", "'0/1'::pg_lsn") for text in transaction._FLUSH)
     monkeypatch.setattr(transaction, "_FLUSH", lying)

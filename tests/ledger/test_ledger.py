@@ -82,7 +82,7 @@ def test_a_key_stands_for_one_query(account: Account) -> None:
     assert account.state() == before
 
 
-def test_what_decide_raises_passes_through_and_nothing_is_written(account: Account) -> None:
+def test_an_error_of_decide_passes_through_and_writes_nothing(account: Account) -> None:
     def refuse(state: State) -> tuple[Charge, ...]:
         raise BudgetError(3.0, state.budget)
 
@@ -138,7 +138,7 @@ def test_answers_are_found_by_their_question_newest_first(account: Account) -> N
     assert account.state("asked").answers("asked") == ({"value": 2},), "the best of them"
 
 
-def test_a_decision_is_handed_the_answers_and_unanswered_charges_of_its_questions(account: Account) -> None:
+def test_a_decision_gets_the_answers_and_open_charges(account: Account) -> None:
     account.answer(charged(account, count(question="asked")), {"value": 1})
     charged(account, count(question="lost"))
     state = seen_in_a_charge(account, "asked", "lost", "new")

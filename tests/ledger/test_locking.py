@@ -45,7 +45,7 @@ def test_who_comes_second_waits_until_the_first_leaves(tmp_path: Path) -> None:
     thread.join(LONG)
 
 
-def test_patience_ends_and_whoever_gave_up_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_waiting_ends_and_giving_up_blocks_no_one(tmp_path: Path) -> None:
     """It is a courtesy: SQLite's own lock decides then, without any patience left."""
     with write_turn(tmp_path, LONG), write_turn(tmp_path, 0.01) as left:
         assert left == 0
@@ -61,7 +61,7 @@ def test_an_error_gives_the_turn_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("without", ["a directory", "locks"])
-def test_where_there_is_no_lock_nobody_waits(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locks_there_is_no_waiting(without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path
     if without == "locks":
         monkeypatch.setattr(locking, "fcntl", None)

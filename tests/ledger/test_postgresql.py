@@ -25,7 +25,7 @@ TERMINATE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         "postgres://someone:s3cret@/db?host=/nowhere",
     ],
 )
-def test_a_server_out_of_reach_is_an_error_that_keeps_the_password(address: str) -> None:
+def test_an_unreachable_server_is_an_error_without_the_password(address: str) -> None:
     with pytest.raises(LedgerError, match="cannot be used") as caught:
         Ledger(address)
     assert "s3cret" not in "".join(traceback.format_exception(caught.value))
@@ -116,7 +116,7 @@ def test_a_ledger_without_the_right_to_write_is_an_error(address: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_old_account_is_charged_by_somebody_who_may_not_make_its_index(address: str) -> None:
+def test_an_old_account_is_charged_without_the_right_to_index(address: str) -> None:
     (opened,) = open_account(address)._ledger.entries()
     body = '{"budget":100.0,"description":{},"model":{}}'  # without a seal, as version 0.1 wrote it
     old = replace(opened, body=body).sealed()

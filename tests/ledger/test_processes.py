@@ -142,7 +142,7 @@ def test_a_crash_between_charge_and_answer_leaves_the_charge(ledger: Ledger) -> 
     assert ledger.verify().ok
 
 
-def test_a_crash_while_deciding_leaves_nothing_and_frees_the_ledger(ledger: Ledger) -> None:
+def test_a_crash_while_deciding_writes_nothing_and_unlocks(ledger: Ledger) -> None:
     account = open_account(ledger, 1.0)
 
     def decide(state: State) -> tuple[Charge, ...]:

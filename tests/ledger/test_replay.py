@@ -66,7 +66,7 @@ def test_an_entry_that_contradicts_the_others_is_named(wrong: Entry, message: st
     assert message in problem
 
 
-def test_a_data_set_that_was_never_opened_has_nothing_but_refusals() -> None:
+def test_a_data_set_never_opened_has_only_refusals() -> None:
     assert problems(BEGUN[5]) == []
     for orphan in BEGUN[1:5]:
         (problem,) = problems(orphan)

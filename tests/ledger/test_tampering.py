@@ -143,9 +143,7 @@ def test_an_answer_that_was_edited_is_not_given_again(steps: Account, path: Path
         steps.answers("asked")
 
 
-def test_a_charge_costs_the_same_number_of_looks_in_a_long_ledger(
-    steps: Account, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_charge_reads_no_more_of_a_long_ledger(steps: Account, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Constant time: how many entries a charge reads does not depend on how many there are."""
     read: list[Entry] = []
     intact = Entry.intact

@@ -82,7 +82,7 @@ def test_each_does_its_work(address: Callable[[str], str]) -> None:
         "SET ROLE bayesdp_owner",
     ],
 )
-def test_nobody_can_rewrite_what_was_entered(person: str, statement: str, address: Callable[[str], str]) -> None:
+def test_no_role_can_rewrite_entries(person: str, statement: str, address: Callable[[str], str]) -> None:
     with psycopg.connect(address(person)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode())
 
@@ -100,7 +100,7 @@ def test_nobody_can_rewrite_what_was_entered(person: str, statement: str, addres
         ("otto", "SELECT * FROM bayesdp_ledger FOR UPDATE"),
     ],
 )
-def test_nobody_does_anothers_work(person: str, statement: str, address: Callable[[str], str]) -> None:
+def test_each_role_is_limited_to_its_own_work(person: str, statement: str, address: Callable[[str], str]) -> None:
     with psycopg.connect(address(person)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(statement.encode())
 
@@ -133,7 +133,7 @@ def test_the_library_says_so_and_writes_nothing(address: Callable[[str], str]) -
         assert ledger.verify().ok
 
 
-def test_a_total_that_an_analyst_falsifies_is_refused_by_everybody(address: Callable[[str], str]) -> None:
+def test_a_total_falsified_by_an_analyst_is_refused_by_all(address: Callable[[str], str]) -> None:
     with session(address("ada")) as mine:
         mine.release(bdp.Count("ill", equals=False), epsilon=0.25)
         with psycopg.connect(address("ada")) as connection:

@@ -57,7 +57,7 @@ def test_nothing_begins_before_the_first_statement(transaction: Transaction, pat
     assert not transaction.broken
 
 
-def test_statements_see_those_before_them_and_say_how_many_rows_they_changed(transaction: Transaction) -> None:
+def test_statements_see_earlier_ones_and_count_changed_rows(transaction: Transaction) -> None:
     assert transaction.write(added("b", 2), added("a", 1)) == [1, 1]
     assert transaction.write((THINGS.update().values(number=THINGS.c.number + 1), {})) == [2]
     assert transaction.fetch((NAMES, {}), (NAMED, {"least": 1})) == [[("a",), ("b",)], [(2,)]]

@@ -210,7 +210,7 @@ def rewrite(ledger: Ledger, raw: sa.Engine, **changed: Any) -> None:
         ({"kind": "charge", "body": '{"key":"sum","query":{"a":1},"tau":1.0}'}, "stands for another query already"),
     ],
 )
-def test_entries_that_contradict_each_other_are_found_under_right_hashes(
+def test_contradictory_entries_are_found_under_right_hashes(
     written: Ledger, raw: sa.Engine, changed: dict[str, Any], problem: str
 ) -> None:
     rewrite(written, raw, **changed)
@@ -219,7 +219,7 @@ def test_entries_that_contradict_each_other_are_found_under_right_hashes(
     assert not any("hash" in line for line in problems)
 
 
-def test_a_second_answer_is_found_even_where_the_database_lets_it_in(written: Ledger, raw: sa.Engine) -> None:
+def test_a_second_answer_is_found_if_the_database_accepts_it(written: Ledger, raw: sa.Engine) -> None:
     copy = "CREATE TABLE bayesdp_entries AS SELECT * FROM old"  # without its constraints
     run(raw, "ALTER TABLE bayesdp_entries RENAME TO old", copy)
     rewrite(written, raw, kind="answer", charge=9, question="q", body="{}")
@@ -247,7 +247,7 @@ def test_an_end_cut_off_is_found_only_with_a_hash_kept_elsewhere(written: Ledger
     assert found(written, kept) == ("entry 15, whose hash was kept elsewhere, is not in the ledger",)
 
 
-def test_a_rewritten_end_is_found_only_with_a_hash_kept_elsewhere(written: Ledger, raw: sa.Engine) -> None:
+def test_a_rewritten_end_is_found_with_a_hash_kept_elsewhere(written: Ledger, raw: sa.Engine) -> None:
     last = written.entries()[-1]
     before = written.entries()[12]
     rewrite(written, raw, body=last.body.replace("agreed", "denied"))
@@ -268,7 +268,7 @@ def test_what_is_no_hash_is_refused(written: Ledger, pair: Any) -> None:
         written.verify([pair])
 
 
-def test_damaged_totals_stop_the_account_instead_of_being_believed(written: Ledger, raw: sa.Engine) -> None:
+def test_damaged_totals_stop_the_account(written: Ledger, raw: sa.Engine) -> None:
     for value in ("", "1/0", "nan", "much", "-1/2", "0"):
         run(raw, totals.update().values(tau=value))
         with pytest.raises(LedgerError, match="damaged"):

@@ -134,9 +134,8 @@ def test_merging_keeps_all_transitions_and_leaves_nothing_sparse(cells: list[lis
     assert (np.sum([stratum.counts for stratum in together], axis=0) == total).all()
     assert len(together) == 1 or all(stratum.least >= threshold for stratum in together)
     dense = [stratum for stratum in strata if stratum.least >= threshold]
-    counts = [np.array(stratum.counts) for stratum in strata if stratum.least < threshold]
-    sparse = np.sum(counts or [np.full((2, 2), threshold)], axis=0)
-    if sparse.min() >= threshold:  # those merged need no other
+    rest = [np.array(stratum.counts) for stratum in strata if stratum.least < threshold]
+    if not rest or np.sum(rest, axis=0).min() >= threshold:  # those merged need no other
         assert [stratum for stratum in together if stratum in dense] == dense
     for stratum in together:
         mine = [one.counts for one in strata if one.values[0] in stratum.values]

@@ -74,7 +74,7 @@ def test_the_last_release_takes_all_that_remains(first: float) -> None:
     matrix=transition_matrices(2),
     asked=st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0.05, 1.0)), min_size=1, max_size=3),
 )
-def test_the_joint_leakage_of_any_releases_is_at_most_the_account(
+def test_joint_leakage_of_releases_is_at_most_the_account(
     matrix: list[list[float]], asked: list[tuple[int, float]]
 ) -> None:
     model = MarkovChain(matrix, length=3, start="any")
@@ -98,7 +98,7 @@ def test_the_joint_leakage_of_any_releases_is_at_most_the_account(
         (FAMILY, (Sum("height", bounds=(0, 100)), Sum("height", bounds=(0, 50)), Count("height", equals=3))),
     ],
 )
-def test_totals_by_account_say_as_much_as_every_release_by_itself(
+def test_totals_by_account_equal_every_release_by_itself(
     model: Model, queries: tuple[Query, ...], taus: list[float]
 ) -> None:
     releases = tuple(Release(queries[i % len(queries)], tau) for i, tau in enumerate(taus))
@@ -137,7 +137,7 @@ def test_a_given_tau_is_refused_beyond_the_budget() -> None:
 
 
 @given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=6))
-def test_the_figure_charged_is_not_below_what_the_totals_then_say(taus: list[float]) -> None:
+def test_the_figure_charged_is_not_below_the_new_totals(taus: list[float]) -> None:
     """The ledger adds τ's exactly and rounds once: whatever it rounds to, a budget that was kept stays kept."""
     model, count = ArbitraryGroups(3), Count(equals=1)
     exact = Fraction(0)

@@ -41,7 +41,7 @@ def test_it_prints_as_five_lines_the_rounded_number_first() -> None:
     assert document.index("rounded") < document.index("value")
 
 
-def test_a_filter_that_was_asserted_public_reads_unlike_a_private_one(tmp_path: Path) -> None:
+def test_a_public_filter_reads_unlike_a_private_one(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [0, 1] * 50, "day": [1, 2, 3, 4] * 25})
     reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["day"]}
     with Session(table, bdp.Independent(), epsilon=3.0, **reported) as session:
@@ -137,7 +137,7 @@ def test_an_answer_is_three_frozen_parts_read_from_itself() -> None:
     assert Answer(*parts) == answer == Answer.from_dict(answer.to_dict())
 
 
-def test_what_an_answer_reads_from_its_parts_has_their_type_and_a_docstring() -> None:
+def test_forwarded_properties_keep_types_and_have_docstrings() -> None:
     answer: Answer = answered()
     assert_type(answer.epsilon, float)
     assert_type(answer.query, Query)
@@ -153,7 +153,7 @@ def test_what_an_answer_reads_from_its_parts_has_their_type_and_a_docstring() ->
         _ = answer.epsilno  # type: ignore[attr-defined]
 
 
-def test_the_json_of_the_previous_version_is_written_again_byte_for_byte() -> None:
+def test_json_of_the_previous_version_is_written_byte_for_byte() -> None:
     """Those answers lack `kind`, and nothing else: `fields are added, never re-meant`."""
     lines = (Path(__file__).parent / "answers_of_0_1.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 6
@@ -261,7 +261,7 @@ def test_parts_say_first_what_was_not_checked() -> None:
 
 
 @pytest.mark.parametrize("fitted", [True, False])
-def test_an_answer_says_that_its_guarantee_does_not_cover_the_fit(fitted: bool, tmp_path: Path) -> None:
+def test_an_answer_states_that_its_guarantee_excludes_the_fit(fitted: bool, tmp_path: Path) -> None:
     frame = polars.DataFrame({"t": range(60), "s": [i // 2 % 2 for i in range(60)]})
     model = bdp.OddsChain.fit(frame, state="s", order_by="t")
     model = model if fitted else replace(model, strata=None, credibility=None)

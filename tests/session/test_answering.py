@@ -36,7 +36,7 @@ def test_answers_about_parts_share_none(session: Session) -> None:
         assert not any("released together" in note for note in answer.notes)
 
 
-def test_stored_and_fresh_answers_come_in_the_order_of_the_questions(session: Session) -> None:
+def test_stored_and_fresh_answers_keep_the_order_of_questions(session: Session) -> None:
     stored = session.release(Count("x", equals=1), epsilon=1.0)
     fresh, again = session.release_all([Count("x", equals=0), Count("x", equals=1)], epsilon=1.0)
     assert (fresh.reused, again.reused) == (False, True)

@@ -35,7 +35,7 @@ def test_each_is_found_by_its_part() -> None:
     assert numbered[2.0].value == numbered["2"].value == 41, "however the part is written"
 
 
-def test_they_cost_what_the_dearest_part_cost_and_have_leaked_what_the_worst_has() -> None:
+def test_they_cost_as_the_dearest_part_and_leak_as_the_worst() -> None:
     first = several()
     dear = replace(first, answers=(*first.answers[:2], part("C", epsilon=0.75, epsilon_total=1.5)))
     assert (first.epsilon, first.epsilon_total) == (0.5, 1.0)

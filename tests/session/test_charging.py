@@ -196,7 +196,7 @@ def test_a_process_that_was_slow_returns_what_another_one_stored(
 
 
 @pytest.mark.parametrize("kind", ["record", "randomize"])
-def test_a_second_one_of_the_same_is_charged_although_the_first_is_being_stored(
+def test_a_second_release_is_charged_while_the_first_is_stored(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each record and each column is a release of its own: one in the making is waited for, and not taken over."""

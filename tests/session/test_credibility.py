@@ -70,7 +70,7 @@ def test_the_whole_spend_is_converted_with_the_same_models(tmp_path: Path) -> No
     assert "for 90 % of the models that the data leave possible" in str(shown)
 
 
-def test_it_costs_no_less_than_without_and_grows_with_the_credibility() -> None:
+def test_it_costs_at_least_as_much_and_grows_with_credibility() -> None:
     totals = [Accountant(PAIRS, share).cost_of((WIDE,), tau=0.3, spent=(), budget=9.0).total for share in SHARES]
     assert totals == sorted(set(totals))
     taus = [Accountant(PAIRS, share).affordable((WIDE,), epsilon=1.0, spent=(), budget=9.0).tau for share in SHARES]

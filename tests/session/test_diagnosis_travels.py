@@ -150,7 +150,7 @@ def test_any_of_is_denied_only_if_all_its_models_are() -> None:
         assert (None if either.diagnosis is None else either.diagnosis.verdict) == verdict
 
 
-def test_a_copy_without_its_diagnosis_does_not_hide_a_violated_model() -> None:
+def test_a_copy_without_diagnosis_hides_no_violated_model() -> None:
     hidden = bdp.AnyOf(chain("violated"), chain(None))
     assert hidden.diagnosis is not None
     assert hidden.diagnosis.violated

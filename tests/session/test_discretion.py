@@ -153,7 +153,7 @@ def test_what_a_csv_file_was_found_to_hold_is_not_said(name: str, tmp_path: Path
     assert len(messages) == 1
 
 
-def test_the_first_record_of_a_file_without_a_header_is_not_listed(tmp_path: Path) -> None:
+def test_the_first_record_of_a_file_without_header_is_not_shown(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("Alice,42\nBob,43\n")
     session = bdp.Session(path, bdp.Independent(), epsilon=1.0, dataset="d")
@@ -261,7 +261,7 @@ def test_no_step_of_a_session_links_its_refusal_to_what_it_found(step: str) -> N
     assert len(said) == 1
 
 
-def test_what_a_session_passes_on_is_cut_off_from_what_was_behind_it() -> None:
+def test_an_error_of_a_session_has_no_context_or_cause() -> None:
     def work() -> None:
         try:
             int("Alice")

@@ -110,7 +110,7 @@ HALF = settings(max_examples=settings().max_examples // 2)
 
 @HALF
 @given(st.sampled_from(MODELS), st.lists(st.tuples(QUESTIONS, TARGETS), min_size=1, max_size=4))
-def test_whatever_is_asked_is_answered_and_charged_or_refused_and_free(
+def test_any_question_is_answered_and_charged_or_refused_free(
     model: bdp.Model, asked: list[tuple[tuple[Callable[..., bdp.Query], dict[str, Any]], dict[str, Any]]]
 ) -> None:
     with TemporaryDirectory() as folder:

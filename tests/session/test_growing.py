@@ -100,7 +100,7 @@ def test_a_table_that_does_not_continue_what_it_was_is_refused(tmp_path: Path, f
         assert session.leaked == before
 
 
-def test_an_account_of_a_fixed_table_refuses_a_longer_one_and_to_grow(tmp_path: Path) -> None:
+def test_an_account_of_a_fixed_table_refuses_to_grow(tmp_path: Path) -> None:
     with opened(months(1), tmp_path, growing=False) as session:
         session.release(ON, epsilon=0.5)
     for frame, growing in ((months(2), False), (months(1), True), (months(2), True)):

@@ -75,7 +75,7 @@ def test_the_accuracy_beside_the_rounded_number_holds_for_it(value: int, truth: 
         assert abs(answer.rounded - truth) < shown
 
 
-def test_the_last_place_is_one_below_the_first_digit_of_the_half_width() -> None:
+def test_values_have_one_digit_more_than_the_half_width() -> None:
     for half, place in [(9.99, 1), (10.0, 1), (99.0, 1), (100.0, 10), (12345.0, 1000), (0.0, 1)]:
         assert last_place(half, whole=True) == place
     assert last_place(0.37, whole=False) == Fraction(1, 100)
@@ -99,7 +99,7 @@ def test_what_is_computed_once_is_what_is_computed_again() -> None:
         assert measured.interval() == measured.interval(measured.level)
 
 
-def test_the_value_of_a_histogram_is_a_list_of_whole_numbers_even_of_one_cell() -> None:
+def test_a_histogram_is_a_list_of_integers_even_of_one_cell() -> None:
     query = bdp.Histogram("s", cells=["a"])
     assert checked_value(query, [-3]) == (-3,)
     for wrong in ([1, 2], [1.5], 1, "a"):

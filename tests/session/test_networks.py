@@ -40,7 +40,7 @@ def test_a_release_names_its_theorem_and_its_adversary(
     assert together.epsilon_total <= 1.5 + 1e-9
 
 
-def test_a_table_that_is_another_network_is_refused_and_costs_nothing(tmp_path: Path) -> None:
+def test_a_table_of_another_network_is_refused_uncharged(tmp_path: Path) -> None:
     ledger = f"sqlite:///{tmp_path}/budget.db"
     with pytest.raises(RefusedError) as refusal:
         Session(ROOMS.with_columns(seat=pl.lit(2)), SQUARE, epsilon=2.0, ledger=ledger, dataset="rooms")

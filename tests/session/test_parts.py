@@ -146,7 +146,7 @@ def test_names_that_a_database_holds_for_one_are_one_part(tmp_path: Path) -> Non
         assert sum(answer.tau for answer in together) <= 1.0
 
 
-def test_the_scope_of_the_worst_part_is_not_claimed_for_the_others(tmp_path: Path) -> None:
+def test_the_scope_of_the_worst_part_is_not_that_of_the_others(tmp_path: Path) -> None:
     """In B the noise was chosen for heights 10 apart; what it leaks about heights 100 apart is more than ε in all."""
     frame = polars.DataFrame({"height": [40.0, 50.0, 60.0] * 8, "family": [i // 3 for i in range(24)]})
     frame = frame.with_columns(
@@ -195,7 +195,7 @@ def test_a_release_on_a_part_is_limited_by_that_part_only() -> None:
             Accountant(CHAIN).affordable((touching,), epsilon=0.5, spent=spent, budget=1.0)
 
 
-def test_a_lowered_budget_that_some_part_has_passed_stops_every_part() -> None:
+def test_a_lowered_budget_passed_by_one_part_stops_all_parts() -> None:
     spent, accountant = (Release(on_in("A").standing().query, 1.0),), Accountant(CHAIN)
     half = accountant.leaked(spent) / 2
     with pytest.raises(BudgetError):
@@ -237,7 +237,7 @@ def on_part(kernel: Any, part: int, parts: int) -> Any:
         st.tuples(st.sampled_from([None, "A", "B"]), st.floats(0.05, 1.0), st.booleans()), min_size=1, max_size=3
     ),
 )
-def test_the_joint_leakage_of_independent_chains_is_at_most_the_account(
+def test_joint_leakage_of_chains_is_at_most_the_account(
     matrix: list[list[float]], asked: list[tuple[str | None, float, bool]]
 ) -> None:
     """Two chains of two records: every adversary, every output of all releases together, on parts and on all."""
@@ -264,7 +264,7 @@ def test_the_joint_leakage_of_independent_chains_is_at_most_the_account(
             assert found.epsilon <= cost.before + cost.epsilon + 1e-9
 
 
-def test_what_each_of_three_chains_leaks_is_no_more_together_and_reaches_the_account() -> None:
+def test_three_chains_together_leak_what_one_does() -> None:
     """Three chains of one or two records, each by randomized response: together they leak what one of them does."""
     chain = MarkovChain([[0.8, 0.2], [0.3, 0.7]], length=2, layout=ChainLayout("t", "meter"))
     one, flips = oracle.chain_joint(chain, 2), oracle.randomized_response(1 / (1 + math.e), 2)
@@ -463,9 +463,7 @@ def test_columns_that_name_no_parts_are_refused(session: Session, query: Query, 
 
 
 @pytest.mark.parametrize("query", [on_in("A", "M"), on_in(5, by="hour")])
-def test_parts_are_refused_discreetly_where_the_records_do_not_have_them(
-    session: Session, meters: polars.DataFrame, query: Query
-) -> None:
+def test_missing_parts_are_refused_discreetly(session: Session, meters: polars.DataFrame, query: Query) -> None:
     with pytest.raises(RefusedError):
         session.release_all([query], epsilon=0.5)
     assert session.leaked == 0.0

@@ -97,7 +97,7 @@ def test_ties_are_refused_without_a_step_too() -> None:
 
 
 @given(transition_matrices(2), st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True))
-def test_the_oracle_on_records_at_any_times_is_at_most_the_promise(matrix: list[list[float]], times: list[int]) -> None:
+def test_the_oracle_at_any_times_is_at_most_the_promise(matrix: list[list[float]], times: list[int]) -> None:
     """Whatever is absent, what a session proves covers the records that are there."""
     times = sorted(times)
     model = bdp.MarkovChain(matrix, column="x", length=len(times), start="any", layout=ChainLayout("t", step=1))
@@ -109,7 +109,7 @@ def test_the_oracle_on_records_at_any_times_is_at_most_the_promise(matrix: list[
     assert oracle.bdpl(seen, oracle.laplace_sum([0.0, 1.0], len(times), 0.7)).epsilon <= proven + 1e-9
 
 
-def test_a_chain_without_a_column_is_checked_on_the_column_asked_about() -> None:
+def test_a_chain_without_a_column_is_checked_on_the_querys() -> None:
     frame = polars.DataFrame({"x": [0, 1] * 500, "y": [0, 7] * 500})
     short = bdp.MarkovChain([[0.5, 0.5], [0.4, 0.6]], length=3)
     with bdp.Session(frame, short, epsilon=1.0, dataset="d") as session:
@@ -187,7 +187,7 @@ def test_a_covariance_by_hand_knows_how_many_roles_there_are() -> None:
         held(with_record(6, "uncle"), by_hand)
 
 
-def test_groups_of_any_kind_are_counted_if_their_columns_are_named() -> None:
+def test_groups_are_counted_if_their_columns_are_named() -> None:
     assert held(FAMILIES, bdp.ArbitraryGroups(2, group="family")).unchecked is None
     with pytest.raises(RecordsError, match="a group of 3 records"):
         held(with_record(1, "uncle"), bdp.ArbitraryGroups(2, group=["family"]))
@@ -213,7 +213,7 @@ def test_what_was_not_checked_is_said(model: bdp.Model) -> None:
     assert "belong together was not checked" in answer.statement()
 
 
-def test_a_model_that_cannot_say_whether_a_table_is_within_it_is_refused() -> None:
+def test_a_model_that_cannot_check_the_table_is_refused() -> None:
     class Silent(bdp.Independent):
         kind = "silent"
 
@@ -256,7 +256,7 @@ def test_a_filter_on_protected_values_is_never_public(model: bdp.Model, query: b
         assert session.leaked == 0
 
 
-def test_elsewhere_it_is_the_holders_word_and_the_statement_says_so() -> None:
+def test_the_statement_says_what_the_holder_asserted() -> None:
     frame = polars.DataFrame({"x": [1, 2, 42, 43], "district": [1, 1, 1, 2]})
     query = bdp.Sum("x", bounds=(0, 50), where="district = 1", public_filter=True)
     with bdp.Session(frame, bdp.Independent(), epsilon=5.0, dataset="d", public=["district"]) as session:
@@ -265,7 +265,7 @@ def test_elsewhere_it_is_the_holders_word_and_the_statement_says_so() -> None:
     assert "asserted" in page
 
 
-def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> None:
+def test_a_normal_model_adds_integers_on_the_fine_grid() -> None:
     """Reference: values 0–10 in groups of 5, ρ = 0.1: a step of 1 would leave τ = 0.526 of ε = 1 instead of 0.714."""
     frame = polars.DataFrame({"family": [0, 0, 0, 0, 0, 1, 1], "x": [3, 4, 5, 10, 0, 7, 7]})
     family = bdp.GaussianGroups(correlation=0.1, size=5, column="x")
@@ -280,7 +280,7 @@ def test_whole_numbers_under_a_normal_model_are_added_up_on_the_fine_grid() -> N
         assert session.release(question, epsilon=1.0).unit == 1
 
 
-def test_a_model_of_a_condition_does_not_describe_the_column_it_is_made_of() -> None:
+def test_a_model_of_a_condition_does_not_describe_its_column() -> None:
     steps = polars.DataFrame({"steps": [0, 50, 200, 0] * 20})
     chain = bdp.MarkovChain([[0.6, 0.4], [0.4, 0.6]], states=[False, True], state="steps > 0")
     checked_table = CheckedTable.of(steps, chain, None).checked()

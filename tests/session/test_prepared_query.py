@@ -49,9 +49,7 @@ def test_a_sum_on_the_grid_with_its_rounding(families: polars.DataFrame, tmp_pat
         (bdp.Sum("x", bounds=(1e306, 1.1e306)), 1.0),
     ],
 )
-def test_an_answer_that_would_be_no_number_is_refused_before_the_charge(
-    tmp_path: Path, query: bdp.Query, epsilon: float
-) -> None:
+def test_an_answer_that_is_not_a_number_is_refused_uncharged(tmp_path: Path, query: bdp.Query, epsilon: float) -> None:
     table = polars.DataFrame({"x": [1.0] * 1000})
     with Session(table, bdp.Independent(), epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
         for ask in (session.preview, session.release):
@@ -83,7 +81,7 @@ def test_how_far_a_record_moves_an_answer_is_known_in_one_norm() -> None:
         question.sensitivity_in("l2")
 
 
-def test_what_is_added_up_gets_noise_and_what_is_a_quantile_is_selected() -> None:
+def test_sums_get_noise_and_quantiles_are_selected() -> None:
     assert isinstance(ready(bdp.Count("s", equals=1)).mechanism(0.5), DiscreteLaplaceMechanism)
     quantile = ready(bdp.Median("x", candidates=[0, 1, 2]))
     assert isinstance(quantile, Selected)
@@ -110,7 +108,7 @@ def test_without_noise_to_speak_of_it_is_the_answer(query: bdp.Query, truth: obj
     assert Fraction(measured.unit) >= asked.worth(4)
 
 
-def test_a_grid_rounds_half_a_step_a_value_and_a_little_and_the_error_foreseen_holds_it() -> None:
+def test_the_error_foreseen_covers_the_rounding_of_the_grid() -> None:
     asked = ready(bdp.Sum("x", bounds=(0, 2), step=0.5))
     assert 4 * Fraction(1, 4) <= asked.rounding(4) <= 4 * Fraction(1, 4) * Fraction(513, 512)
     assert ready(bdp.Count("s", equals=1)).rounding(4) == 0

@@ -104,7 +104,7 @@ def test_all_spends_are_converted_with_what_was_learnt(tmp_path: Path) -> None:
         assert ledger.verify().ok
 
 
-def test_an_answer_from_before_the_fit_is_given_again_under_what_was_learnt(tmp_path: Path) -> None:
+def test_an_earlier_answer_is_given_again_under_the_fitted_model(tmp_path: Path) -> None:
     """What it cost under the ceiling is more than all that leaked by what was learnt: no reason to lose a charge."""
     with opened(tmp_path, epsilon=60.0) as session:
         first = session.release(ON, epsilon=20.0)
@@ -153,7 +153,7 @@ def test_later_sessions_go_on_with_it(tmp_path: Path) -> None:
             assert session.leaked == fit.epsilon_total
 
 
-def test_a_session_that_was_open_meanwhile_counts_with_the_ceiling_and_learns_no_second_time(tmp_path: Path) -> None:
+def test_an_older_session_keeps_the_ceiling_and_fits_only_once(tmp_path: Path) -> None:
     with opened(tmp_path) as one, opened(tmp_path) as other:
         fit = one.fit(tau=0.1)
         assert other.leaked == pytest.approx(proven(CEILING, 0.1), rel=1e-6)

@@ -43,7 +43,7 @@ def charges(folder: Path) -> int:
         return len(ledger.entries(kind="charge"))
 
 
-def test_the_fit_costs_tau_for_every_member_and_sums_what_was_learnt(tmp_path: Path) -> None:
+def test_a_private_fit_costs_tau_for_every_member(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         fit = session.fit(GaussianGroups, tau=0.5, bounds=BOUNDS, correlation_ceiling=0.99)
         assert fit.epsilon == session.leaked == pytest.approx(3 * 0.5)
@@ -104,7 +104,7 @@ def test_the_budget_must_allow_it_under_the_ceiling(tmp_path: Path) -> None:
         assert session.leaked == 0
 
 
-def test_the_ceiling_stands_where_noise_or_narrow_bounds_hide_everything(tmp_path: Path) -> None:
+def test_the_ceiling_stays_under_much_noise_or_narrow_bounds(tmp_path: Path) -> None:
     for tau, bounds in ((0.001, BOUNDS), (1.0, (160.0, 170.0)), (1.0, (0.0, 1e6))):
         folder = tmp_path / f"{bounds[0]}-{tau}"
         folder.mkdir()
@@ -205,7 +205,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert said in capsys.readouterr().err
 
 
-def test_a_count_under_a_learnt_model_is_charged_for_every_member(tmp_path: Path) -> None:
+def test_a_count_under_a_fitted_model_is_charged_for_all_members(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         session.fit(tau=0.2, bounds=BOUNDS)
         answer = session.release(Count("height", equals=165.0), epsilon=0.3)

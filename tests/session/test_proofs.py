@@ -41,7 +41,7 @@ def test_the_pages_are_packed_where_an_installed_package_looks(tmp_path: Path, m
     assert str(proofs.proof("only")) == "# Packed"
 
 
-def test_every_page_of_the_folder_is_found_by_its_name_and_nothing_else_is() -> None:
+def test_exactly_the_pages_of_the_folder_are_found_by_name() -> None:
     names = proofs.proof_names()
     assert {theorem.name for theorem in theorems()} <= set(names)
     assert list(names) == sorted(path.stem for path in (ROOT / "docs" / "theory").glob("*.md"))

@@ -57,7 +57,7 @@ def test_randomized_response_returns_a_column_of_the_same_engine(tmp_path: Path)
         assert session.leaked == 0
 
 
-def test_objects_that_are_no_truths_are_not_randomized_and_not_described(tmp_path: Path) -> None:
+def test_objects_that_are_not_boolean_are_refused_undescribed(tmp_path: Path) -> None:
     """What pandas's objects are is read off the values, so a session says only that it refuses."""
     table = polars.DataFrame({"on": [False, True] * 10}).to_pandas().astype(object)
     model = bdp.MarkovChain([[0.7, 0.3], [0.7, 0.3]], states=[False, True], column="on", length=20)
@@ -78,7 +78,7 @@ def test_objects_that_are_no_truths_are_not_randomized_and_not_described(tmp_pat
     ],
     ids=["three states", "no column", "no chain"],
 )
-def test_only_a_chain_of_two_states_that_names_its_column_is_flipped(model: bdp.Model, tmp_path: Path) -> None:
+def test_only_a_located_chain_of_two_states_is_flipped(model: bdp.Model, tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [0, 1] * 5})
     with Session(table, model, epsilon=5.0, ledger=tmp_path / "b.db", dataset="d") as session:
         with pytest.raises(QueryError, match="a chain of two states that names its column or condition"):

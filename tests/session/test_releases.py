@@ -15,7 +15,7 @@ from bayesdp.session.releases import Releases, release_stored
 FLIPPED = Randomized("x", 0.5, 0.25, 1.0, 1.0, 1.0, "markov-mixing", 7, "ab")
 
 
-def test_they_print_as_a_table_of_what_was_asked_and_what_it_cost() -> None:
+def test_they_print_as_a_table_of_questions_and_costs() -> None:
     releases = Releases((answered(entry=2), FLIPPED))
     assert releases[0].value == 4248
     rows = str(releases).splitlines()

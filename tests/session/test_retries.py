@@ -53,7 +53,7 @@ def test_another_process_is_waited_for_until_its_answer_is_there() -> None:
     assert all(turn.waiting for turn in turns)
 
 
-def test_an_answer_that_does_not_come_is_not_waited_for_any_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_an_answer_that_does_not_come_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "PATIENCE", 0.05)
 
     def attempt(attempt: Attempt) -> bool:
@@ -65,7 +65,7 @@ def test_an_answer_that_does_not_come_is_not_waited_for_any_longer(monkeypatch: 
 
 
 @pytest.mark.parametrize("charged", [timedelta(0), timedelta(hours=-1)])
-def test_a_plan_gives_way_to_an_answer_in_the_making_while_it_waits(charged: timedelta) -> None:
+def test_a_plan_waits_for_an_answer_being_computed(charged: timedelta) -> None:
     """Also if the clock of the other machine is ahead."""
     plan = planned(charged)
     with pytest.raises(InTheMakingError):

@@ -44,14 +44,14 @@ def chosen(values: list[float], beta: float = 0.05, tau: float = 1e4) -> Measure
     return selected(query, exact, NoisyMaxMechanism(tau, 4, SELECTIONS), beta)
 
 
-def test_with_hardly_any_noise_it_is_the_candidate_at_the_quantile() -> None:
+def test_with_little_noise_it_is_the_candidate_at_the_quantile() -> None:
     found = chosen([1.0, 11.0, 12.0, 13.0, 29.0])
     assert found.value == 20
     assert found.ends == ((10.0, 20.0),), "the quantile lies between the candidate before and its own"
     assert (found.records, found.ends_beta) == (5, 0.05)
 
 
-def test_where_the_ranks_run_out_the_interval_reaches_to_the_last_candidate() -> None:
+def test_without_more_ranks_the_interval_ends_at_a_candidate() -> None:
     """Two records and much noise: no rank below or above can be aimed at."""
     assert chosen([11.0, 12.0], tau=0.01).ends == ((0.0, 30.0),)
 

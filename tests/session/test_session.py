@@ -105,7 +105,7 @@ def test_a_stored_answer_is_free_even_when_the_budget_is_gone(session: Session) 
     assert session.release(ACTIVE, epsilon=1.5) == first
 
 
-def test_the_budget_is_refused_with_the_figures_and_nothing_is_charged(session: Session) -> None:
+def test_a_release_beyond_the_budget_is_refused_with_figures(session: Session) -> None:
     session.release(ACTIVE, epsilon=1.5)
     before = session.leaked
     with pytest.raises(BudgetError, match=r"requested ε = 1, remaining 0\.5") as refusal:
@@ -177,7 +177,7 @@ def test_a_private_filter_counts_a_leaving_record(tmp_path: Path) -> None:
     assert public.scale == pytest.approx(20, rel=1e-6)
 
 
-def test_the_step_of_a_sum_from_a_csv_file_does_not_depend_on_its_values(tmp_path: Path) -> None:
+def test_the_step_of_a_sum_of_a_csv_file_ignores_its_values(tmp_path: Path) -> None:
     """Whether all values are whole is private: a step of 1 would tell the neighbouring table with one 3.5 apart."""
     steps, slacks = set(), set()
     for name, values in {"whole": [3, 4, 5], "one": [3.5, 4, 5], "gap": [3, None, 5]}.items():
@@ -353,7 +353,7 @@ def test_a_table_that_changes_under_the_session_is_refused(tmp_path: Path) -> No
         Session(polars.DataFrame({"x": [0, 7]}), chain, epsilon=1.0, ledger=tmp_path / "b.db", dataset="e")
 
 
-def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path) -> None:
+def test_the_accuracy_of_a_mean_is_for_its_own_records(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [5.0] * 1000, "g": [i % 10 for i in range(1000)]})
     mean = bdp.Mean("x", bounds=(0, 10), where="g == 3", public_filter=True)
     reported: dict[str, Any] = {"ledger": tmp_path / "b.db", "dataset": "d", "public": ["g"]}
@@ -364,7 +364,7 @@ def test_the_accuracy_of_a_mean_is_that_of_the_records_it_is_over(tmp_path: Path
         assert session.release(mean, alpha=0.1).accuracy(0.05) <= 0.1
 
 
-def test_bounds_beyond_exact_floats_are_rounded_and_not_an_engine_error(tmp_path: Path) -> None:
+def test_bounds_beyond_exact_floats_are_rounded(tmp_path: Path) -> None:
     table = polars.DataFrame({"x": [1, 2**63 + 77, 5, 2**63 + 99]}, schema={"x": polars.UInt64})
     with Session(table, bdp.Independent(), epsilon=9.0, ledger=tmp_path / "b.db", dataset="d") as session:
         answer = session.release(bdp.Sum("x", bounds=(2.0**63, 2.0**63 + 4096), step=1), epsilon=1.0)
@@ -412,7 +412,7 @@ def test_an_answer_given_again_states_the_account_of_now(session: Session) -> No
     assert now <= set(first.differences(again)) <= now | {"worst_case"}
 
 
-def test_an_answer_given_again_says_what_proves_the_account_of_now(tmp_path: Path) -> None:
+def test_a_stored_answer_names_the_proof_of_the_present_account(tmp_path: Path) -> None:
     """Any mechanism, every pair of values: that was proven of the count, but not of the count and the sum."""
     families = bdp.GaussianGroups(correlation=0.1, size=5, layout=GroupLayout("height", "family"))
     frame = polars.DataFrame({"height": [1, 2, 0, 1, 2] * 6, "family": [i // 5 for i in range(30)]})
@@ -483,9 +483,7 @@ def test_the_same_question_at_the_same_moment_is_charged_once(tmp_path: Path, mo
         assert ledger.state("d").charges == 1
 
 
-def test_an_answer_stored_while_planning_is_given_with_its_own_account(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_stored_while_planning_has_its_own_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the look at the totals and the look at the answers another process may have released."""
     table, query = polars.DataFrame({"x": [0, 1] * 50}), bdp.Count("x", equals=1)
     with (

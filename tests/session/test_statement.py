@@ -80,7 +80,7 @@ def test_a_bare_answer_says_what_it_lacks() -> None:
     assert "asserted" not in private.statement()
 
 
-def test_that_chains_are_independent_of_one_another_is_in_the_statement() -> None:
+def test_the_statement_has_the_independence_of_chains() -> None:
     from bayesdp.models.layout import ChainLayout
 
     meters = bdp.MarkovChain([[0.9, 0.1], [0.4, 0.6]], layout=ChainLayout("time", "meter"))

@@ -18,6 +18,7 @@ from bayesdp.testing import SideInformationContract, TheoremContract, memory_cas
 from bayesdp.testing.cases import Case
 from bayesdp.testing.contract import ROUNDING
 from bayesdp.theorems import theorems
+from bayesdp.theorems.attackers import SIDE_INFORMATION
 from bayesdp.theorems.markov.memory import MarkovMemory, memory_epsilon, paired_chain, paired_from
 from bayesdp.theorems.odds.chain import OddsChainTheorem
 from bayesdp.theorems.spend import as_spend
