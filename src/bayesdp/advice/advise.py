@@ -16,7 +16,7 @@ from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.numbers import NumberEvidence, priced_number_assumptions
 from bayesdp.advice.priced_assumption import PricedAssumption, recommended, with_price, with_sensitivities
 from bayesdp.errors import InvalidInputError
-from bayesdp.frames.source import Missing, Table, checked_missing, scan
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, scan
 from bayesdp.models import ChainLayout
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.queries import Count, Query
@@ -113,7 +113,7 @@ def advise(
 class _Place:
     """Where the records are."""
 
-    table: Table
+    table: LazyTable
     order: tuple[str, ...]
     entities: tuple[str, ...]
     step: float | str | datetime.timedelta | None

@@ -13,7 +13,7 @@ from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumpt
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
-from bayesdp.frames.source import Missing, Table
+from bayesdp.frames.source import LazyTable, Missing
 from bayesdp.frames.spacing import spaced
 from bayesdp.frames.transitions import Transitions, transitions
 from bayesdp.models import ArbitraryGroups, ChainLayout, Independent, MarkovChain, OddsChain
@@ -67,7 +67,7 @@ class ChainEvidence:
     @classmethod
     def of(
         cls,
-        table: Table,
+        table: LazyTable,
         subject: str,
         layout: ChainLayout,
         *,
@@ -336,7 +336,7 @@ def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
 
 
 def _stratified(
-    table: Table, subject: str, layout: ChainLayout, missing: Missing, within: Sequence[str] | None
+    table: LazyTable, subject: str, layout: ChainLayout, missing: Missing, within: Sequence[str] | None
 ) -> tuple[tuple[str, ...], Transitions]:
     """Count transitions by the strata asked for, or by the first clock that the order tells, or by none."""
     for name in _CLOCKS if within is None else ():

@@ -12,7 +12,7 @@ from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumpt
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
 from bayesdp.frames.series import series_moments
-from bayesdp.frames.source import Missing, Table
+from bayesdp.frames.source import LazyTable, Missing
 from bayesdp.frames.spacing import spaced
 from bayesdp.frames.view import View
 from bayesdp.models import ArbitraryGroups, ChainLayout, GaussianGroups, GaussianSeries, Independent
@@ -44,7 +44,7 @@ class NumberEvidence:
     group, role: where groups are; empty if there are none.      layout: where the series are; None if there are none.
     """
 
-    table: Table
+    table: LazyTable
     column: str
     group: tuple[str, ...]
     role: str | None
@@ -55,7 +55,7 @@ class NumberEvidence:
     @classmethod
     def of(
         cls,
-        table: Table,
+        table: LazyTable,
         column: str,
         group: tuple[str, ...],
         role: str | None,

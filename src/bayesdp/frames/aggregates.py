@@ -14,11 +14,11 @@ from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
-from bayesdp.frames.source import Kind, Missing, Table, alike, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.source import Kind, LazyTable, Missing, alike, checked_missing, places, plain, reading, scan, whole
 from bayesdp.queries import Query
 
 __all__ = [
-    "Subject",
+    "ColumnOrCondition",
     "Tally",
     "check_question",
     "column_totals",
@@ -58,7 +58,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ColumnOrCondition:
     """What a question is about: a column as it stands, or a condition whose states are false and true."""
 
     text: str
@@ -69,11 +69,11 @@ class Subject:
         """The columns that must be present."""
         return (self.text,) if self.condition is None else tuple(sorted(self.condition.columns))
 
-    def kind(self, table: Table) -> Kind:
+    def kind(self, table: LazyTable) -> Kind:
         """Return what it holds; a condition is true or false."""
         return "truth" if self.condition is not None else table.kind(self.text)
 
-    def member(self, table: Table, values: Sequence[Scalar]) -> nw.Expr:
+    def member(self, table: LazyTable, values: Sequence[Scalar]) -> nw.Expr:
         """Return whether a record has one of these values, in whatever type they are written."""
         values = [alike(self.kind(table), value) for value in values]
         if self.condition is None:
@@ -88,15 +88,15 @@ class Subject:
         return truth if True in wanted else ~truth
 
 
-def subject_of(table: Table, text: str) -> Subject:
+def subject_of(table: LazyTable, text: str) -> ColumnOrCondition:
     """Return the column of that name, or else the condition it spells.
 
     Raises FrameError if the text is neither a column of the table nor a condition over its columns.
     """
     if text in table:
-        return Subject(text)
+        return ColumnOrCondition(text)
     condition = parse(text)
-    subject = Subject(text, condition)
+    subject = ColumnOrCondition(text, condition)
     table.pick(subject.columns)
     return subject
 
@@ -175,17 +175,17 @@ class _Plan:
 @dataclass(frozen=True)
 class _Question:
     query: Query
-    subject: Subject
-    where: Subject | None
+    subject: ColumnOrCondition
+    where: ColumnOrCondition | None
 
     @classmethod
-    def about(cls, table: Table, query: Query, subject: str | None) -> _Question:
+    def about(cls, table: LazyTable, query: Query, subject: str | None) -> _Question:
         text = query.column if query.column is not None else subject
         if text is None:
             raise QueryError(
                 f"which column is {query.description} about? {type(query).__name__}('column', ...) says it"
             )
-        where = None if query.where is None else Subject(query.where, parse(query.where))
+        where = None if query.where is None else ColumnOrCondition(query.where, parse(query.where))
         return cls(query, subject_of(table, text), where)
 
     @property
@@ -193,7 +193,7 @@ class _Question:
         by = () if self.query.by is None else (self.query.by,)
         return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns) + by))
 
-    def plan(self, table: Table, rows: int) -> _Plan:
+    def plan(self, table: LazyTable, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
         about_all = self.where is None and self.query.by is None
         if about_all and (table.complete or self.subject.condition is None):
@@ -209,7 +209,7 @@ class _Question:
         answered = (nw.when(asked).then(number) for number in numbers)
         return _Plan((table.occurrences(asked), table.occurrences(present), *answered), True, grid)
 
-    def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
+    def _numbers(self, table: LazyTable, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
         if cells := query.cells_asked():
             named = [value for cell in cells for value in cell]
@@ -234,7 +234,7 @@ class _Question:
         raise QueryError(f"no way is known to compute {query.description}")
 
 
-def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:
+def _of_parts(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
     """Return whether a record belongs to one of these parts.
 
     Only texts, whole numbers and truths name parts: a moment or a fraction has more than one spelling.
@@ -251,12 +251,12 @@ class _Planned:
     """Questions, a table of the columns they need, and what is to be added up for each."""
 
     asked: tuple[_Question, ...]
-    table: Table
+    table: LazyTable
     plans: tuple[_Plan, ...]
 
     @classmethod
     def of(
-        cls, table: Table, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
+        cls, table: LazyTable, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
     ) -> _Planned:
         """Plan questions; complete: as if no value were missing, which their totals must then show."""
         asked = tuple(_Question.about(table, query, subject) for query in queries)
@@ -299,7 +299,7 @@ class _Totals:
         return not self.suspects and all(present == self.rows for present in self.present.values())
 
 
-def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
+def _totals(table: LazyTable, derived: Mapping[str, nw.Expr]) -> _Totals:
     names = {column: f"c{i}" for i, column in enumerate(table.schema)}
     numbers = [column for column in names if table.kind(column) == "number"]
 
@@ -332,7 +332,7 @@ def _is_finite(total: Any) -> bool:
     return number is not None and math.isfinite(float(number))
 
 
-def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
+def _check_missing(table: LazyTable, totals: _Totals, missing: Missing) -> None:
     """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
     for column in sorted(totals.suspects):
         finite = {"finite": table.occurrences(nw.col(column).is_finite())}
@@ -351,20 +351,20 @@ def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
         )
 
 
-def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> None:
+def column_totals(table: LazyTable, columns: Sequence[str], missing: Missing) -> None:
     """Refuse infinite values in these columns, and missing ones unless they are to be dropped."""
     if columns:
         picked = table.pick(columns)
         _check_missing(picked, _totals(picked, {}), missing)
 
 
-def present_records(table: Table, columns: Sequence[str]) -> int:
+def present_records(table: LazyTable, columns: Sequence[str]) -> int:
     """Return how many records lack none of these columns."""
     picked = table.pick(columns)
     return _totals(picked, {"present": picked.occurrences(picked.present(columns))}).sums["present"]
 
 
-def row_count(table: Table) -> int:
+def row_count(table: LazyTable) -> int:
     """Return how many rows the table has; refuses an empty one."""
     rows = sum(whole(part[0][0]) for part in table.parts(lambda frame: frame.select(nw.len())))
     if rows == 0:

@@ -10,7 +10,7 @@ import narwhals as nw
 
 from bayesdp._support import validation
 from bayesdp.errors import FrameError
-from bayesdp.frames.source import Table, reading, scan
+from bayesdp.frames.source import LazyTable, reading, scan
 
 __all__ = ["bin_names", "binned"]
 
@@ -66,7 +66,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     return f"below {shown[0]}", *between, f"{shown[-1]} and above"
 
 
-def _state(table: Table, column: str, edges: Sequence[float], names: Sequence[str]) -> nw.Expr:
+def _state(table: LazyTable, column: str, edges: Sequence[float], names: Sequence[str]) -> nw.Expr:
     """Return the state of each value; null where it is missing or NaN."""
     values = nw.col(column)
     if table.kind(column) == "number":

@@ -8,7 +8,7 @@ import narwhals as nw
 
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import column_totals, subject_of
-from bayesdp.frames.source import Table, reading
+from bayesdp.frames.source import LazyTable, reading
 from bayesdp.queries import Query
 
 __all__ = ["TRUTH", "boolean_column"]
@@ -16,7 +16,7 @@ __all__ = ["TRUTH", "boolean_column"]
 TRUTH = "truth"
 
 
-def boolean_column(source: object, table: Table, query: Query) -> Any:
+def boolean_column(source: object, table: LazyTable, query: Query) -> Any:
     """Return a table of the caller's engine with one column, `truth`: does the record have a value the query counts?
 
     Raises FrameError for a table that is not in memory, and for missing values: a column has a place for every record.

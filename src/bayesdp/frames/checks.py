@@ -23,7 +23,7 @@ from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.frames.aggregates import row_count
 from bayesdp.frames.clocks import clocks
 from bayesdp.frames.groups import check_roles, checked_groups, group_moments, role_tables
-from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
@@ -84,7 +84,7 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     return _dated(diagnose_chain(statistics, model), table, counted.records + counted.missing)
 
 
-def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
+def _dated(diagnosis: Diagnosis, table: LazyTable, rows: int) -> Diagnosis:
     """Return the diagnosis with the day and the name of the table, but not its folder, which may be private."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return replace(diagnosis, date=today, table_name=Path(table.name).name or table.name, rows=rows)
@@ -219,7 +219,7 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
     return _dated(diagnose_groups(sample, model), table, rows)
 
 
-def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
+def _groups_by_role(table: LazyTable, layout: GroupLayout) -> GroupSample:
     groups, roles, grids = role_tables(table, layout)
     names = [f"{letter}{i}" for i in range(len(roles)) for letter in "qn"]
     keys = [f"g{i}" for i in range(len(layout.group))]
@@ -242,7 +242,7 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
     return GroupSample(roles, np.array(values), total, False)
 
 
-def _sums(table: Table, *columns: nw.Expr) -> list[int]:
+def _sums(table: LazyTable, *columns: nw.Expr) -> list[int]:
     """Return the sums of derived columns."""
     names = [f"t{i}" for i in range(len(columns))]
 
@@ -253,7 +253,7 @@ def _sums(table: Table, *columns: nw.Expr) -> list[int]:
     return [sum(part[i] for part in parts) for i in range(len(names))]
 
 
-def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
+def _records_by_group(table: LazyTable, layout: GroupLayout) -> GroupSample:
     """Return groups of members without roles: in no order, and in that of the rows if there is one."""
     numbered = _numbered(table)
     keys = [f"g{i}" for i in range(len(layout.group))]
@@ -294,7 +294,7 @@ def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
 _ROW = "which row"
 
 
-def _numbered(table: Table) -> Table | None:
+def _numbered(table: LazyTable) -> LazyTable | None:
     """Return the table with a column that tells the order of its rows, or None if they have none in its engine.
 
     Files and frames of pandas, Polars and PyArrow have an order; a database and a cluster return rows as they please.

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 
 from bayesdp.errors import FrameError, NoColumnError, RecordsError
-from bayesdp.frames.source import Table, plain, reading, whole
+from bayesdp.frames.source import LazyTable, plain, reading, whole
 from bayesdp.models.layout import ChainLayout
 
 __all__ = ["Place", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
@@ -38,7 +38,7 @@ class Place(NamedTuple):
     zoned: bool = False
 
 
-def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
+def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> Place:
     """Return the expression that a column orders records by: text is read as dates or times.
 
     as_text: sort text as text.
@@ -56,7 +56,7 @@ def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
 
 
 @contextmanager
-def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
+def kinds_of_text(table: LazyTable, layout: ChainLayout) -> Iterator[None]:
     """Make a refusal that depends on how text was read a refusal about the records, which a session keeps to itself.
 
     Whether a column of text holds dates, and whether these have an offset, is read off its values.
@@ -71,7 +71,7 @@ def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
         raise RecordsError(str(error)) from None
 
 
-def dated(table: Table, column: str) -> Table:
+def dated(table: LazyTable, column: str) -> LazyTable:
     """Return a table in which a column of ISO 8601 dates or times holds dates or times; any other table as it is.
 
     >>> import polars
@@ -88,7 +88,7 @@ def dated(table: Table, column: str) -> Table:
     return replace(table, frame=frame, schema=frame.collect_schema())
 
 
-def selected(table: Table, chosen: Collection[nw.Expr]) -> nw.LazyFrame[Any]:
+def selected(table: LazyTable, chosen: Collection[nw.Expr]) -> nw.LazyFrame[Any]:
     """Return columns that are derived from those of a table: inside a partition, for Dask, which does less itself."""
     if not table.engine.is_dask():
         return table.frame.select(*chosen)
@@ -102,7 +102,7 @@ def _in_partition(native: Any, chosen: Collection[nw.Expr]) -> Any:
     return nw.from_native(native, eager_only=True).select(*chosen).to_native()
 
 
-def _read(table: Table, column: str) -> Place | None:
+def _read(table: LazyTable, column: str) -> Place | None:
     """Return a column of text as dates or times; None if some text is neither, or only some have an offset."""
     held = _held(table, column)
     kinds = {kind for kind, _ in held} - {MISSING}
@@ -117,7 +117,7 @@ def _read(table: Table, column: str) -> Place | None:
     return None
 
 
-def _held(table: Table, column: str) -> set[tuple[int, str]]:
+def _held(table: LazyTable, column: str) -> set[tuple[int, str]]:
     """Return what kinds of text a column holds, with their offsets from UTC."""
     text = nw.col(column)
 
@@ -148,13 +148,13 @@ def _offset(text: nw.Expr) -> nw.Expr:
     return text.str.slice(11).str.replace_all(r"^[0-9:.]*", "")
 
 
-def _as_day(table: Table, text: nw.Expr) -> nw.Expr:
+def _as_day(table: LazyTable, text: nw.Expr) -> nw.Expr:
     if table.engine.is_polars():
         return text.str.to_datetime(format="%Y-%m-%d").cast(nw.Date)
     return text.cast(nw.Datetime("us") if table.in_pandas else nw.Date)
 
 
-def _as_moment(table: Table, text: nw.Expr) -> nw.Expr:
+def _as_moment(table: LazyTable, text: nw.Expr) -> nw.Expr:
     """Return the date and time that a text shows, without its offset."""
     shown = text.str.slice(11).str.replace_all(r"[Z+-].*$", "")
     seconds = nw.when(shown.str.len_chars() == 5).then(nw.concat_str(shown, nw.lit(":00"))).otherwise(shown)

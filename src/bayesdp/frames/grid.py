@@ -5,7 +5,7 @@ from __future__ import annotations
 import narwhals as nw
 
 from bayesdp.errors import FrameError
-from bayesdp.frames.source import Table
+from bayesdp.frames.source import LazyTable
 from bayesdp.queries import Clipped
 from bayesdp.queries.clipped import SUM_BITS
 from bayesdp.queries.placement import Placement
@@ -25,7 +25,7 @@ _EXACT_FLOAT = 2**53
 class Grid(Placement):
     """A placement that engines carry out: sums of whole numbers, in the engine."""
 
-    def placed(self, table: Table, column: str) -> nw.Expr:
+    def placed(self, table: LazyTable, column: str) -> nw.Expr:
         """Return the whole numbers of a column; null where a value is missing."""
         if self.whole:
             clipped = table.clipped(column, int(self.low), int(self.high))

@@ -18,7 +18,7 @@ from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
-from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, plain, reading, scan, whole
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt_correlation import MOST_PAIRS, STEPS
 from bayesdp.models.moments import AnovaMoments, Moments
@@ -66,7 +66,7 @@ def group_moments(source: object, layout: GroupLayout, missing: Missing = "error
         return _by_role(*role_tables(picked, layout))
 
 
-def checked_groups(table: Table, layout: GroupLayout, missing: Missing) -> Table:
+def checked_groups(table: LazyTable, layout: GroupLayout, missing: Missing) -> LazyTable:
     """Return the columns of the layout; refuses an empty table and values that are no numbers, missing or infinite."""
     row_count(table)
     named = [*layout.group, *([layout.role] if layout.role else [])]
@@ -79,7 +79,7 @@ def checked_groups(table: Table, layout: GroupLayout, missing: Missing) -> Table
     return picked
 
 
-def check_named(table: Table, columns: Sequence[str]) -> None:
+def check_named(table: LazyTable, columns: Sequence[str]) -> None:
     """Refuse records that do not say which group or role they belong to."""
     try:
         column_totals(table, columns, "error")
@@ -91,12 +91,12 @@ def check_named(table: Table, columns: Sequence[str]) -> None:
         ) from None
 
 
-def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+def role_tables(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
     """Return a table with one row a group (`q0`, … the placed values, `n0`, … how many), the roles, and their grids."""
     return _wide_roles(table, layout) if layout.wide else _long_roles(table, layout)
 
 
-def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+def _wide_roles(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
     if len(layout.value) > _MOST_ROLES:
         raise FrameError(f"{len(layout.value)} value columns are too many; groups may have {_MOST_ROLES} roles")
     bits = moment_bits(row_count(table))
@@ -108,7 +108,7 @@ def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     return table.mapped(lambda frame: frame.select(**columns)), tuple(layout.value), grids
 
 
-def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+def _long_roles(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
     value, role = layout.value[0], layout.role
     assert role is not None
     summaries = _roles(table, value, role)
@@ -137,7 +137,7 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     return table.together(layout.group).mapped(by_group), tuple(map(str, roles)), grids
 
 
-def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, float, int]]:
+def _roles(table: LazyTable, value: str, role: str) -> dict[Scalar, tuple[float, float, int]]:
     """Return each role's least and largest value and how many records have it."""
 
     def by_role(frame: Any) -> Any:
@@ -155,7 +155,7 @@ def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, flo
     return summaries
 
 
-def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
+def _by_role(table: LazyTable, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
     """Return mean and covariance of the roles.
 
     Each role's variance is that of all groups that have it; the correlation of two roles is that of the groups that
@@ -192,7 +192,7 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     return Moments(fewest, mean, covariance, roles=roles)
 
 
-def check_roles(table: Table, twice: Mapping[str, int]) -> None:
+def check_roles(table: LazyTable, twice: Mapping[str, int]) -> None:
     """Refuse roles that are taken more than once in a group, given in how many groups each is."""
     for role, groups in twice.items():
         if groups:
@@ -223,7 +223,7 @@ def _covariance(sums: Mapping[str, int], grids: Sequence[Grid], i: int, j: int) 
     return float(together * steps) * sqrt(float(variance(i) * variance(j) / alone))
 
 
-def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
+def _exchangeable(table: LazyTable, layout: GroupLayout) -> AnovaMoments:
     """Return the one-way analysis of variance of the groups, from sums by group size."""
     value = layout.value[0]
     table = table.together(layout.group)
@@ -240,7 +240,7 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
     return _anova(_sums_by_size(table, layout, grid), grid)
 
 
-def _sums_by_size(table: Table, layout: GroupLayout, grid: Grid) -> dict[int, list[int]]:
+def _sums_by_size(table: LazyTable, layout: GroupLayout, grid: Grid) -> dict[int, list[int]]:
     """Return, by group size: how many groups, Σ placed values, Σ (group sums)², Σ squares."""
     value = layout.value[0]
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
@@ -320,7 +320,7 @@ def _of_size(size: int, sums: Sequence[int], grid: Grid) -> tuple[int, int, floa
     return size, groups, float(grid.total(total, groups * size) / (groups * size)), float(spread)
 
 
-def moment_grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:
+def moment_grid(table: LazyTable, column: str, low: float, high: float, bits: int) -> Grid:
     """Return the grid between a column's extremes, of at most 2^bits steps; step 1 for whole numbers if it fits."""
     low, high = float(low), float(high)
     exact = table.kind(column) == "whole" and max(abs(low), abs(high)) < 2**53
@@ -337,7 +337,7 @@ def moment_bits(products: int) -> int:
     return max(min((_BITS - max(products, 1).bit_length()) // 2, _FINEST), 1)
 
 
-def extremes(table: Table, column: str) -> tuple[float, float]:
+def extremes(table: LazyTable, column: str) -> tuple[float, float]:
     """Return the least and the largest value of a column; refuses one without values."""
 
     def ends(frame: Any) -> Any:
@@ -349,7 +349,7 @@ def extremes(table: Table, column: str) -> tuple[float, float]:
     return float(min(low for low, _ in pairs)), float(max(high for _, high in pairs))
 
 
-def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:
+def _sums(table: LazyTable, products: Mapping[str, nw.Expr]) -> dict[str, int]:
     """Return exact sums of derived columns."""
 
     def totals(frame: Any) -> Any:

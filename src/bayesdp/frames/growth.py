@@ -13,7 +13,7 @@ import narwhals as nw
 from bayesdp._support.validation import Scalar, natural, scalar, text
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.dates import dated
-from bayesdp.frames.source import Table, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, alike, plain, reading, whole
 
 __all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
 
@@ -54,7 +54,7 @@ class Extent:
             raise LedgerError(f"the ledger is damaged: how far a table reached cannot be read ({error})") from None
 
 
-def extent_of(table: Table, order: str | None) -> Extent:
+def extent_of(table: LazyTable, order: str | None) -> Extent:
     """Return how far a table reaches.
 
     >>> import polars
@@ -65,12 +65,12 @@ def extent_of(table: Table, order: str | None) -> Extent:
     return _counted(table, [Extent(0, order, None if order is None else _last(table, order))])[0]
 
 
-def extents_of_parts(table: Table, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
+def extents_of_parts(table: LazyTable, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
     """Return how far each part of a table reaches, in one scan."""
     return _counted(table, [replace(extent, by=by, part=part) for part in parts])
 
 
-def check_grown(table: Table, earlier: Sequence[Extent]) -> None:
+def check_grown(table: LazyTable, earlier: Sequence[Extent]) -> None:
     """Refuse a table that does not continue what it was: with fewer records, or others in a period that was over.
 
     Raises LedgerError: the account is of a table to which rows are only added, at its end.
@@ -86,7 +86,7 @@ def check_grown(table: Table, earlier: Sequence[Extent]) -> None:
         )
 
 
-def _last(table: Table, order: str) -> Scalar | None:
+def _last(table: LazyTable, order: str) -> Scalar | None:
     """Return the last value of a column; a day as a day, also of engines that have moments only."""
     with reading(table):
         picked = dated(table.pick([order]), order)
@@ -95,7 +95,7 @@ def _last(table: Table, order: str) -> Scalar | None:
         return until.removesuffix(" 00:00:00") if isinstance(until, str) and picked.kind(order) == "time" else until
 
 
-def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
+def _counted(table: LazyTable, extents: Sequence[Extent]) -> list[Extent]:
     """Return the extents with how many records there are now, before their end, and no later, in one scan."""
     with reading(table):
         used = dict.fromkeys(name for extent in extents for name in (extent.order, extent.by) if name is not None)
@@ -117,7 +117,7 @@ def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
     ]
 
 
-def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
+def _numbers(table: LazyTable, extent: Extent) -> list[nw.Expr]:
     """Return ones for the records of an extent, and for those before its end and no later if it has an order."""
     conditions: list[nw.Expr | None] = [None]
     if extent.order is not None and extent.until is not None:
@@ -130,7 +130,7 @@ def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
     return [table.ones(inside if condition is None else inside & condition) for condition in conditions]
 
 
-def _in_utc(table: Table, extent: Extent) -> Scalar:
+def _in_utc(table: LazyTable, extent: Extent) -> Scalar:
     """Return the end of an extent; one that was kept as text with an offset, for times of that text, in UTC."""
     assert extent.order is not None
     assert extent.until is not None

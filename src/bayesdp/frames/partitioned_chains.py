@@ -22,7 +22,7 @@ import narwhals as nw
 import numpy as np
 
 from bayesdp._support.validation import Scalar
-from bayesdp.frames.source import Table, plain, whole
+from bayesdp.frames.source import LazyTable, plain, whole
 
 __all__ = ["EARLIER", "STRETCH", "PartitionedChains", "cut", "partitioned_chains"]
 
@@ -71,7 +71,7 @@ class PartitionedChains:
         """Return the records without the guests: each is now there once."""
         return frame.filter(nw.col(STRETCH) == nw.col(_OWN))
 
-    def placed(self, table: Table, frame: Any) -> Any:
+    def placed(self, table: LazyTable, frame: Any) -> Any:
         """Return a frame with two columns: the stretch of each record, and the last one that it is looked at in."""
         if table.in_spark:
             return nw.from_native(_placed_in_spark(frame.to_native(), self)).lazy()
@@ -80,7 +80,7 @@ class PartitionedChains:
         )
 
 
-def partitioned_chains(table: Table, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
+def partitioned_chains(table: LazyTable, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
     """Return where to cut the one chain of a table, for looking `back` records back.
 
     orders: the columns that put its records in order. rows: how many rows it has.
@@ -109,7 +109,7 @@ def partitioned_chains(table: Table, orders: Sequence[str], back: int, rows: int
     return PartitionedChains(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
 
 
-def cut(table: Table, stretches: PartitionedChains) -> Table:
+def cut(table: LazyTable, stretches: PartitionedChains) -> LazyTable:
     """Return the table with the guests of every stretch beside it, and each stretch in one partition."""
     if table.engine.is_dask():
         native: Any = table.frame.to_native()
@@ -125,7 +125,7 @@ def cut(table: Table, stretches: PartitionedChains) -> Table:
     return replace(table, frame=nw.from_native(native).lazy())
 
 
-def _with_guests(native: Any, table: Table, stretches: PartitionedChains) -> Any:
+def _with_guests(native: Any, table: LazyTable, stretches: PartitionedChains) -> Any:
     """Return one partition, in pandas, with a second row for each record that is a guest elsewhere."""
     placed = stretches.placed(table, nw.from_native(native, eager_only=True))
     guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
@@ -172,12 +172,12 @@ def _array(functions: Any, values: Sequence[Scalar | None], dtype: str) -> Any:
     return functions.from_json(functions.lit(texts), "array<string>").cast(f"array<{dtype}>")
 
 
-def _reached(table: Table, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
+def _reached(table: LazyTable, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
     """Return how many of these places, in ascending order, a record has reached; none if it has no order."""
     return reduce(add, (table.ones(_at_or_after(table, orders, place)) for place in places))
 
 
-def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
+def _at_or_after(table: LazyTable, orders: Sequence[str], place: Place) -> nw.Expr:
     *earlier, (last, value) = [(order, table.value(order, value)) for order, value in zip(orders, place, strict=True)]
     reached = nw.col(last) >= value
     for order, held in reversed(earlier):
@@ -186,7 +186,7 @@ def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
     return known
 
 
-def _sampled(table: Table, orders: Sequence[str], size: int, rows: int) -> list[Place]:
+def _sampled(table: LazyTable, orders: Sequence[str], size: int, rows: int) -> list[Place]:
     """Return about so many places of records, in ascending order: their order alone, not their state."""
     chosen = replace(table, frame=table.frame.select(*orders))
     if table.engine.is_dask():
@@ -205,7 +205,7 @@ def _literal(value: Any) -> Scalar:
     return held
 
 
-def _sizes(table: Table, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
+def _sizes(table: LazyTable, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
     """Return how many records lie between the places at which guests and stretches begin, in their order.
 
     And, from the same scan, how many records have a value of each column.

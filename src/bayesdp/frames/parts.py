@@ -14,20 +14,20 @@ from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.dates import dated
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import Table, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, alike, plain, reading, whole
 from bayesdp.queries import Count
 
 __all__ = ["cells_of", "check_parts", "members", "part_sizes"]
 
 
-def cells_of(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
+def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
     """Return the values of a column as the table holds them, however they were written."""
     with reading(table):
         kind = table.pick([by]).kind(by)
         return tuple(alike(kind, cell) for cell in cells)
 
 
-def check_parts(table: Table, by: str, apart: Sequence[str]) -> None:
+def check_parts(table: LazyTable, by: str, apart: Sequence[str]) -> None:
     """Refuse a column that differs within a chain or group, or that some record has no value of.
 
     apart: the columns that tell chains or groups apart; none if every record is independent of the others.
@@ -56,7 +56,7 @@ def check_parts(table: Table, by: str, apart: Sequence[str]) -> None:
             )
 
 
-def part_sizes(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:
+def part_sizes(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:
     """Return how many records each part has, public numbers, in one scan; RecordsError if one has none."""
     sizes = tuple(part.counts[0] for part in tally(table, [Count(by, equals=cell) for cell in cells]))
     for cell, size in zip(cells, sizes, strict=True):
@@ -67,7 +67,7 @@ def part_sizes(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[int, ...
     return sizes
 
 
-def members(table: Table, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
+def members(table: LazyTable, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
     """Return the fingerprint of who is in which part: of all different pairs of a chain or group and its part.
 
     apart: the columns that tell chains or groups apart, once for each way to do so; none if every record is
@@ -89,7 +89,7 @@ def members(table: Table, by: str, apart: Sequence[Sequence[str]], end: tuple[st
     return digest.hexdigest()
 
 
-def _pairs(table: Table, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
+def _pairs(table: LazyTable, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
     """Return the different pairs of a chain or group and its part, as texts; with their size if there is neither."""
     order = () if end is None else (end[0],)
     with reading(table):

@@ -38,7 +38,7 @@ from bayesdp.frames.failures import first_line, refusing
 from bayesdp.frames.files import listed, odd_csv, open_files
 from bayesdp.frames.snapshots import Snapshot
 
-__all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
+__all__ = ["Kind", "LazyTable", "Missing", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 
 Kind = Literal["truth", "whole", "number", "text", "time"]
 
@@ -55,7 +55,7 @@ _NAMES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Table:
+class LazyTable:
     """A table that has not been read: its columns are known, its rows stay where they are."""
 
     frame: nw.LazyFrame[Any]
@@ -80,7 +80,7 @@ class Table:
     def __contains__(self, column: object) -> bool:
         return column in self.schema
 
-    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> Table:
+    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> LazyTable:
         """Return the table with these columns only, cleaned; refuses names it does not have.
 
         Cleaned: NaN is missing, numbers are 64-bit floats, whole ones 64-bit integers, categories are texts, and what
@@ -95,7 +95,7 @@ class Table:
         with reading(self):
             return self._picked(columns, apart, complete)
 
-    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> Table:
+    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
             if column in self.void:
                 raise RecordsError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
@@ -107,13 +107,13 @@ class Table:
         elif self.engine.is_dask():
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
-        frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name, complete=complete), apart))
+        frame = frame.select(*_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), apart))
         return self.made_of(frame, complete=complete)
 
-    def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> Table:
+    def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> LazyTable:
         """Return the table in a frame that was made of this table's: of the same name, and in the same files."""
         schema = frame.collect_schema()
-        return Table(frame, schema, self.name, guessed=self.guessed, complete=complete, snapshot=self.snapshot)
+        return LazyTable(frame, schema, self.name, guessed=self.guessed, complete=complete, snapshot=self.snapshot)
 
     def check_names(self, columns: Iterable[str]) -> None:
         """Refuse names of columns that the table does not have."""
@@ -168,7 +168,7 @@ class Table:
         """Whether aggregates are computed in pandas, where a window follows the order of the rows."""
         return self.engine.is_pandas() or self.engine.is_dask()
 
-    def together(self, columns: Sequence[str]) -> Table:
+    def together(self, columns: Sequence[str]) -> LazyTable:
         """Bring the records that agree in these columns (none: all records) into one partition of a Dask table."""
         if not self.engine.is_dask():
             return self
@@ -176,7 +176,7 @@ class Table:
         native = native.shuffle(on=list(columns)) if columns else native.repartition(npartitions=1)
         return replace(self, frame=nw.from_native(native).lazy())
 
-    def mapped(self, function: Callable[[Any], Any]) -> Table:
+    def mapped(self, function: Callable[[Any], Any]) -> LazyTable:
         """Return the table a function makes of this one; of each partition, for Dask."""
         if self.engine.is_dask():
             return replace(self, pending=(*self.pending, function))
@@ -421,7 +421,7 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
     return place_of
 
 
-def scan(source: object) -> Table:
+def scan(source: object) -> LazyTable:
     """Open a table: a dataframe of any engine Narwhals knows, files by path or glob, or one of a database by URL.
 
     Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
@@ -430,7 +430,7 @@ def scan(source: object) -> Table:
     >>> list(scan(polars.DataFrame({"steps": [0, 7]})).schema)
     ['steps']
     """
-    if isinstance(source, Table):
+    if isinstance(source, LazyTable):
         return source
     if isinstance(source, str) and is_database(source):
         native, name, snapshot = open_database(source)
@@ -438,7 +438,7 @@ def scan(source: object) -> Table:
     return _file(str(source)) if isinstance(source, str | Path) else _frame(source)
 
 
-def _frame(source: object) -> Table:
+def _frame(source: object) -> LazyTable:
     """Return the table in a dataframe of any engine Narwhals knows."""
     with refusing(lambda error: _not_opened(source, error)):
         frame = nw.from_native(source)  # type: ignore[call-overload]
@@ -450,7 +450,7 @@ def _frame(source: object) -> Table:
             f"the names of columns must be texts, but the table has {listed(odd)}; rename them, for example with "
             "frame.columns = frame.columns.map(str)"
         )
-    return Table(frame, schema)
+    return LazyTable(frame, schema)
 
 
 def _not_opened(source: object, error: BaseException) -> BayesDPError:
@@ -482,12 +482,12 @@ def _repeated(source: Any) -> list[Any]:
     return []
 
 
-def _file(path: str) -> Table:
+def _file(path: str) -> LazyTable:
     opened = open_files(path)
     return replace(_frame(opened.frame), name=path, void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot)
 
 
-def _cleaned(table: Table, apart: Collection[str]) -> Iterator[nw.Expr]:
+def _cleaned(table: LazyTable, apart: Collection[str]) -> Iterator[nw.Expr]:
     as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # where NaN, clipped, is a number
     for column, dtype in table.schema.items():
         kind = table.kind(column)
@@ -573,13 +573,13 @@ def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple
 
 
 @contextmanager
-def reading(table: Table) -> Iterator[None]:
+def reading(table: LazyTable) -> Iterator[None]:
     """Turn what the engine raises while it computes, panics included, into errors of our family."""
     with refusing(lambda error: _stopped(table, error)):
         yield
 
 
-def _stopped(table: Table, error: BaseException) -> BayesDPError:
+def _stopped(table: LazyTable, error: BaseException) -> BayesDPError:
     """Return what may be said of an error that the engine raised while it computed: that files changed, if they did."""
     if table.snapshot is not None:
         table.snapshot.check()

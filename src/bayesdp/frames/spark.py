@@ -20,7 +20,7 @@ from bayesdp.frames.databases import is_database
 from bayesdp.frames.failures import first_line, refusing
 from bayesdp.frames.paths import matching
 from bayesdp.frames.snapshots import Snapshot
-from bayesdp.frames.source import Table, scan
+from bayesdp.frames.source import LazyTable, scan
 
 __all__ = ["spark_table"]
 
@@ -29,7 +29,7 @@ _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
 @contextmanager
-def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
+def spark_table(path: str, master: str | None = None) -> Iterator[LazyTable]:
     """Open Parquet as a table of Spark; a session that is started for it is stopped in the end.
 
     path:   a file, a folder or a glob, or an address that the cluster can read, such as hdfs://host/steps.
@@ -58,7 +58,7 @@ def _is_folder(path: str) -> bool:
     return "://" in path or Path(path).is_dir()
 
 
-def _opened(session: Any, path: str) -> Table:
+def _opened(session: Any, path: str) -> LazyTable:
     """Return the table in files; types are guessed if some columns are the names of folders, such as year=2012."""
     here = [] if _is_folder(path) else matching(path)
     with refusing(lambda error: _refusal(path, error)):

@@ -18,11 +18,11 @@ from bayesdp._support.limits import STATES
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
-from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
+from bayesdp.frames.aggregates import ColumnOrCondition, present_records, row_count, subject_of
 from bayesdp.frames.clocks import SHOWN, minutes_shown, showed
 from bayesdp.frames.dates import place_in_order, selected
 from bayesdp.frames.partitioned_chains import EARLIER, STRETCH, PartitionedChains, cut, partitioned_chains
-from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
@@ -93,8 +93,8 @@ class Sequences:
     stretches: how `along` cuts the one chain of a table without entities, in an engine of many partitions.
     """
 
-    table: Table
-    along: Table
+    table: LazyTable
+    along: LazyTable
     orders: tuple[str, ...]
     entities: tuple[str, ...]
     step: float | str | None
@@ -449,7 +449,7 @@ def _zeros(states: Sequence[Scalar], memory: int) -> Any:
 
 
 def _tables(
-    table: Table, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
+    table: LazyTable, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
 ) -> tuple[Stratum, ...]:
     """Return the counts of transitions for each stratum."""
     index = {state: place for place, state in enumerate(states)}
@@ -479,7 +479,7 @@ def _tables(
     return tuple(Stratum((values,), tuples(counts[values].tolist())) for values in sorted(counts, key=stratum_order))
 
 
-def _check_public(table: Table, column: str, subject: Subject) -> None:
+def _check_public(table: LazyTable, column: str, subject: ColumnOrCondition) -> None:
     """Refuse a column that cannot make strata: they are public, and few."""
     if column in subject.columns:
         raise FrameError(f"strata are public, so {column!r}, which is what is protected, cannot make them")
@@ -494,7 +494,7 @@ def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
     return {f"{letter}{i}": column for i, column in enumerate(columns)}
 
 
-def _finite(table: Table, column: str, order: nw.Expr) -> nw.Expr:
+def _finite(table: LazyTable, column: str, order: nw.Expr) -> nw.Expr:
     """Return the order that a column gives; what is infinite is no place, and becomes missing."""
     return nw.when(order.is_finite()).then(order).otherwise(None) if table.kind(column) == "number" else order
 
@@ -508,7 +508,7 @@ def _since_midnight(name: str, minutes: int) -> nw.Expr:
     return hours * 60 + (shown - hours * minutes)
 
 
-def _state(table: Table, subject: Subject) -> nw.Expr:
+def _state(table: LazyTable, subject: ColumnOrCondition) -> nw.Expr:
     if subject.condition is not None:
         truth = subject.condition.expression(table)
         return nw.when(table.present(subject.columns)).then(truth).otherwise(None)
@@ -518,7 +518,7 @@ def _state(table: Table, subject: Subject) -> nw.Expr:
     return table.column(subject.text) + 0.0 if kind == "number" else table.column(subject.text)
 
 
-def _step(table: Table, step: object) -> float | str:
+def _step(table: LazyTable, step: object) -> float | str:
     """Return the step as a number, or as a period for an order of times."""
     kind = table.kind("o0")
     if kind == "time":
@@ -567,7 +567,7 @@ def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     return relations
 
 
-def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
+def check_steps(table: LazyTable, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
     """Refuse a step that no record keeps: then there is not one transition."""
     if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
         return

@@ -14,7 +14,7 @@ from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import present_records, row_count, subject_of, tally
 from bayesdp.frames.dates import kinds_of_text
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import Missing, Table, plain, reading, whole
+from bayesdp.frames.source import LazyTable, Missing, plain, reading, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences
 from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import Chains
@@ -27,7 +27,7 @@ __all__ = ["View"]
 class View:
     """A table, and what is done with its missing values."""
 
-    table: Table
+    table: LazyTable
     missing: Missing
 
     @property

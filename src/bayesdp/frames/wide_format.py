@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import narwhals as nw
 
-from bayesdp.frames.source import Table, reading
+from bayesdp.frames.source import LazyTable, reading
 
 __all__ = ["VALUE", "unpivoted"]
 
@@ -14,7 +14,7 @@ VALUE = "bayesdp value"
 """The name of the column that holds all values."""
 
 
-def unpivoted(table: Table, columns: Sequence[str]) -> Table:
+def unpivoted(table: LazyTable, columns: Sequence[str]) -> LazyTable:
     """Return the values of several columns of numbers as one column, a record a row."""
     with reading(table):
         picked = table.pick(columns)
