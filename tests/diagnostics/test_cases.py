@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bayesdp.diagnostics.cases import Case, holm, judged
+from bayesdp.diagnostics.cases import SingleTest, holm, judged
 from bayesdp.diagnostics.power import Power
 
 
-def case(name: str, p_value: float, *, large: bool = True, chance: float = 0.9) -> Case:
+def case(name: str, p_value: float, *, large: bool = True, chance: float = 0.9) -> SingleTest:
     def power(level: float) -> Power:
         return Power(lambda size: chance if size < 200 else 1.0, 100, "groups", "what matters")
 
-    return Case(name, "x = 1", p_value, "a little", large, {"statistic": 1.0}, power)
+    return SingleTest(name, "x = 1", p_value, "a little", large, {"statistic": 1.0}, power)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ import bayesdp as bdp
 from bayesdp.cli import run
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import tally
-from bayesdp.frames.databases import Place, database_file
+from bayesdp.frames.databases import DatabaseAddress, database_file
 from bayesdp.frames.source import scan
 
 ROWS = 3000
@@ -171,8 +171,11 @@ def test_names_that_look_like_sql_are_names(tmp_path: Path) -> None:
 
 def test_no_password_is_shown() -> None:
     address = "postgresql://ada:secret@nowhere.invalid:1/health#visits"
-    assert "secret" not in str(Place.of(address))
-    assert str(Place.of("postgresql://ada@db/health?password=secret#visits")) == "postgresql://ada@db/health#visits"
+    assert "secret" not in str(DatabaseAddress.of(address))
+    assert (
+        str(DatabaseAddress.of("postgresql://ada@db/health?password=secret#visits"))
+        == "postgresql://ada@db/health#visits"
+    )
     with pytest.raises(FrameError, match=r"cannot open postgresql://ada:\*\*\*@nowhere") as caught:
         scan(address)
     assert "secret" not in str(caught.value)

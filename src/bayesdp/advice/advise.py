@@ -76,7 +76,7 @@ def advise(
     order, entities = column_names("order_by", order_by), column_names("entity", entity)
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
-    place = _Place(table, order, entities, step, missing, record, order_by_text)
+    place = _TableOptions(table, order, entities, step, missing, record, order_by_text)
     with counted(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
@@ -110,7 +110,7 @@ def advise(
 
 
 @dataclass(frozen=True)
-class _Place:
+class _TableOptions:
     """Where the records are."""
 
     table: LazyTable
@@ -139,7 +139,7 @@ class _Seen:
 
 
 def _states(
-    place: _Place,
+    place: _TableOptions,
     question: Query | None,
     subject: str,
     within: tuple[str, ...] | None,
@@ -163,7 +163,7 @@ def _states(
     return _Seen(priced_chain_assumptions(evidence), named, _memory(evidence))
 
 
-def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
+def _numbers(place: _TableOptions, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
     if question is None or question.column is None:
         raise InvalidInputError(
             "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "

@@ -10,14 +10,14 @@ from bayesdp.diagnostics.power import Power
 from bayesdp.diagnostics.report import DOUBTFUL, Outcome, judge, shown_p
 from bayesdp.models.diagnosis import Verdict, worst
 
-__all__ = ["Case", "holm", "judged"]
+__all__ = ["SingleTest", "holm", "judged"]
 
 _SHOWN = 3
 """So many cases are printed, those with the smallest p; more would bury the verdict."""
 
 
 @dataclass(frozen=True)
-class Case:
+class SingleTest:
     """One of several tests of a kind: of one role, of one pair of roles, of one state.
 
     effect: the size of the deviation, in words; large: whether it matters.
@@ -47,7 +47,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def judged(
-    cases: Sequence[Case], fine: str, flagged: str, advice: str, also: str = "", untested: Sequence[str] = ()
+    cases: Sequence[SingleTest], fine: str, flagged: str, advice: str, also: str = "", untested: Sequence[str] = ()
 ) -> Outcome:
     """Correct the p-values for the number of cases; the verdict is the worst, the figure names it.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesdp._support.validation import Scalar
-from bayesdp.diagnostics.cases import Case, judged
+from bayesdp.diagnostics.cases import SingleTest, judged
 from bayesdp.diagnostics.power import Power, scaled_chi_square
-from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
+from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, homogeneity
 from bayesdp.diagnostics.report import Outcome, UntestableError, check
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.models import MarkovChain
@@ -41,7 +41,7 @@ def between_entities(statistics: ChainStatistics) -> Outcome:
         raise UntestableError(
             f"Fewer than two entities are long enough to expect their more frequent transitions {ENOUGH} times each."
         )
-    outcome = alike(tables, sum(int(table.sum()) for table in tables)).reported(
+    outcome = homogeneity(tables, sum(int(table.sum()) for table in tables)).reported(
         "One chain describes all entities, as the model assumes.",
         "Entities differ. The guarantee is computed for an average chain; an entity whose records depend more strongly "
         "on each other leaks more.",
@@ -108,7 +108,7 @@ def independent_entities(statistics: ChainStatistics) -> Outcome:
     )
 
 
-def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float64], state: int) -> Case | None:
+def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float64], state: int) -> SingleTest | None:
     """Compare the variance of the number of entities that come into a state, or return None if it cannot vary."""
     from scipy.stats import chi2
 
@@ -130,7 +130,7 @@ def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float6
 
         return Power(curve, len(shared), "times", f"a variance {_DISPERSION:g} times that of independent entities")
 
-    return Case(
+    return SingleTest(
         f"state {name}",
         f"variance ratio {dispersion:.3g}",
         p_value,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
+from bayesdp.diagnostics.cases import SingleTest, judged
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square, normal, scaled_chi_square
 from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check
 from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, LEAST, GroupSample
@@ -67,7 +67,7 @@ class _Variances:
         """Return the ratio that a correlation makes one expect."""
         return max(1 + (self.size - 1) * correlation, 0.0) / (1 - correlation)
 
-    def larger(self, bound: float) -> Case:
+    def larger(self, bound: float) -> SingleTest:
         """Return the test whether the correlation is beyond the bound on either side, by the law of variance ratios."""
         from scipy.special import fdtr, fdtrc, fdtri
 
@@ -86,7 +86,7 @@ class _Variances:
 
             return Power(curve, self.groups, "groups", f"a correlation of {actual:.3g}")
 
-        return Case(
+        return SingleTest(
             "all members",
             f"intraclass correlation {self.correlation:.3f}",
             min(2 * min(upper, lower), 1.0),
@@ -159,7 +159,7 @@ def _one(model: GaussianGroups) -> tuple[float, float]:
     return variance, covariance / variance
 
 
-def _variance(name: str, statistic: float, degrees: int, groups: int) -> Case:
+def _variance(name: str, statistic: float, degrees: int, groups: int) -> SingleTest:
     """Return the test of a sum of squares that has a chi-square law if the model holds."""
     from scipy.stats import chi2
 
@@ -171,7 +171,7 @@ def _variance(name: str, statistic: float, degrees: int, groups: int) -> Case:
 
         return Power(curve, groups, "groups", f"a standard deviation off by a factor of {DEVIATIONS:g}")
 
-    return Case(
+    return SingleTest(
         name,
         f"χ² = {statistic:.4g} on {degrees} degree{'s' if degrees > 1 else ''} of freedom",
         min(2 * float(min(chi2.sf(statistic, degrees), chi2.cdf(statistic, degrees))), 1.0),
@@ -221,7 +221,7 @@ def trend(sample: GroupSample, model: GaussianGroups) -> Outcome:
     )
 
 
-def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
+def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], SingleTest]:
     """Return the values minus the effects of their positions, and the test whether there are any."""
     from scipy.special import fdtrc
 
@@ -250,7 +250,7 @@ def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
             f"means that vary by {EFFECT:g} standard deviations",
         )
 
-    return values - effects, Case(
+    return values - effects, SingleTest(
         "means",
         f"F = {ratio:.4g}",
         float(fdtrc(int(rank), degrees, ratio)),
@@ -261,7 +261,7 @@ def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
     )
 
 
-def _neighbours(left: NDArray[np.float64], bound: float) -> Case:
+def _neighbours(left: NDArray[np.float64], bound: float) -> SingleTest:
     """Return the test whether neighbouring members are more correlated than the bound, groups being independent."""
     from scipy.special import stdtr
 
@@ -282,7 +282,7 @@ def _neighbours(left: NDArray[np.float64], bound: float) -> Case:
 
         return Power(curve, len(means), "groups", f"a correlation of {actual:.3g} between neighbours")
 
-    return Case(
+    return SingleTest(
         "neighbours",
         f"correlation {correlation:.3f}",
         float(stdtr(len(means) - 1, -distance)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
+from bayesdp.diagnostics.cases import SingleTest, judged
 from bayesdp.diagnostics.exchangeable import one_correlation, one_covariance, trend
 from bayesdp.diagnostics.normality import normal_groups, normal_members
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square
@@ -110,7 +110,7 @@ def _independent_groups(sample: GroupSample) -> Outcome:
             f"a correlation of {EFFECT:g} between neighbours",
         )
 
-    case = Case(
+    case = SingleTest(
         "means",
         f"Q = {statistic:.4g} at {lags} lags",
         float(chi2.sf(statistic, lags)),

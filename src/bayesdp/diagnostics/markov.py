@@ -12,7 +12,7 @@ import numpy as np
 from bayesdp._support.validation import brief
 from bayesdp.diagnostics.entities import begin_stationary, between_entities, independent_entities
 from bayesdp.diagnostics.power import ENOUGH_POWER
-from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
+from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, homogeneity
 from bayesdp.diagnostics.report import DOUBTFUL, Outcome, UntestableError, by_construction, check
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.errors import InvalidInputError
@@ -122,7 +122,7 @@ def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Mapping[
     "scipy.stats.chi2_contingency.)",
 )
 def _dependence(statistics: ChainStatistics) -> Outcome:
-    ratio = alike([statistics.counts], int(statistics.counts.sum()))
+    ratio = homogeneity([statistics.counts], int(statistics.counts.sum()))
     if ratio.p_value < DOUBTFUL:
         meaning = "It does, so independent records must not be assumed. The chain takes this into account."
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="present")
@@ -148,10 +148,10 @@ def _order(statistics: ChainStatistics) -> Outcome:
             "Join states that are rare or alike.",
         )
     size = int(statistics.triples.sum())
-    second = alike(statistics.triples.swapaxes(0, 1), size)
+    second = homogeneity(statistics.triples.swapaxes(0, 1), size)
     orders = {0: 0.0, 1: 0.0, 2: second.bic}
     try:
-        orders[0] = -alike([statistics.triples.sum(axis=0)], size).bic
+        orders[0] = -homogeneity([statistics.triples.sum(axis=0)], size).bic
     except UntestableError:
         del orders[0]
     least = min(orders, key=orders.__getitem__)
@@ -174,7 +174,7 @@ def _order(statistics: ChainStatistics) -> Outcome:
     "scipy.stats.chi2_contingency for each current state.)",
 )
 def _over_time(statistics: ChainStatistics) -> Outcome:
-    return alike(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).reported(
+    return homogeneity(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).reported(
         "One set of transition probabilities serves the whole time, as the Markov theorems assume.",
         "The transition probabilities change over time. The guarantee is computed for an average that may hold at no "
         "time; where records depend more strongly on each other, more leaks.",
@@ -191,7 +191,7 @@ def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
         "scipy.stats.chi2_contingency for each current state.)",
     )
     def examined() -> Outcome:
-        return alike(counts.swapaxes(0, 1), int(counts.sum())).reported(
+        return homogeneity(counts.swapaxes(0, 1), int(counts.sum())).reported(
             f"The {clock} does not matter, as the Markov theorems assume.",
             f"The transition probabilities depend on the {clock}. The guarantee is computed for an average over it; "
             "who knows when a record was made, as everybody does, may learn more than the ε that is stated.",
@@ -282,7 +282,7 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
 def _missing_at_random(before_gaps: NDArray[np.int64], before_records: NDArray[np.int64]) -> Outcome:
     gaps, records = int(before_gaps.sum()), int(before_records.sum())
     size = max(gaps * records // (gaps + records), 1)  # two samples tell as much as one of this size
-    return alike([np.array([before_gaps, before_records])], size, "gaps").reported(
+    return homogeneity([np.array([before_gaps, before_records])], size, "gaps").reported(
         "Where records are missing does not depend on the state before, so the gaps, which are taken to be public, do "
         "not tell it.",
         "Records are missing more often after some states than after others. Which records are missing is taken to be "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
+from bayesdp.diagnostics.cases import SingleTest, judged
 from bayesdp.diagnostics.power import Power, chi_square, normal
 from bayesdp.diagnostics.report import Outcome, UntestableError, check
 from bayesdp.diagnostics.roles import whole_groups
@@ -78,7 +78,7 @@ def normal_members(sample: GroupSample) -> Outcome:
         test = stats.shapiro(present) if small else stats.normaltest(present)
         skewness, excess = float(stats.skew(present)), float(stats.kurtosis(present))
         cases.append(
-            Case(
+            SingleTest(
                 role,
                 f"{'W' if small else 'K²'} = {test.statistic:.4g}",
                 float(test.pvalue),
@@ -135,7 +135,7 @@ def normal_groups(sample: GroupSample) -> Outcome:
         seen = float(statistic(_whitened(tuple(some.T))))
         effect = f"normal groups have about {usual:.3g}"
         large = abs(seen - usual) >= limit
-        cases.append(Case(name, f"{seen:.3g}", float(test.pvalue), effect, large, {"statistic": seen}, power))
+        cases.append(SingleTest(name, f"{seen:.3g}", float(test.pvalue), effect, large, {"statistic": seen}, power))
     fine = "The members of a group look jointly normal, as the Gaussian theorems assume."
     also = f"; {groups:,} groups, {', '.join(roles)}, {_SIMULATIONS:,} simulations"
     return judged(cases, fine, _NOT_NORMAL, _NORMAL_ADVICE, also)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Part = tuple[NDArray[Any], NDArray[Any], int]
 
-__all__ = ["ENOUGH", "LikelihoodRatio", "alike"]
+__all__ = ["ENOUGH", "LikelihoodRatio", "homogeneity"]
 
 ENOUGH = 5
 """Cochran's rule: a chi-square approximation wants expected counts of at least this."""
@@ -127,7 +127,7 @@ class LikelihoodRatio:
         return Outcome(verdict, self.figure + figure, flagged, advice, self.values)
 
 
-def alike(tables: Iterable[NDArray[np.int64]], size: int, unit: str = "transitions") -> LikelihoodRatio:
+def homogeneity(tables: Iterable[NDArray[np.int64]], size: int, unit: str = "transitions") -> LikelihoodRatio:
     """Compare "every row of each table has its own law of the next state" with "all rows of a table share one"."""
     from scipy.stats import chi2_contingency
 

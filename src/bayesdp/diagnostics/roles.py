@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
+from bayesdp.diagnostics.cases import SingleTest, judged
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square, fisher
 from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check, shown_p
 from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, LEAST, GroupSample
@@ -42,7 +42,9 @@ def equal_variances(sample: GroupSample) -> Outcome:
         effect = f"one standard deviation is {ratio:.3g} times the other"
         values = {"statistic": float(test.statistic) if ratio > 1 else 0.0, "deviation_ratio": ratio}
         power = _unequal(len(left), float(stats.pearsonr(left, right).statistic))
-        cases.append(Case(name, f"r = {values['statistic']:.3g}", p_value, effect, ratio >= DEVIATIONS, values, power))
+        cases.append(
+            SingleTest(name, f"r = {values['statistic']:.3g}", p_value, effect, ratio >= DEVIATIONS, values, power)
+        )
     columns = [present for column in sample.centred.T if (present := column[~np.isnan(column)]).any()]
     levene, bartlett = stats.levene(*columns, center="median"), stats.bartlett(*columns)
     also = (
@@ -90,7 +92,7 @@ def bounded(sample: GroupSample, bound: float) -> Outcome:
         values = {"correlation": correlation, "bound": bound}
         power = _larger(len(left), bound)
         cases.append(
-            Case(name, f"correlation {correlation:.3f}", min(float(p_value), 1.0), effect, True, values, power)
+            SingleTest(name, f"correlation {correlation:.3f}", min(float(p_value), 1.0), effect, True, values, power)
         )
     return judged(
         cases,
@@ -150,7 +152,7 @@ def same_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
     large = change >= EFFECT or ratio >= DEVIATIONS
     p_value = float(chi2.sf(statistic, freedom))
     return judged(
-        [Case(f"{len(whole):,} groups", figure, p_value, effect, large, values, power)],
+        [SingleTest(f"{len(whole):,} groups", figure, p_value, effect, large, values, power)],
         "The data agree with the model's covariance.",
         "The data have another covariance than the model, so the ε that is stated is that of other groups.",
         "Fit the model to these data, or combine both with AnyOf.",

@@ -87,8 +87,8 @@ class ChainStatistics:
         for name, shape in shapes.items():
             value = getattr(self, name)
             if value is not None or name in ("counts", "halves"):
-                object.__setattr__(self, name, _counted(name, value, shape))
-        clocks = {name: _counted(name, counts, (-1, size, size)) for name, counts in self.clocks.items()}
+                object.__setattr__(self, name, _counts(name, value, shape))
+        clocks = {name: _counts(name, counts, (-1, size, size)) for name, counts in self.clocks.items()}
         object.__setattr__(self, "clocks", clocks)
         for name in ("entities_total", "records"):
             object.__setattr__(self, name, validation.natural(name, getattr(self, name), least=0))
@@ -176,7 +176,7 @@ def _finite(name: str, value: object, columns: int) -> NDArray[np.float64]:
     return readonly(values)
 
 
-def _counted(name: str, value: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _counts(name: str, value: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return an array of counts of this shape, −1 standing for any length."""
     array = np.asarray(value)
     wanted = " × ".join("E" if length < 0 else str(length) for length in shape)

@@ -14,7 +14,18 @@ from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
-from bayesdp.frames.source import Kind, LazyTable, Missing, alike, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.source import (
+    Kind,
+    LazyTable,
+    Missing,
+    as_kind,
+    checked_missing,
+    places,
+    plain,
+    reading,
+    scan,
+    whole,
+)
 from bayesdp.queries import Query
 
 __all__ = [
@@ -75,7 +86,7 @@ class ColumnOrCondition:
 
     def member(self, table: LazyTable, values: Sequence[Scalar]) -> nw.Expr:
         """Return whether a record has one of these values, in whatever type they are written."""
-        values = [alike(self.kind(table), value) for value in values]
+        values = [as_kind(self.kind(table), value) for value in values]
         if self.condition is None:
             return table.member(self.text, values)
         for value in values:
@@ -243,7 +254,7 @@ def _of_parts(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
     if kind not in ("text", "whole", "truth"):
         raise QueryError(f"column {by!r} cannot name parts: only texts, whole numbers, and true and false do")
     table.check_distinct(by, cells)
-    return table.member(by, [alike(kind, cell) for cell in cells])
+    return table.member(by, [as_kind(kind, cell) for cell in cells])
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
 from bayesdp.frames.failures import refusing
-from bayesdp.frames.files import listed
+from bayesdp.frames.files import name_list
 from bayesdp.frames.snapshots import Snapshot
 
 if TYPE_CHECKING:
     import polars
     from sqlalchemy import URL
 
-__all__ = ["Place", "database_file", "is_database", "open_database"]
+__all__ = ["DatabaseAddress", "database_file", "is_database", "open_database"]
 
 _SCHEME = re.compile(r"(sqlite|duckdb|postgresql|postgres)://", re.IGNORECASE)
 
@@ -35,10 +35,10 @@ _PORTION = 50_000
 
 
 @dataclass(frozen=True)
-class Place:
+class DatabaseAddress:
     """Where a table is: the address of its database, and its name there.
 
-    >>> str(Place.of("postgresql://ada:secret@db/health#visits"))
+    >>> str(DatabaseAddress.of("postgresql://ada:secret@db/health#visits"))
     'postgresql://ada:***@db/health#visits'
     """
 
@@ -46,7 +46,7 @@ class Place:
     table: str | None
 
     @classmethod
-    def of(cls, address: str) -> Place:
+    def of(cls, address: str) -> DatabaseAddress:
         """Read an address; FrameError for one that cannot be read. Messages show no password."""
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
@@ -76,12 +76,12 @@ class Place:
         """Return the name of the table; FrameError if none is named, or none of that name is there."""
         if self.table is not None and self.table in tables:
             return self.table
-        there = f"it has {listed(sorted(tables))}" if tables else "it has no tables"
+        there = f"it has {name_list(sorted(tables))}" if tables else "it has no tables"
         if self.table is None:
             raise FrameError(
                 f"which table of {self}? Name it after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
             )
-        raise FrameError(f"{Place(self.url, None)} has no table {brief(self.table)}; {there}")
+        raise FrameError(f"{DatabaseAddress(self.url, None)} has no table {brief(self.table)}; {there}")
 
 
 def is_database(source: str) -> bool:
@@ -97,7 +97,7 @@ def database_file(source: str) -> str | None:
     """Return the file that an address names; None for a server, and for what is no address."""
     if not is_database(source):
         return None
-    url = Place.of(source).url
+    url = DatabaseAddress.of(source).url
     return None if url.get_backend_name().startswith("postgres") else url.database
 
 
@@ -109,7 +109,7 @@ def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
 
     Raises FrameError for what is not there, MissingDependencyError where a package is missing.
     """
-    place = Place.of(source)
+    place = DatabaseAddress.of(source)
     backend = place.url.get_backend_name()
     opener = {"sqlite": _sqlite, "duckdb": _duckdb}.get(backend, _postgresql)
     with refusing(lambda error: _refusal(place, error), ImportError):
@@ -117,14 +117,14 @@ def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
         return opener(place), str(place), snapshot
 
 
-def _refusal(place: Place, error: BaseException) -> FrameError:
+def _refusal(place: DatabaseAddress, error: BaseException) -> FrameError:
     return FrameError(
         f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
         "address: open it there without us to see it"
     )
 
 
-def _writes_ahead(place: Place) -> bool:
+def _writes_ahead(place: DatabaseAddress) -> bool:
     """Tell whether a file is a SQLite database in WAL mode, by its header."""
     with Path(place.file).open("rb") as file:
         header = file.read(20)
@@ -134,7 +134,7 @@ def _writes_ahead(place: Place) -> bool:
 # --- DuckDB and PostgreSQL --------------------------------------------------------------------------------------------
 
 
-def _duckdb(place: Place) -> Any:
+def _duckdb(place: DatabaseAddress) -> Any:
     try:
         duckdb: Any = import_module("duckdb")
     except ImportError:
@@ -144,7 +144,7 @@ def _duckdb(place: Place) -> Any:
     return connection.table(_quoted(place.named(tables), '"'))
 
 
-def _postgresql(place: Place) -> Any:
+def _postgresql(place: DatabaseAddress) -> Any:
     try:
         ibis: Any = import_module("ibis")
     except ImportError:
@@ -157,7 +157,7 @@ def _postgresql(place: Place) -> Any:
     schema, dot, table = (place.table or "").rpartition(".")
     inside = {"database": schema} if dot else {}
     tables = backend.list_tables(**inside)
-    name = Place(url, table or None).named(tables)
+    name = DatabaseAddress(url, table or None).named(tables)
     return backend.table(name, **inside)
 
 
@@ -179,7 +179,7 @@ def _quoted(name: str, mark: str) -> str:
 # --- SQLite -----------------------------------------------------------------------------------------------------------
 
 
-def _sqlite(place: Place) -> polars.LazyFrame:
+def _sqlite(place: DatabaseAddress) -> polars.LazyFrame:
     import sqlite3
 
     from polars.io.plugins import register_io_source

@@ -18,7 +18,7 @@ from bayesdp.errors import FrameError, NoColumnError, RecordsError
 from bayesdp.frames.source import LazyTable, plain, reading, whole
 from bayesdp.models.layout import ChainLayout
 
-__all__ = ["Place", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
+__all__ = ["OrderColumn", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?"
@@ -31,14 +31,14 @@ _MOST_OFFSETS = 200
 """There are fewer offsets than that in the world."""
 
 
-class Place(NamedTuple):
+class OrderColumn(NamedTuple):
     """What puts records in order, and whether it is a time in some zone, of which the hour depends on the zone."""
 
     order: nw.Expr
     zoned: bool = False
 
 
-def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> Place:
+def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> OrderColumn:
     """Return the expression that a column orders records by: text is read as dates or times.
 
     as_text: sort text as text.
@@ -46,7 +46,7 @@ def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> Place:
     Raises RecordsError for text that is no date of ISO 8601, unless it is to be sorted as text.
     """
     if as_text or table.kind(column) != "text":
-        return Place(table.column(column))
+        return OrderColumn(table.column(column))
     place = _read(table, column)
     if place is None:
         raise RecordsError(
@@ -102,18 +102,18 @@ def _in_partition(native: Any, chosen: Collection[nw.Expr]) -> Any:
     return nw.from_native(native, eager_only=True).select(*chosen).to_native()
 
 
-def _read(table: LazyTable, column: str) -> Place | None:
+def _read(table: LazyTable, column: str) -> OrderColumn | None:
     """Return a column of text as dates or times; None if some text is neither, or only some have an offset."""
     held = _held(table, column)
     kinds = {kind for kind, _ in held} - {MISSING}
     text = nw.col(column)
     if kinds == {DATE}:
-        return Place(_as_day(table, text))
+        return OrderColumn(_as_day(table, text))
     if kinds and kinds <= {DATE, MOMENT}:
-        return Place(_as_moment(table, text))
+        return OrderColumn(_as_moment(table, text))
     if kinds == {ZONED}:
         offsets = {offset for kind, offset in held if kind == ZONED}
-        return Place(_in_utc(_as_moment(table, text), _offset(text), offsets), zoned=True)
+        return OrderColumn(_in_utc(_as_moment(table, text), _offset(text), offsets), zoned=True)
     return None
 
 

@@ -24,7 +24,7 @@ from bayesdp.frames.snapshots import Snapshot
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "Opened", "listed", "odd_csv", "open_files"]
+__all__ = ["MISSING_TEXTS", "Opened", "name_list", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 """What a field of a CSV file says when its value is missing."""
@@ -128,10 +128,10 @@ def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
     sheets = read_excel(files[0]).sheet_names
     if sheet is None and len(sheets) > 1:
         raise FrameError(
-            f"which sheet of {path}? Name it after a #, such as {path}#{sheets[0]}; it has {listed(sheets)}"
+            f"which sheet of {path}? Name it after a #, such as {path}#{sheets[0]}; it has {name_list(sheets)}"
         )
     if sheet is not None and sheet not in sheets:
-        raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {listed(sheets)}")
+        raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {name_list(sheets)}")
     frame = polars.read_excel(files[0], sheet_name=sheet or sheets[0], infer_schema_length=None)
     void = frozenset(name for name in frame.columns if frame[name].null_count() == frame.height)
     return Opened(frame.lazy(), void, guessed=True)
@@ -152,7 +152,7 @@ def _parquet(files: Sequence[str], path: str) -> Opened:
     twice = sorted((names | set(above)) & set(keys) | names & set(above))
     if twice:
         raise FrameError(
-            f"cannot read {path}: {listed(twice)} is given by the names of its folders and once more, by its files or "
+            f"cannot read {path}: {name_list(twice)} is given by the names of its folders and once more, by its files or "
             "by a folder above; rename one of them"
         )
     parted = polars.scan_parquet(list(files), glob=False, hive_partitioning=True).drop(above)
@@ -294,7 +294,7 @@ def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
     names = [name for name, verdict in frame.select(commas).collect(engine="streaming").to_dict().items() if verdict[0]]
     if names:
         raise RecordsError(
-            f"cannot read {path}: {listed(names)} holds numbers with a decimal comma; save the file with decimal "
+            f"cannot read {path}: {name_list(names)} holds numbers with a decimal comma; save the file with decimal "
             "points, or read it with pandas.read_csv, which takes them, and pass the frame"
         )
 
@@ -311,7 +311,7 @@ def _looked_through(name: str, separator: str) -> dict[str, int]:
     repeated = [column for column, count in Counter(_names(name, separator)).items() if count > 1]
     if repeated:
         raise FrameError(
-            f"cannot read {name}: it has several columns called {listed(repeated)}; rename them, so that each has "
+            f"cannot read {name}: it has several columns called {name_list(repeated)}; rename them, so that each has "
             "its own name"
         )
     texts = _texts(name, separator)
@@ -351,7 +351,7 @@ def _check_names(files: Sequence[str], path: str, separator: str) -> None:
         if names != expected:
             raise FrameError(
                 f"cannot read {path}: its files must have the same columns in the same order, but {files[0]} has "
-                f"{listed(expected) or 'none'} and {file} has {listed(names) or 'none'}"
+                f"{name_list(expected) or 'none'} and {file} has {name_list(names) or 'none'}"
             )
 
 
@@ -404,7 +404,7 @@ def _lines(name: str, separator: str, number: int) -> list[list[str]]:
             return []
 
 
-def listed(names: Sequence[Any]) -> str:
+def name_list(names: Sequence[Any]) -> str:
     """Return names for a message, the first twelve of them."""
     return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 

@@ -13,7 +13,7 @@ import narwhals as nw
 from bayesdp._support.validation import Scalar, natural, scalar, text
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.dates import dated
-from bayesdp.frames.source import LazyTable, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, as_kind, plain, reading, whole
 
 __all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
 
@@ -126,7 +126,7 @@ def _numbers(table: LazyTable, extent: Extent) -> list[nw.Expr]:
     if extent.by is None or extent.part is None:
         missing = nw.col(next(iter(table.schema))).is_null()  # a literal alone is one row in some engines
         return [table.ones(missing | ~missing if condition is None else condition) for condition in conditions]
-    inside = table.member(extent.by, [alike(table.kind(extent.by), extent.part)])
+    inside = table.member(extent.by, [as_kind(table.kind(extent.by), extent.part)])
     return [table.ones(inside if condition is None else inside & condition) for condition in conditions]
 
 

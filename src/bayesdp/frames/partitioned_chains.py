@@ -46,7 +46,7 @@ _EACH_PARTITION = 4
 _SAMPLED = 16
 """So many orders for each stretch are looked at to cut the chain, which makes one record in sixteen a guest."""
 
-Place = tuple[Scalar, ...]
+OrderValues = tuple[Scalar, ...]
 """The values of the order columns at a record."""
 
 
@@ -61,8 +61,8 @@ class PartitionedChains:
     """
 
     orders: tuple[str, ...]
-    cuts: tuple[Place, ...]
-    guests: tuple[Place, ...]
+    cuts: tuple[OrderValues, ...]
+    guests: tuple[OrderValues, ...]
     before: tuple[int, ...] = ()
     rows: int = 0
     present: Mapping[str, int] = field(default_factory=dict)
@@ -172,12 +172,12 @@ def _array(functions: Any, values: Sequence[Scalar | None], dtype: str) -> Any:
     return functions.from_json(functions.lit(texts), "array<string>").cast(f"array<{dtype}>")
 
 
-def _reached(table: LazyTable, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
+def _reached(table: LazyTable, orders: Sequence[str], places: Sequence[OrderValues]) -> nw.Expr:
     """Return how many of these places, in ascending order, a record has reached; none if it has no order."""
     return reduce(add, (table.ones(_at_or_after(table, orders, place)) for place in places))
 
 
-def _at_or_after(table: LazyTable, orders: Sequence[str], place: Place) -> nw.Expr:
+def _at_or_after(table: LazyTable, orders: Sequence[str], place: OrderValues) -> nw.Expr:
     *earlier, (last, value) = [(order, table.value(order, value)) for order, value in zip(orders, place, strict=True)]
     reached = nw.col(last) >= value
     for order, held in reversed(earlier):
@@ -186,7 +186,7 @@ def _at_or_after(table: LazyTable, orders: Sequence[str], place: Place) -> nw.Ex
     return known
 
 
-def _sampled(table: LazyTable, orders: Sequence[str], size: int, rows: int) -> list[Place]:
+def _sampled(table: LazyTable, orders: Sequence[str], size: int, rows: int) -> list[OrderValues]:
     """Return about so many places of records, in ascending order: their order alone, not their state."""
     chosen = replace(table, frame=table.frame.select(*orders))
     if table.engine.is_dask():
@@ -212,14 +212,14 @@ def _sizes(table: LazyTable, stretches: PartitionedChains) -> tuple[Counter[int]
     """
     columns = list(table.schema)
 
-    def counted(frame: Any) -> Any:
+    def counts_of(frame: Any) -> Any:
         cells = stretches.placed(table, frame).with_columns(cell=nw.col(_OWN) + nw.col(_LAST))
         counts = (nw.col(column).count().alias(f"n_{column}") for column in columns)
         return cells.group_by("cell").agg(nw.len().alias("n"), *counts)
 
     sizes: Counter[int] = Counter()
     present: Counter[str] = Counter()
-    for part in table.parts(counted):
+    for part in table.parts(counts_of):
         for cell, count, *having in part:
             sizes[whole(cell)] += whole(count)
             present.update(dict(zip(columns, map(whole, having), strict=True)))

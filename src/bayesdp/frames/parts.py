@@ -14,7 +14,7 @@ from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.dates import dated
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import LazyTable, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, as_kind, plain, reading, whole
 from bayesdp.queries import Count
 
 __all__ = ["cells_of", "check_parts", "members", "part_sizes"]
@@ -24,7 +24,7 @@ def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar
     """Return the values of a column as the table holds them, however they were written."""
     with reading(table):
         kind = table.pick([by]).kind(by)
-        return tuple(alike(kind, cell) for cell in cells)
+        return tuple(as_kind(kind, cell) for cell in cells)
 
 
 def check_parts(table: LazyTable, by: str, apart: Sequence[str]) -> None:

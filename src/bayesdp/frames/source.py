@@ -35,10 +35,10 @@ from bayesdp.errors import (
 )
 from bayesdp.frames.databases import is_database, open_database
 from bayesdp.frames.failures import first_line, refusing
-from bayesdp.frames.files import listed, odd_csv, open_files
+from bayesdp.frames.files import name_list, odd_csv, open_files
 from bayesdp.frames.snapshots import Snapshot
 
-__all__ = ["Kind", "LazyTable", "Missing", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
+__all__ = ["Kind", "LazyTable", "Missing", "as_kind", "checked_missing", "places", "plain", "reading", "scan", "whole"]
 
 Kind = Literal["truth", "whole", "number", "text", "time"]
 
@@ -120,7 +120,7 @@ class LazyTable:
         for column in columns:
             if column not in self.schema:
                 complaint = f"{self.name} has no column {brief(column)}"
-                whole = f"{complaint}; it has {listed(list(self.schema))}"
+                whole = f"{complaint}; it has {name_list(list(self.schema))}"
                 raise NoColumnError(whole, complaint if self.guessed else whole)
 
     def types_from_values(self, columns: Iterable[str]) -> bool:
@@ -286,7 +286,7 @@ class LazyTable:
         """Return a value as a column can be compared with it. Raises QueryError for one the column cannot hold.
 
         A condition means the type it writes: `room > 0` is refused of texts. Values that are asked for by name, and the
-        states of a chain, go through `alike` before.
+        states of a chain, go through `as_kind` before.
         """
         kind = self.kind(name)
         if kind == "text" and isinstance(literal, str):
@@ -338,7 +338,7 @@ class LazyTable:
     def check_distinct(self, name: str, values: Sequence[Scalar]) -> None:
         """Refuse values the column cannot hold, and values that are one and the same to it."""
         for value in values:
-            self.value(name, alike(self.kind(name), value))
+            self.value(name, as_kind(self.kind(name), value))
         places(name, self.kind(name), values)
 
     def check_distinct_cells(self, name: str, cells: Sequence[Sequence[Scalar]]) -> None:
@@ -374,13 +374,13 @@ class LazyTable:
         return self.column(name).is_in(wanted)
 
 
-def alike(kind: Kind, literal: Scalar) -> Scalar:
+def as_kind(kind: Kind, literal: Scalar) -> Scalar:
     """Return what a column of some kind holds for a value that is written in another type; else the value itself.
 
     A model that says "1" means the number 1 of a table with numbers, and one that says 1 the text "1" of a table with
     texts. Texts true and false are truths, but no text stands for a truth: it could be written true, True or TRUE.
 
-    >>> alike("whole", "1"), alike("text", 1.0), alike("truth", "True"), alike("whole", "01"), alike("text", True)
+    >>> as_kind("whole", "1"), as_kind("text", 1.0), as_kind("truth", "True"), as_kind("whole", "01"), as_kind("text", True)
     (1, '1', True, '01', True)
     """
     if kind == "text":
@@ -407,7 +407,7 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
     """
     place_of: dict[Any, int] = {}
     for place, value in enumerate(values):
-        held: Any = alike(kind, value)
+        held: Any = as_kind(kind, value)
         if kind == "number" and not isinstance(held, str):
             held = float(held)
         elif kind == "time":
@@ -447,7 +447,7 @@ def _frame(source: object) -> LazyTable:
     odd = [name for name in schema if not isinstance(name, str)]
     if odd:
         raise FrameError(
-            f"the names of columns must be texts, but the table has {listed(odd)}; rename them, for example with "
+            f"the names of columns must be texts, but the table has {name_list(odd)}; rename them, for example with "
             "frame.columns = frame.columns.map(str)"
         )
     return LazyTable(frame, schema)
@@ -466,7 +466,7 @@ def _no_table(source: object) -> str:
     """Return why something is no table of ours. Only its type is named: what it holds may be private."""
     repeated = _repeated(source)
     if repeated:
-        return f"the table has several columns called {listed(repeated)}; rename them, so that each has its own name"
+        return f"the table has several columns called {name_list(repeated)}; rename them, so that each has its own name"
     column = hasattr(type(source), "__array__") or hasattr(type(source), "to_numpy")
     return (
         "expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not something of "

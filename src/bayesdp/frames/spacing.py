@@ -69,12 +69,12 @@ def _pairs(chains: Sequences) -> Counter[tuple[Any, ...]]:
     """Return how often an order follows another one in some chain, the first ones in that order."""
     names = [*(f"b{i}" for i in range(len(chains.orders))), *chains.orders]
 
-    def counted(frame: Any) -> Any:
+    def counts_of(frame: Any) -> Any:
         followed = chains.own(chains.related(frame, {})).filter(~nw.col("b0").is_null(), ~nw.col("o0").is_null())
         return followed.group_by(*names).agg(nw.len().alias("n")).sort(*names).head(MOST_LOOKED_AT)
 
     pairs: Counter[tuple[Any, ...]] = Counter()
-    for part in chains.along.parts(counted):
+    for part in chains.along.parts(counts_of):
         for *pair, count in part:
             if all(plain(value) is not None for value in pair):
                 pairs[tuple(pair)] += whole(count)

@@ -247,7 +247,7 @@ class Sequences:
         """
         orders = () if self.placed_by_order else self.orders
 
-        def counted(frame: Any) -> Any:
+        def counts_of(frame: Any) -> Any:
             counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *orders))]
             frame = frame.group_by(*self.entities).agg(*counts) if self.entities else frame.select(*counts)
             lost = ~self.table.present(self.entities) if self.entities else nw.col("n") < 0
@@ -263,7 +263,7 @@ class Sequences:
             of = self.stretches
             parts = [[0, 1, 0, of.rows, *(of.present[name] for name in ("s", *orders))]]
         else:
-            parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
+            parts = [list(map(whole, part[0])) for part in self.table.parts(counts_of)]
         chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
         if lost or min(placed, default=rows) < rows:
             self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
