@@ -53,12 +53,13 @@ def test_the_larger_of_the_two_p_values_is_believed() -> None:
 )
 def test_a_violation_is_certain_and_matters(likelihood: float, size: int, factor: float, verdict: str) -> None:
     found = LikelihoodRatio(likelihood, likelihood, 2, size, 0.1, factor)
-    assert found.verdict == verdict
-    reported = found.reported("fine.", "flagged.", "advice.", "; more")
+    reported = found.outcome("fine.", "flagged.", "advice.", "; more")
     assert reported.verdict == verdict
     assert "; more" in reported.figure
     assert (reported.advice == "advice.") == (verdict in ("violated", "doubtful"))
-    assert reported.meaning.startswith({"fine": "fine.", "not tested": "Nothing was seen"}.get(verdict, "flagged."))
+    assert reported.meaning.startswith(
+        {"fine": "fine.", "not tested": "The test found nothing"}.get(verdict, "flagged.")
+    )
 
 
 def test_rare_cells_do_not_say_how_far_off_a_table_is() -> None:

@@ -822,7 +822,7 @@ def diagnoses(frame_of: FrameOf, engine: str, *, wide: bool = True) -> list[dict
         assert "intraclass correlation" in by_position[0].figure
     else:
         assert [finding.name for finding in by_position] == ["position"]
-        assert "come in no order" in by_position[0].meaning
+        assert "have no order" in by_position[0].meaning
     if wide:
         columns = wide_columns()
         groups = frame_of(engine, columns)
