@@ -99,9 +99,7 @@ def test_a_view_is_a_table(sqlite: str) -> None:
 
 
 def test_what_is_not_there_is_named(url: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        FrameError, match=r"which table of .*\? Name it after a #, such as .*#.*; it has 'all readings'"
-    ):
+    with pytest.raises(FrameError, match=r"names no table; add one after a #, such as .*#.*; it has 'all readings'"):
         scan(url)
     with pytest.raises(FrameError, match="has no table 'walks'; it has 'all readings'"):
         scan(f"{url}#walks")
@@ -110,7 +108,7 @@ def test_what_is_not_there_is_named(url: str, tmp_path: Path) -> None:
         scan(f"{kind}:///{tmp_path / 'nothing.db'}#walks")
     assert not (tmp_path / "nothing.db").exists()
     (tmp_path / "text.db").write_text("this is no database\n" * 100)
-    with pytest.raises(FrameError, match=r"cannot open .*: .*(Error|Exception); what the database said is left out"):
+    with pytest.raises(FrameError, match=r"cannot open .*: .*(Error|Exception); its message is withheld"):
         scan(f"{kind}:///{tmp_path / 'text.db'}#walks")
 
 

@@ -167,12 +167,17 @@ def test_a_panic_of_a_frame_and_while_a_table_is_computed(monkeypatch: pytest.Mo
     table = scan("x.parquet")
     with monkeypatch.context() as patch:
         patch.setattr(LazyTable, "_computed", panicking)
-        with pytest.raises(RecordsError, match=r"^x\.parquet cannot be read: polars stopped with PanicException; what"):
+        with pytest.raises(
+            RecordsError,
+            match=r"^x\.parquet cannot be read: polars stopped with PanicException; its message is withheld",
+        ):
             row_count(table)
     monkeypatch.setattr("narwhals.LazyFrame.collect_schema", panicking)
     with pytest.raises(RecordsError, match="the table cannot be opened: its engine stopped with PanicException"):
         scan(FRAME.lazy())
-    with pytest.raises(RecordsError, match=r"^x\.parquet cannot be read: polars stopped with PanicException; what"):
+    with pytest.raises(
+        RecordsError, match=r"^x\.parquet cannot be read: polars stopped with PanicException; its message is withheld"
+    ):
         table.pick(["x"])
 
 

@@ -467,7 +467,7 @@ def test_parts_are_refused_discreetly_where_the_records_do_not_have_them(
     with pytest.raises(RefusedError):
         session.release_all([query], epsilon=0.5)
     assert session.leaked == 0.0
-    with pytest.raises(RecordsError, match=r"'M'|not the same for all records of one meter"):
+    with pytest.raises(RecordsError, match=r"'M'|differs between records of one meter"):
         bdp.check_table(meters, CHAIN, query)
 
 

@@ -1,4 +1,4 @@
-"""`advise`: a table and a question in, a ladder of assumptions out."""
+"""`advise`: priced assumptions for a table and a question."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bayesdp._support import validation
-from bayesdp._support.progress import counted
+from bayesdp._support import progress, validation
 from bayesdp._support.validation import brief
 from bayesdp.advice.advice import Advice
 from bayesdp.advice.chains import STEPS, ChainEvidence, priced_chain_assumptions
@@ -26,7 +25,7 @@ from bayesdp.theorems.leakage import BETA
 __all__ = ["advise"]
 
 _MOST_ASSUMPTIONS = 9
-"""So many rungs a ladder may have, for the progress bar."""
+"""The most assumptions, for the progress bar."""
 
 
 def advise(
@@ -47,20 +46,20 @@ def advise(
     credibility: float = 0.95,
     order_by_text: bool = False,
 ) -> Advice:
-    """Say which models of correlation a table does not deny, what each costs, and what if one is wrong.
+    """Return the models of correlation that a table does not contradict, their costs, and the leakage if one is wrong.
 
-    question:    what will be asked. By default the number of records in the last state (true, for a condition).
-    epsilon:     the promise that costs are stated for; beta: how often the error may reach α.
+    question:    the question; by default the number of records in the last state (true, for a condition).
+    epsilon:     the ε that costs are computed for; beta: the probability that the error reaches α.
     state:       a column of states or a condition such as "steps > 0", in an order (`order_by`); by default the column
-                 of the question, if that counts values. Sums and means are about a column of numbers.
+                 of a question that counts values. Sums and means need a column of numbers.
     order_by, order_by_text, entity, step, missing, record: as in MarkovChain.fit.
     within:      public columns, or hour, weekday, month of the order, between which odds may differ; by default the
-                 first of these clocks that the order tells.
-    group, role: for numbers, the columns that tell which records belong together, as in GaussianGroups.fit.
-    credibility: the share of the posterior in which the promise must be kept.
+                 first of these clocks that the order has.
+    group, role: for numbers, the columns of groups and roles, as in GaussianGroups.fit.
+    credibility: the share of the posterior for which the promise must hold.
 
-    Nothing is released or charged; docs/advise.md has the rules. Raises InvalidInputError if it is not clear what to
-    look at, FrameError for what is wrong with the table, QueryError for a question about another column.
+    Nothing is released or charged; docs/advise.md has the rules. Raises InvalidInputError if arguments are missing,
+    FrameError for a table that does not fit, QueryError for a question about another column.
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
@@ -77,7 +76,7 @@ def advise(
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
     place = _TableOptions(table, order, entities, step, missing, record, order_by_text)
-    with counted(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
+    with progress.counted(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
                 raise InvalidInputError("group= and role= are for a column of numbers; states have entities")
@@ -111,7 +110,7 @@ def advise(
 
 @dataclass(frozen=True)
 class _TableOptions:
-    """Where the records are."""
+    """A table and the arguments that describe its records."""
 
     table: LazyTable
     order: tuple[str, ...]
@@ -130,7 +129,7 @@ class _TableOptions:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was seen of a table: rungs without prices, what is asked, and what the table shows of memory."""
+    """Assumptions without prices, the question, and the memory that the table shows."""
 
     assumptions: Iterable[PricedAssumption]
     question: Query
@@ -176,21 +175,21 @@ def _numbers(place: _TableOptions, question: Query | None, group: tuple[str, ...
 
 
 def _memory(evidence: ChainEvidence) -> str:
-    """Return how many records matter, as far as the table shows, as a sentence."""
+    """Return how many records matter in the table, as a sentence."""
     records, all_of_it = evidence.memory
     where = f", also within each {' and '.join(evidence.within)}" if evidence.within else ""
     if records == 1:
         return (
             "The table shows no memory beyond the last record."
             if all_of_it
-            else "Whether more than the last record matters could not be counted."
+            else "The table has too many states to test whether more than the last record matters."
         )
     at_least = "" if all_of_it else " at least"
-    return f"The table shows a memory of{at_least} {records} records: what matters is not the last one alone{where}."
+    return f"The table shows a memory of{at_least} {records} records: not only the last one matters{where}."
 
 
 def _protection(priced_assumptions: Sequence[PricedAssumption]) -> str:
-    """Return what protection against memory costs, as a sentence; empty if there is no rung with one."""
+    """Return the cost of protection against memory, as a sentence; empty if no assumption has one."""
     costs = [
         f"{shown_above(assumption.alpha, 3)} ({assumption.name})"
         for assumption in priced_assumptions

@@ -1,7 +1,7 @@
 """Tables in databases, by URL: `sqlite:///steps.db#walks`, `duckdb:///steps.duckdb#walks`, `postgresql://host/db#walks`.
 
-DuckDB and PostgreSQL compute in the database. A SQLite file is read column by column, in portions, by Polars: a column
-of SQLite may hold anything whatever its type, so each value is compared with the declared type on its way.
+DuckDB and PostgreSQL compute in the database. Polars reads a SQLite file in portions and checks that each value has the
+declared type of its column, because SQLite does not.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["DatabaseAddress", "database_file", "is_database", "open_database"]
 _SCHEME = re.compile(r"(sqlite|duckdb|postgresql|postgres)://", re.IGNORECASE)
 
 _PORTION = 50_000
-"""Rows of a SQLite table that are in memory at a time, unless Polars asks for another number."""
+"""Rows of a SQLite table in memory at a time, unless Polars asks for another number."""
 
 
 @dataclass(frozen=True)
 class DatabaseAddress:
-    """Where a table is: the address of its database, and its name there.
+    """The address of a database, and the name of a table in it.
 
     >>> str(DatabaseAddress.of("postgresql://ada:secret@db/health#visits"))
     'postgresql://ada:***@db/health#visits'
@@ -47,7 +47,7 @@ class DatabaseAddress:
 
     @classmethod
     def of(cls, address: str) -> DatabaseAddress:
-        """Read an address; FrameError for one that cannot be read. Messages show no password."""
+        """Parse an address; FrameError if that fails. Messages contain no password."""
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
 
@@ -66,20 +66,20 @@ class DatabaseAddress:
 
     @property
     def file(self) -> str:
-        """The file a database is in; FrameError if there is none."""
+        """The file of a database; FrameError if it does not exist."""
         path = self.url.database
         if not path or not Path(path).is_file():
             raise FrameError(f"cannot read {self}: there is no such file")
         return path
 
     def named(self, tables: Sequence[str]) -> str:
-        """Return the name of the table; FrameError if none is named, or none of that name is there."""
+        """Return the name of the table; FrameError if none is named, or if there is none of that name."""
         if self.table is not None and self.table in tables:
             return self.table
         there = f"it has {name_list(sorted(tables))}" if tables else "it has no tables"
         if self.table is None:
             raise FrameError(
-                f"which table of {self}? Name it after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
+                f"{self} names no table; add one after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
             )
         raise FrameError(f"{DatabaseAddress(self.url, None)} has no table {brief(self.table)}; {there}")
 
@@ -94,7 +94,7 @@ def is_database(source: str) -> bool:
 
 
 def database_file(source: str) -> str | None:
-    """Return the file that an address names; None for a server, and for what is no address."""
+    """Return the file of an address; None for a server, and for other texts."""
     if not is_database(source):
         return None
     url = DatabaseAddress.of(source).url
@@ -102,12 +102,11 @@ def database_file(source: str) -> str | None:
 
 
 def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
-    """Return a table of a database as its engine has it, unread, its address without a password, and its file.
+    """Return an unread table of a database in its engine, its address without a password, and a snapshot of its file.
 
-    The file is told as it was before anything was read. There is none to tell for a server, nor for a SQLite file that
-    writes ahead (WAL): it may be written to all the time, and what is written does not show in its times.
+    There is no snapshot for a server, nor for a SQLite file in WAL mode, whose times do not change with its data.
 
-    Raises FrameError for what is not there, MissingDependencyError where a package is missing.
+    Raises FrameError for a database or table that does not exist, MissingDependencyError if a package is missing.
     """
     place = DatabaseAddress.of(source)
     backend = place.url.get_backend_name()
@@ -119,13 +118,13 @@ def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
 
 def _refusal(place: DatabaseAddress, error: BaseException) -> FrameError:
     return FrameError(
-        f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
-        "address: open it there without us to see it"
+        f"cannot open {place}: {type(error).__name__}; its message is withheld because it may quote the address; open "
+        "the database with its own client to see it"
     )
 
 
 def _writes_ahead(place: DatabaseAddress) -> bool:
-    """Tell whether a file is a SQLite database in WAL mode, by its header."""
+    """Return whether a file is a SQLite database in WAL mode, by its header."""
     with Path(place.file).open("rb") as file:
         header = file.read(20)
     return header.startswith(b"SQLite format 3") and header[18:] == b"\x02\x02"
@@ -150,9 +149,9 @@ def _postgresql(place: DatabaseAddress) -> Any:
     except ImportError:
         raise _lacking("ibis", "ibis-framework[postgres]") from None
     url = place.url
-    reported: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
-    reported |= {"database": url.database, **url.query}
-    backend = _backend(ibis).connect(**{name: value for name, value in reported.items() if value is not None})
+    options: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+    options |= {"database": url.database, **url.query}
+    backend = _backend(ibis).connect(**{name: value for name, value in options.items() if value is not None})
     weakref.finalize(backend, backend.con.close)  # the connection lives as long as its tables
     schema, dot, table = (place.table or "").rpartition(".")
     inside = {"database": schema} if dot else {}
@@ -215,7 +214,7 @@ def _sqlite(place: DatabaseAddress) -> polars.LazyFrame:
 def _portion(
     rows: Sequence[tuple[Any, ...]], columns: Mapping[str, _Declared], predicate: polars.Expr | None, place: str
 ) -> polars.DataFrame:
-    """Return rows as a frame of the declared types; RecordsError for a value that is not of its type."""
+    """Return rows as a frame of the declared types; RecordsError for a value of another type."""
     import polars
 
     series = []
@@ -224,8 +223,8 @@ def _portion(
             read = [None if value is None else column.read(value) for value in values]
         except (ValueError, TypeError):
             raise RecordsError(
-                f"column {name!r} of {place} is declared as {column.name or 'nothing'}, and some value in it is not "
-                "that: SQLite does not check it"
+                f"column {name!r} of {place} is declared as {column.name or 'nothing'}, but holds a value of another "
+                "type, which SQLite allows; correct the value or the declaration"
             ) from None
         series.append(polars.Series(name, read, dtype=column.dtype))
     frame = polars.DataFrame(series)
@@ -234,7 +233,7 @@ def _portion(
 
 @dataclass(frozen=True)
 class _Declared:
-    """A column of SQLite: the type it is declared with, that of Polars, and how a value is read as such."""
+    """A column of SQLite: its declared type, the type in Polars, and the function that converts a value."""
 
     name: str
     dtype: Any
@@ -242,9 +241,9 @@ class _Declared:
 
     @classmethod
     def as_(cls, name: str) -> _Declared:
-        """Return what a declared type stands for: by SQLite's own rules, but for truths and times, which it lacks.
+        """Return the column of a declared type, by SQLite's own rules, with booleans and times added.
 
-        A column declared as nothing, or as bytes, is one of bytes: no question can be about it.
+        A column without a declared type, or of bytes, holds bytes, and no question can be about it.
         """
         import polars
 

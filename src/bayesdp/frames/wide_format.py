@@ -1,4 +1,4 @@
-"""A wide table read as one long column: every value of a group is a record."""
+"""A wide table as one long column: every value of a group is a record."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ VALUE = "bayesdp value"
 
 
 def unpivoted(table: LazyTable, columns: Sequence[str]) -> LazyTable:
-    """Return the values of several columns of numbers as one column, a record a row."""
+    """Return the values of several columns of numbers as one column, with one record a row."""
     with reading(table):
         picked = table.pick(columns)
         parts = [picked.frame.select(nw.col(column).cast(nw.Float64).alias(VALUE)) for column in columns]
-        long = nw.concat(parts, how="vertical")  # unpivot() reads a DuckDB relation in the default connection only
+        long = nw.concat(parts, how="vertical")  # unpivot() finds a DuckDB relation only in the default connection
         return picked.made_of(long)
