@@ -44,7 +44,7 @@ def test_engines_and_masters_that_are_none(data: str, capsys: pytest.CaptureFixt
     assert "with Spark only Parquet can be read, not 'x.csv'" in reported(capsys, "fit", "x.csv", *CHAIN, *spark)
     assert "--master must be spark://host:7077, yarn, " in reported(capsys, *fit, *spark, "--master", "nowhere")
     database = "postgresql://ada:secret@db/health#visits"
-    assert "and a table of a database is none" in reported(capsys, "fit", database, *CHAIN, *spark)
+    assert "not a table of a database" in reported(capsys, "fit", database, *CHAIN, *spark)
 
 
 def test_without_pyspark_or_java(

@@ -304,7 +304,7 @@ def test_memory() -> None:
         ({"within": "holes"}, RecordsError, "no value of 'holes' at the record before"),
         ({"within": "shifted", "order_by": "shifted"}, RecordsError, "'shifted' make more than 1000 strata"),
         ({"memory": 0}, ModelError, "memory"),
-        ({"memory": 40}, FrameError, "more than can be counted"),
+        ({"memory": 40}, FrameError, "too long to count transitions"),
         ({"memory": 12, "state": "hours"}, RecordsError, "24 states with a memory of 12 .* more than can be counted"),
         ({"credibility": 0}, ModelError, "credibility"),
         ({"credibility": 1 - 1e-12}, InvalidInputError, "draws"),

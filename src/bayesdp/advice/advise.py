@@ -16,6 +16,7 @@ from bayesdp.advice.numbers import NumberEvidence, priced_number_assumptions
 from bayesdp.advice.priced_assumption import PricedAssumption, recommended, with_price, with_sensitivities
 from bayesdp.errors import InvalidInputError
 from bayesdp.frames.source import LazyTable, Missing, checked_missing, scan
+from bayesdp.frames.spacing import spaced
 from bayesdp.models import ChainLayout
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.queries import Count, Query
@@ -110,8 +111,6 @@ def advise(
 
 @dataclass(frozen=True)
 class _TableOptions:
-    """A table and the arguments that describe its records."""
-
     table: LazyTable
     order: tuple[str, ...]
     entities: tuple[str, ...]
@@ -157,8 +156,8 @@ def _states(
         credibility=credibility,
         done=done,
     )
-    asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
-    named = replace(asked, column=subject) if asked.column is None else asked
+    query = Count(subject, equals=evidence.first.states[-1]) if question is None else question
+    named = replace(query, column=subject) if query.column is None else query
     return _Seen(priced_chain_assumptions(evidence), named, _memory(evidence))
 
 
@@ -168,14 +167,17 @@ def _numbers(place: _TableOptions, question: Query | None, group: tuple[str, ...
             "say what to look at: state= and order_by= (--state, --order-by), or a question about a column of numbers "
             'such as Sum("height", bounds=(0, 100))'
         )
-    layout = place.layout if place.order else None
-    evidence = NumberEvidence.of(place.table, question.column, group, role, layout, place.missing, place.record)
+    if not group and not place.order:
+        raise InvalidInputError(
+            "say which records may belong together: group= (--group), or order_by= (--order-by) for a series"
+        )
+    layout = spaced(place.table, question.column, place.layout, numeric=True) if place.order else None
+    evidence = NumberEvidence(place.table, question.column, group, role, layout, place.missing, place.record)
     means: Sequence[str] = () if layout is None else evidence.within
     return _Seen(priced_number_assumptions(evidence), question, means_within=means)
 
 
 def _memory(evidence: ChainEvidence) -> str:
-    """Return how many records matter in the table, as a sentence."""
     records, all_of_it = evidence.memory
     where = f", also within each {' and '.join(evidence.within)}" if evidence.within else ""
     if records == 1:

@@ -167,12 +167,12 @@ def _independent(evidence: ChainEvidence) -> PricedAssumption:
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
             verdict = {"present": Verdict.VIOLATED, "not seen": Verdict.FINE}.get(finding.word, Verdict.NOT_TESTED)
-            said = {
+            dependence = {
                 Verdict.VIOLATED: "Records depend on the one before",
                 Verdict.FINE: "The test found no dependence",
                 Verdict.NOT_TESTED: "There are too few records to tell",
             }[verdict]
-            shown = f"{said}: {finding.figure.partition(';')[0]}."
+            shown = f"{dependence}: {finding.figure.partition(';')[0]}."
     return independent_rung(verdict, shown, evidence.subject, evidence.record)
 
 
@@ -257,11 +257,7 @@ def _arbitrary(evidence: ChainEvidence) -> PricedAssumption:
 
 
 def _assumption(
-    name: str,
-    condition: str,
-    assumes: str,
-    built: Callable[[], Any],
-    judged: Callable[[Any], tuple[Verdict, str]],
+    name: str, condition: str, assumes: str, built: Callable[[], Any], judged: Callable[[Any], tuple[Verdict, str]]
 ) -> PricedAssumption:
     try:
         model = built()
@@ -305,7 +301,6 @@ def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
 
 
 def _sentence(test: Remembered, violated: str, effect: str) -> tuple[Verdict, str]:
-    """Return the verdict of a test, with a sentence."""
     shown = {
         Verdict.VIOLATED: violated,
         Verdict.DOUBTFUL: f"There is {effect}, significant but small or not certain",
@@ -347,12 +342,7 @@ def _shortened(counted: Transitions) -> Transitions:
 
 
 def _chain(
-    counted: Transitions,
-    subject: str,
-    layout: ChainLayout,
-    record: str,
-    memory: int,
-    first: Transitions | None = None,
+    counted: Transitions, subject: str, layout: ChainLayout, record: str, memory: int, first: Transitions | None = None
 ) -> tuple[MarkovChain | None, str]:
     """Return the chain of these counts, or the reason for none; if some count is 0, half a transition is added."""
     whole = counted if first is None else first

@@ -10,11 +10,10 @@ from typing import Any
 
 from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption, arbitrary_rung, diagnosed, independent_rung
 from bayesdp.diagnostics.report import DOUBTFUL, judge, shown_p
-from bayesdp.errors import BayesDPError, FrameError, InvalidInputError, RecordsError
+from bayesdp.errors import BayesDPError, FrameError, RecordsError
 from bayesdp.frames.clocks import SHOWN
 from bayesdp.frames.series import series_moments
 from bayesdp.frames.source import LazyTable, Missing
-from bayesdp.frames.spacing import spaced
 from bayesdp.frames.view import View
 from bayesdp.models import ChainLayout, GaussianGroups, GaussianSeries
 from bayesdp.models.diagnosis import Verdict, worst
@@ -50,53 +49,23 @@ class NumberEvidence:
     missing: Missing
     record: str
 
-    @classmethod
-    def of(
-        cls,
-        table: LazyTable,
-        column: str,
-        group: tuple[str, ...],
-        role: str | None,
-        layout: ChainLayout | None,
-        missing: Missing,
-        record: str,
-    ) -> NumberEvidence:
-        """Return the evidence of a table; InvalidInputError if neither groups nor an order are given."""
-        if not group and layout is None:
-            raise InvalidInputError(
-                "say which records may belong together: group= (--group), or order_by= (--order-by) for a series"
-            )
-        shown = None if layout is None else spaced(table, column, layout, numeric=True)
-        return cls(table, column, group, role, shown, missing, record)
-
     @property
     def groups(self) -> GaussianGroups | None:
-        """Normal groups with their diagnosis; None if no groups were named, or they cannot be fitted (`no_groups`)."""
-        return self._groups[0]
-
-    @property
-    def no_groups(self) -> str:
-        """The reason why normal groups cannot be fitted; empty if they can, or if no groups were named."""
-        return self._groups[1]
+        """Normal groups with their diagnosis; None if no groups were named, or they cannot be fitted."""
+        return self.fitted_groups[0]
 
     @cached_property
-    def _groups(self) -> tuple[GaussianGroups | None, str]:
+    def fitted_groups(self) -> tuple[GaussianGroups | None, str]:
+        """The `groups`, and the reason why they cannot be fitted."""
         if not self.group:
             return None, ""
+        fit = {"value": self.column, "group": self.group, "role": self.role}
         try:
-            groups = GaussianGroups.fit(
-                self.table,
-                value=self.column,
-                group=self.group,
-                role=self.role,
-                missing=self.missing,
-                record=self.record,
-            )
+            return GaussianGroups.fit(self.table, **fit, missing=self.missing, record=self.record), ""
         except RecordsError:
             raise
         except BayesDPError as error:
             return None, str(error)
-        return groups, ""
 
     @cached_property
     def within(self) -> tuple[str, ...]:
@@ -168,9 +137,8 @@ def _groups(evidence: NumberEvidence) -> PricedAssumption:
     )
     model = evidence.groups
     if model is None:
-        return PricedAssumption(
-            name, condition, assumes, NoVerdict.NOT_POSSIBLE, evidence.no_groups, reason=evidence.no_groups
-        )
+        reason = evidence.fitted_groups[1]
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
     diagnosis = model.diagnosis
     assert diagnosis is not None
     return PricedAssumption(name, condition, assumes, diagnosis.verdict, diagnosed(diagnosis), model)

@@ -49,7 +49,6 @@ def diagnose_groups(sample: GroupSample, model: GaussianGroups) -> Diagnosis:
 
 
 def _findings(sample: GroupSample, model: GaussianGroups) -> Iterator[Finding]:
-    """Yield a finding for each assumption of this model."""
     yield normal_members(sample)
     yield normal_groups(sample)
     if sample.exchangeable:
@@ -69,7 +68,6 @@ def _findings(sample: GroupSample, model: GaussianGroups) -> Iterator[Finding]:
 
 
 def _trusted(sample: GroupSample) -> Iterator[str]:
-    """Yield what the model assumes and this table cannot test."""
     if sample.groups_total > 1:
         yield (
             "Groups are assumed to be independent of each other; the test covers only groups next to each other in the "

@@ -67,7 +67,6 @@ def diagnose_chain(statistics: ChainStatistics, model: MarkovChain) -> Diagnosis
 
 
 def _findings(statistics: ChainStatistics, model: MarkovChain) -> Iterator[Finding]:
-    """Yield a finding for each assumption of this model."""
     yield _dependence(statistics)
     yield _order(statistics)
     yield _over_time(statistics)

@@ -180,7 +180,6 @@ def _finite(name: str, value: object, columns: int) -> NDArray[np.float64]:
 
 
 def _counts(name: str, value: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return an array of counts of this shape, −1 standing for any length."""
     array = np.asarray(value)
     wanted = " × ".join("E" if length < 0 else str(length) for length in shape)
     if array.ndim != len(shape) or any(length not in (-1, has) for length, has in zip(shape, array.shape, strict=True)):

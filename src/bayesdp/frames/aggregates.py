@@ -208,11 +208,11 @@ class _Question:
             return _Plan(tuple(nw.when(present).then(number) for number in numbers), False, grid)
         if self.query.by is not None:
             present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
-        asked = present
+        included = present
         if self.where is not None and self.where.condition is not None:
-            asked = present & self.where.condition.expression(table)
-        answered = (nw.when(asked).then(number) for number in numbers)
-        return _Plan((table.occurrences(asked), table.occurrences(present), *answered), True, grid)
+            included = present & self.where.condition.expression(table)
+        answered = (nw.when(included).then(number) for number in numbers)
+        return _Plan((table.occurrences(included), table.occurrences(present), *answered), True, grid)
 
     def _numbers(self, table: LazyTable, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
@@ -255,7 +255,7 @@ def _of_parts(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
 class _Planned:
     """Questions, a table of the columns they need, and the sums to compute for each."""
 
-    asked: tuple[_Question, ...]
+    questions: tuple[_Question, ...]
     table: LazyTable
     plans: tuple[_Plan, ...]
 
@@ -264,16 +264,16 @@ class _Planned:
         cls, table: LazyTable, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
     ) -> _Planned:
         """Plan questions; complete: assume that no value is missing, which their totals must then confirm."""
-        asked = tuple(_Question.about(table, query, subject) for query in queries)
-        picked = table.pick([column for question in asked for column in question.columns], complete=complete)
-        return cls(asked, picked, tuple(question.plan(picked, rows) for question in asked))
+        questions = tuple(_Question.about(table, query, subject) for query in queries)
+        picked = table.pick([column for question in questions for column in question.columns], complete=complete)
+        return cls(questions, picked, tuple(question.plan(picked, rows) for question in questions))
 
     def totals(self) -> _Totals:
         numbers = {f"q{i}_{j}": number for i, plan in enumerate(self.plans) for j, number in enumerate(plan.numbers)}
         return _totals(self.table, numbers)
 
     def tallies(self, totals: _Totals) -> tuple[Tally, ...]:
-        pairs = zip(self.asked, self.plans, strict=True)
+        pairs = zip(self.questions, self.plans, strict=True)
         return tuple(_tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(pairs))
 
 
@@ -329,7 +329,6 @@ def _totals(table: LazyTable, derived: Mapping[str, nw.Expr]) -> _Totals:
 
 
 def _is_finite(total: Any) -> bool:
-    """Return whether a sum is finite; that of no values (None) is."""
     number = 0.0 if total is None else plain(total)
     return number is not None and math.isfinite(float(number))
 

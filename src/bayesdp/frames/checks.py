@@ -174,8 +174,6 @@ def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
 
 
 def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
-    """Return the counts of pairs of each of the entities with most records."""
-
     def largest(frame: Any) -> Any:
         sizes = frame.group_by(*chains.entities).agg(nw.col("s").count().alias("size"))
         first = [True, *(False for _ in chains.entities)]

@@ -10,7 +10,7 @@ import datetime
 import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -134,24 +134,22 @@ def _writes_ahead(place: DatabaseAddress) -> bool:
 
 
 def _duckdb(place: DatabaseAddress) -> Any:
-    try:
+    with _needing("duckdb", "bayesdp[duckdb]"):
         duckdb: Any = import_module("duckdb")
-    except ImportError:
-        raise _lacking("duckdb", "bayesdp[duckdb]") from None
     connection = duckdb.connect(place.file, read_only=True)
     tables = [name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
     return connection.table(_quoted(place.named(tables), '"'))
 
 
 def _postgresql(place: DatabaseAddress) -> Any:
-    try:
+    with _needing("ibis", "ibis-framework[postgres]"):
         ibis: Any = import_module("ibis")
-    except ImportError:
-        raise _lacking("ibis", "ibis-framework[postgres]") from None
     url = place.url
     options: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
     options |= {"database": url.database, **url.query}
-    backend = _backend(ibis).connect(**{name: value for name, value in options.items() if value is not None})
+    with _needing("PostgreSQL", "ibis-framework[postgres]", AttributeError):
+        postgres = ibis.postgres
+    backend = postgres.connect(**{name: value for name, value in options.items() if value is not None})
     weakref.finalize(backend, backend.con.close)  # the connection lives as long as its tables
     schema, dot, table = (place.table or "").rpartition(".")
     inside = {"database": schema} if dot else {}
@@ -160,15 +158,15 @@ def _postgresql(place: DatabaseAddress) -> Any:
     return backend.table(name, **inside)
 
 
-def _backend(ibis: Any) -> Any:
+@contextmanager
+def _needing(what: str, package: str, *missing: type[Exception]) -> Iterator[None]:
+    """Raise MissingDependencyError if the block fails because a package is missing."""
     try:
-        return ibis.postgres
-    except AttributeError:
-        raise _lacking("PostgreSQL", "ibis-framework[postgres]") from None
-
-
-def _lacking(what: str, package: str) -> MissingDependencyError:
-    return MissingDependencyError(f"reading from {what} needs one more package; try: pip install '{package}'")
+        yield
+    except missing or ImportError:
+        raise MissingDependencyError(
+            f"reading from {what} needs one more package; try: pip install '{package}'"
+        ) from None
 
 
 def _quoted(name: str, mark: str) -> str:
@@ -214,7 +212,6 @@ def _sqlite(place: DatabaseAddress) -> polars.LazyFrame:
 def _portion(
     rows: Sequence[tuple[Any, ...]], columns: Mapping[str, _Declared], predicate: polars.Expr | None, place: str
 ) -> polars.DataFrame:
-    """Return rows as a frame of the declared types; RecordsError for a value of another type."""
     import polars
 
     series = []

@@ -118,7 +118,6 @@ def _read(table: LazyTable, column: str) -> OrderColumn | None:
 
 
 def _held(table: LazyTable, column: str) -> set[tuple[int, str]]:
-    """Return the kinds of text in a column, with their offsets from UTC."""
     text = nw.col(column)
 
     def kinds(frame: Any) -> Any:
@@ -154,7 +153,6 @@ def _as_day(table: LazyTable, text: nw.Expr) -> nw.Expr:
 
 
 def _as_moment(table: LazyTable, text: nw.Expr) -> nw.Expr:
-    """Return the date and time of a text, without its offset."""
     shown = text.str.slice(11).str.replace_all(r"[Z+-].*$", "")
     seconds = nw.when(shown.str.len_chars() == 5).then(nw.concat_str(shown, nw.lit(":00"))).otherwise(shown)
     clock = nw.when(text.str.len_chars() == 10).then(nw.lit("00:00:00")).otherwise(seconds)

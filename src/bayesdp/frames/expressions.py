@@ -236,8 +236,6 @@ _END = "the end"
 
 
 class _Reader:
-    """Recursive descent over the tokens of one text."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(_tokens(text))

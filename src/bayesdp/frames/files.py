@@ -97,7 +97,6 @@ def _refusal(path: str, files: Sequence[str], error: BaseException) -> FrameErro
 
 
 def _is_framed(name: str) -> bool:
-    """Return whether a file has the first and last bytes of a Parquet file."""
     with Path(name).open("rb") as file:
         begun, size = file.read(4), file.seek(0, SEEK_END)
         file.seek(max(size - 4, 0))
@@ -196,7 +195,6 @@ def _scanned(
 
 
 def _texts(name: str, separator: str) -> polars.LazyFrame:
-    """Return the fields of a CSV file as texts."""
     return _scan_csv([name], separator, infer_schema=False, encoding="utf8-lossy")
 
 
@@ -255,7 +253,6 @@ _FIRST_ROWS = (10_000, 100_000)
 
 
 def _separator(name: str) -> str:
-    """Return the separator in the first line of a file: a comma, a semicolon or a tab."""
     if suffix(name).startswith(".tsv"):
         return "\t"
     named = re.sub(r'"[^"]*"', "", _header(name))
@@ -326,7 +323,6 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 def _check_names(files: Sequence[str], path: str, separator: str) -> None:
-    """Refuse files with different columns, or the same in another order."""
     expected = _names(files[0], separator)
     for file in files:
         names = _names(file, separator)

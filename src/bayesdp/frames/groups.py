@@ -223,7 +223,6 @@ def _covariance(sums: Mapping[str, int], grids: Sequence[Grid], i: int, j: int) 
 
 
 def _exchangeable(table: LazyTable, layout: GroupLayout) -> AnovaMoments:
-    """Return the one-way analysis of variance of the groups, from sums by group size."""
     value = layout.value[0]
     table = table.together(layout.group)
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}

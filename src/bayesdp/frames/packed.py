@@ -17,10 +17,7 @@ AT_ONCE = 2**20
 """Bytes that are read at a time."""
 
 _GZIP = b"\x1f\x8b"
-_UNPACKED_UNASKED = {
-    "zstd": (b"\x28\xb5\x2f\xfd",),
-    "zlib": (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
-}
+_UNPACKED_UNASKED = {"zstd": (b"\x28\xb5\x2f\xfd",), "zlib": (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")}
 """The first bytes of files that Polars unpacks, whatever their name."""
 
 _MOST_CELLS = 10**8

@@ -187,7 +187,6 @@ def _at_or_after(table: LazyTable, orders: Sequence[str], place: OrderValues) ->
 
 
 def _sampled(table: LazyTable, orders: Sequence[str], size: int, rows: int) -> list[OrderValues]:
-    """Return the orders of about `size` sampled records, ascending."""
     chosen = replace(table, frame=table.frame.select(*orders))
     if table.engine.is_dask():
         parts = chosen.parts(lambda frame: frame.gather_every(max(rows // size, 1)))

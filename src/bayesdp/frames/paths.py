@@ -120,7 +120,6 @@ def is_text(path: str) -> bool:
 
 
 def _advice(path: str) -> str:
-    """Return how to read a file of another kind."""
     database = next((name for name, suffixes in _DATABASES.items() if suffix(path) in suffixes), None)
     if database is not None:
         return f"it is a database: name a table in it, {database}:///{path}#table"

@@ -17,7 +17,7 @@ from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
 from bayesdp.frames.groups import extremes, moment_bits, moment_grid
 from bayesdp.frames.source import Missing, checked_missing, plain, reading, scan, whole
-from bayesdp.frames.transitions import FOLLOWS, Sequences, check_steps, shown_by_order
+from bayesdp.frames.transitions import FOLLOWS, Sequences, shown_by_order
 from bayesdp.models.layout import ChainLayout, column_names
 from bayesdp.models.series_moments import SeriesMoments
 
@@ -42,12 +42,7 @@ class Series:
 
 
 def series_moments(
-    source: object,
-    value: str,
-    layout: ChainLayout,
-    order: int,
-    missing: Missing = "error",
-    within: Sequence[str] = (),
+    source: object, value: str, layout: ChainLayout, order: int, missing: Missing = "error", within: Sequence[str] = ()
 ) -> Series:
     """Return the autocovariances of the series in a table, up to lag `order`, after means are subtracted.
 
@@ -75,9 +70,7 @@ def series_moments(
         sizes = chains.sizes()
         if sizes.lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {value!r}")
-        relations = chains.relations()
-        chains.check(relations, layout)
-        check_steps(table, relations, layout, sizes)
+        chains.check(chains.relations(), layout, sizes)
         grid = moment_grid(chains.table, "s", *extremes(chains.table, "s"), moment_bits(rows))
         strata = {
             f"k{i}": nw.col(f"w{public.index(name)}") if name in public else shown_by_order(chains, name, "o")

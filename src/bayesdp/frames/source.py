@@ -25,14 +25,7 @@ import narwhals as nw
 
 from bayesdp._support.validation import Missing, Scalar, brief, checked_missing, plain_number
 from bayesdp._support.words import folded
-from bayesdp.errors import (
-    BayesDPError,
-    FrameError,
-    MissingDependencyError,
-    NoColumnError,
-    QueryError,
-    RecordsError,
-)
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.databases import is_database, open_database
 from bayesdp.frames.failures import first_line, refusing
 from bayesdp.frames.files import name_list, odd_csv, open_files
@@ -499,7 +492,6 @@ def _no_table(source: object) -> str:
 
 
 def _repeated(source: Any) -> list[Any]:
-    """Return the names that several columns share, if the source has columns."""
     with suppress(Exception):
         names = source.column_names if hasattr(source, "column_names") else source.columns
         return [name for name, count in Counter(names).items() if count > 1]

@@ -112,7 +112,6 @@ def _moment(value: datetime.date) -> datetime.datetime:
 
 
 def _step_of(spacings: Counter[Any]) -> float | datetime.timedelta | None:
-    """Return the step of these spacings; None if there is none."""
     if not spacings:
         return None
     least = min(spacings)

@@ -113,7 +113,6 @@ def _running(master: str | None) -> Iterator[Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason why Spark does not start, in a line."""
     if "JAVA_GATEWAY_EXITED" in str(error):
         return "its Java process exited at once; set JAVA_HOME to a Java that this version of Spark supports"
     thrown = getattr(error, "java_exception", None)

@@ -23,22 +23,12 @@ from bayesdp.frames.aggregates import ColumnOrCondition, present_records, row_co
 from bayesdp.frames.clocks import SHOWN, minutes_shown, reading_of
 from bayesdp.frames.dates import place_in_order, selected
 from bayesdp.frames.partitioned_chains import EARLIER, STRETCH, PartitionedChains, cut, partitioned_chains
-from bayesdp.frames.source import (
-    LazyTable,
-    Missing,
-    checked_missing,
-    one_or_zero,
-    places,
-    plain,
-    reading,
-    scan,
-    whole,
-)
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, one_or_zero, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
+__all__ = ["Sequences", "Transitions", "shown_by_order", "transitions"]
 
 _MOST_ROWS = 4 * STATES.largest**2
 """The most pairs of states with one of four relations; more rows mean more states than a chain may have."""
@@ -143,11 +133,11 @@ class Sequences:
             _check_public(table, column, subject)
         held = _state(table, subject)
         placed = {name: place_in_order(table, column, as_text=layout.order_by_text) for name, column in orders.items()}
+        unchanged = entities | _named("w", public)
         chosen = [
             held.alias("s"),
             *(_finite(table, orders[name], place.order).alias(name) for name, place in placed.items()),
-            *(table.column(column).alias(name) for name, column in entities.items()),
-            *(table.column(column).alias(name) for name, column in _named("w", public).items()),
+            *(table.column(column).alias(name) for name, column in unchanged.items()),
         ]
         table = table.together(list(entities.values())) if entities else table
         read = not layout.order_by_text and any(table.kind(column) == "text" for column in layout.order_by)
@@ -323,8 +313,8 @@ class Sequences:
         """Return the number of records with each relation to the one before."""
         return _relations(self.count({}))
 
-    def check(self, relations: Counter[Any], layout: ChainLayout) -> None:
-        """Refuse ties, records closer than the step, and records without a place in a chain."""
+    def check(self, relations: Counter[Any], layout: ChainLayout, sizes: Sizes | None = None) -> None:
+        """Refuse ties, records closer than the step or without a place in a chain and, given sizes, no transitions."""
         table, order = self.table, ", ".join(layout.order_by)
         tied, close = relations[TIED], relations[CLOSE]
         if tied and self.placed_by_order:
@@ -344,6 +334,12 @@ class Sequences:
             raise RecordsError(
                 f"{early} the one before by less than the step ({layout.step}), or at the same {order}; give the "
                 f"spacing of {order}, or leave step= out"
+            )
+        if layout.step is not None and sizes is not None and sizes.longest > 1 and not relations[FOLLOWS]:
+            raise RecordsError(
+                f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
+                f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
+                f"{order!r} as step= (--step), or leave step= out"
             )
 
 
@@ -392,31 +388,23 @@ def transitions(
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
         runs = _runs(chains, memory, within, public)
     relations = _relations(runs)
-    chains.check(relations, layout)
-    check_steps(table, relations, layout, sizes)
+    chains.check(relations, layout, sizes)
     last = memory - 1
     followed = sum(
         count
         for (*run, relation), count in runs.items()
         if relation == FOLLOWS and run[last] is not None and run[memory] is not None
     )
-    states = (
-        (False, True) if chains.truth else _ordered({run[memory] for run in runs if run[memory] is not None}, state)
-    )
+    seen = {run[memory] for run in runs if run[memory] is not None}
+    states = (False, True) if chains.truth else _ordered(seen, state)
     if float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
         raise RecordsError(f"{len(states)} states with a memory of {memory} records are more than can be counted")
     strata = _tables(table, runs, states, memory, within)
     counts = sum((np.array(stratum.counts, dtype=np.int64) for stratum in strata), start=_zeros(states, memory))
+    gaps = layout.step is None or followed < rows - sizes.chains
+    named = strata if within else ()
     return Transitions(
-        states,
-        tuples(counts.tolist()),
-        rows - lacking,
-        lacking,
-        sizes.chains,
-        sizes.longest,
-        layout.step is None or followed < rows - sizes.chains,
-        chains.truth,
-        strata if within else (),
+        states, tuples(counts.tolist()), rows - lacking, lacking, sizes.chains, sizes.longest, gaps, chains.truth, named
     )
 
 
@@ -452,7 +440,6 @@ def _zeros(states: Sequence[Scalar], memory: int) -> Any:
 def _tables(
     table: LazyTable, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
 ) -> tuple[Stratum, ...]:
-    """Return the counts of transitions for each stratum."""
     index = {state: place for place, state in enumerate(states)}
     counts: dict[tuple[Scalar, ...], Any] = {}
     unplaced = 0
@@ -569,18 +556,6 @@ def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
     for (*_, relation), count in counts.items():
         relations[relation] += count
     return relations
-
-
-def check_steps(table: LazyTable, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
-    """Refuse a step that no record keeps, because there are then no transitions."""
-    if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
-        return
-    order = ", ".join(layout.order_by)
-    raise RecordsError(
-        f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
-        f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of {order!r} as "
-        "step= (--step), or leave step= out"
-    )
 
 
 def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:

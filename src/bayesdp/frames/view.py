@@ -49,7 +49,6 @@ class View:
         return Chains(sizes.longest, unbroken)
 
     def _records_in(self, subject: str, states: Values) -> int:
-        """Return how many records have a state; refuses other states."""
         known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
         other = known.records - known.counts[0]
         if other:
@@ -60,7 +59,6 @@ class View:
         return known.records
 
     def _records_of(self, subject: str) -> int:
-        """Return how many records have a value; refuses missing values unless they are dropped."""
         with reading(self.table):
             rows = row_count(self.table)
             present = present_records(self.table, subject_of(self.table, subject).columns)
