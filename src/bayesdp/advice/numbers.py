@@ -59,9 +59,11 @@ class NumberEvidence:
         """The `groups`, and the reason why they cannot be fitted."""
         if not self.group:
             return None, ""
-        fit = {"value": self.column, "group": self.group, "role": self.role}
+        column, missing, record = self.column, self.missing, self.record
         try:
-            return GaussianGroups.fit(self.table, **fit, missing=self.missing, record=self.record), ""
+            return GaussianGroups.fit(
+                self.table, value=column, group=self.group, role=self.role, missing=missing, record=record
+            ), ""
         except RecordsError:
             raise
         except BayesDPError as error:

@@ -159,11 +159,11 @@ def _postgresql(place: DatabaseAddress) -> Any:
 
 
 @contextmanager
-def _needing(what: str, package: str, *missing: type[Exception]) -> Iterator[None]:
+def _needing(what: str, package: str, missing: type[Exception] = ImportError) -> Iterator[None]:
     """Raise MissingDependencyError if the block fails because a package is missing."""
     try:
         yield
-    except missing or ImportError:
+    except missing:
         raise MissingDependencyError(
             f"reading from {what} needs one more package; try: pip install '{package}'"
         ) from None
