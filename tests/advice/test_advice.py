@@ -58,11 +58,11 @@ def test_it_prints_and_is_json_and_a_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"verdict": "fine"}, "the cheapest that the table does not deny."),
-        ({"verdict": "not tested"}, "does not deny. But the table cannot test it: it rests on your word."),
+        ({"verdict": "fine"}, "the cheapest that the table does not contradict."),
+        ({"verdict": "not tested"}, "does not contradict. But the table cannot test it: you must know that it holds."),
         ({"consequences": (Sensitivity("x", 1.0, 1.05, counts=True),)}, "less than 10 %"),
-        ({"consequences": (Sensitivity("x", 1.0, 1.5, counts=True),)}, "denies every rung"),
-        ({"consequences": (Sensitivity("x", 1.0, None, counts=True),)}, "denies every rung"),
+        ({"consequences": (Sensitivity("x", 1.0, 1.5, counts=True),)}, "contradicts every assumption"),
+        ({"consequences": (Sensitivity("x", 1.0, None, counts=True),)}, "contradicts every assumption"),
     ],
 )
 def test_it_states_why_an_assumption_is_recommended(change: dict[str, Any], said: str) -> None:

@@ -53,7 +53,6 @@ def test_the_way_on_names_every_option(model: Model, python: str, shell: str) ->
     assert python in way.python(model, ON, 1.0)
     assert shell in way.shell(model, bdp.Sum("x", bounds=(0, 10), where="a > 1", public_filter=True), 1.0)
     assert "--bounds 0 10" in way.shell(model, bdp.Sum("x", bounds=(0, 10)), 1.0)
-    assert way.python(None, ON, 1.0) == way.shell(None, ON, 1.0) == ""
 
 
 def test_foreign_names_are_quoted_for_the_shell_and_for_python() -> None:

@@ -41,10 +41,10 @@ def test_engines_and_masters_that_are_none(data: str, capsys: pytest.CaptureFixt
     assert "--engine must be polars or spark, not 'flink'" in reported(capsys, *fit, "--engine", "flink")
     assert "--master goes with --engine spark" in reported(capsys, *fit, "--master", "local[2]")
     spark = ("--engine", "spark")
-    assert "Spark reads Parquet here, and 'x.csv' is none" in reported(capsys, "fit", "x.csv", *CHAIN, *spark)
+    assert "with Spark only Parquet can be read, not 'x.csv'" in reported(capsys, "fit", "x.csv", *CHAIN, *spark)
     assert "--master must be spark://host:7077, yarn, " in reported(capsys, *fit, *spark, "--master", "nowhere")
     database = "postgresql://ada:secret@db/health#visits"
-    assert "and a table of a database is none" in reported(capsys, "fit", database, *CHAIN, *spark)
+    assert "not a table of a database" in reported(capsys, "fit", database, *CHAIN, *spark)
 
 
 def test_without_pyspark_or_java(
@@ -106,7 +106,7 @@ def test_where_spark_does_not_start(data: str) -> None:
     assert done.stderr.count("\n") == 1
     done = command("fit", data, *CHAIN, "--engine", "spark", JAVA_HOME=data)
     assert done.returncode == 2
-    assert "Spark does not start: its Java program ended at once" in done.stderr
+    assert "Spark does not start: its Java process exited at once" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

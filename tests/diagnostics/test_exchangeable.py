@@ -116,7 +116,7 @@ def test_few_groups_are_too_few_to_tell() -> None:
     diagnosis = diagnosed(measured(5, 30, 3))
     found = named(diagnosis, "position")
     assert found.verdict == "not tested"
-    assert "groups would be needed" in found.meaning
+    assert "groups are needed" in found.meaning
     assert diagnosis.verdict == "not tested"
     tiny = named(diagnosed(measured(6, 5, 3)), "position")
     assert (tiny.verdict, tiny.figure) == ("not tested", "")

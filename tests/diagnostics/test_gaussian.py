@@ -44,7 +44,7 @@ def test_groups_of_the_model_are_fine(seed: int, model: GaussianGroups) -> None:
     diagnosis = diagnose_groups(sample(draw(seed, 3000)), model)
     assert set(verdicts(diagnosis).values()) == {"fine"}
     assert diagnosis.basis == "9,000 records in 3,000 groups"
-    assert "Groups are taken to be independent of each other" in diagnosis.trusted[0]
+    assert "Groups are assumed to be independent of each other" in diagnosis.trusted[0]
     assert diagnosis.trusted[0] in str(diagnosis)
     assert all(finding.values["power"] >= 0.8 for finding in diagnosis.findings if finding.name != "group size")
 
@@ -57,7 +57,7 @@ def test_fine_needs_a_test_with_power() -> None:
     for finding in diagnosis.findings:
         if finding.name != "group size":
             assert finding.values["power"] < 0.8
-            assert re.search(r"about [\d,]+ (groups|values) would be needed", finding.meaning)
+            assert re.search(r"about [\d,]+ (groups|values) are needed", finding.meaning)
 
 
 def test_scale_and_place_do_not_matter() -> None:

@@ -31,21 +31,23 @@ def test_fisher_by_simulation() -> None:
 
 @pytest.mark.parametrize(("freedom", "needed"), [(1, 1200), (2, 1400), (46, 3900)])
 def test_how_many_records_are_needed(freedom: int, needed: int) -> None:
-    power = Power(lambda size: chi_square(size, freedom), 500, "transitions", "a small deviation")
+    power = Power(lambda size, level: chi_square(size, freedom, level=level), 500, "transitions", "a small deviation")
     assert power.needed == needed
     assert not power.enough
     assert Power(power.curve, needed, "transitions", "").enough
     assert str(power) == (
-        "Nothing was seen, but with 500 transitions the test would see a small deviation with probability "
-        f"{power.chance:.2f} only; about {needed:,} transitions would be needed."
+        "The test found nothing, but with 500 transitions it would find a small deviation with a probability of only "
+        f"{power.chance:.2f}; about {needed:,} transitions are needed."
     )
 
 
 def test_no_number_of_records_may_be_enough() -> None:
-    power = Power(lambda _: 0.5, 100, "groups", "anything")
+    power = Power(lambda size, level: 0.5, 100, "groups", "anything")
     assert power.needed is None
-    assert str(power).endswith("with probability 0.50 only.")
+    assert str(power).endswith("with a probability of only 0.50.")
 
 
 def test_power_just_below_the_limit_is_not_shown_as_enough() -> None:
-    assert "probability 0.79 only" in str(Power(lambda size: 0.7999 if size < 101 else 1.0, 100, "groups", "it"))
+    assert "probability of only 0.79" in str(
+        Power(lambda size, level: 0.7999 if size < 101 else 1.0, 100, "groups", "it")
+    )

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesdp.diagnostics.ratio import LikelihoodRatio, alike
+from bayesdp.diagnostics.ratio import LikelihoodRatio, homogeneity
 from bayesdp.diagnostics.report import UntestableError
 
 
 def test_figures_of_a_hand_example() -> None:
-    found = alike([np.array([[10, 20], [20, 10]])], 60)
+    found = homogeneity([np.array([[10, 20], [20, 10]])], 60)
     expected = 4 * (10 * math.log(10 / 15) + 20 * math.log(20 / 15))
     assert found.likelihood == pytest.approx(expected)
     assert found.pearson == pytest.approx(4 * 25 / 15)
@@ -26,12 +26,12 @@ def test_figures_of_a_hand_example() -> None:
 def test_tables_are_added_up_and_only_what_was_seen_counts() -> None:
     generator = np.random.default_rng(1)
     first, second = generator.integers(20, 30, (4, 3)), generator.integers(20, 30, (2, 3))
-    found = alike([first, second], int(first.sum() + second.sum()))
+    found = homogeneity([first, second], int(first.sum() + second.sum()))
     alone = [stats.chi2_contingency(table, correction=False) for table in (first, second)]
     assert found.pearson == pytest.approx(sum(test.statistic for test in alone))
     assert found.freedom == 3 * 2 + 1 * 2
     first[2], first[:, 0] = 0, 0  # a row and a column that never occurred
-    assert alike([first], int(first.sum())).freedom == 2 * 1
+    assert homogeneity([first], int(first.sum())).freedom == 2 * 1
 
 
 def test_the_larger_of_the_two_p_values_is_believed() -> None:
@@ -53,20 +53,21 @@ def test_the_larger_of_the_two_p_values_is_believed() -> None:
 )
 def test_a_violation_is_certain_and_matters(likelihood: float, size: int, factor: float, verdict: str) -> None:
     found = LikelihoodRatio(likelihood, likelihood, 2, size, 0.1, factor)
-    assert found.verdict == verdict
-    reported = found.reported("fine.", "flagged.", "advice.", "; more")
+    reported = found.outcome("fine.", "flagged.", "advice.", "; more")
     assert reported.verdict == verdict
     assert "; more" in reported.figure
     assert (reported.advice == "advice.") == (verdict in ("violated", "doubtful"))
-    assert reported.meaning.startswith({"fine": "fine.", "not tested": "Nothing was seen"}.get(verdict, "flagged."))
+    assert reported.meaning.startswith(
+        {"fine": "fine.", "not tested": "The test found nothing"}.get(verdict, "flagged.")
+    )
 
 
 def test_rare_cells_do_not_say_how_far_off_a_table_is() -> None:
     rare = np.array([[1000, 1], [1000, 4]])
-    assert alike([rare], 2005).factor < 1.01
+    assert homogeneity([rare], 2005).factor < 1.01
 
 
 @pytest.mark.parametrize("table", [np.zeros((2, 2)), [[5, 0], [7, 0]], [[5, 3], [0, 0]]])
 def test_where_nothing_differs_there_is_nothing_to_compare(table: object) -> None:
     with pytest.raises(UntestableError, match="nothing to compare"):
-        alike([np.array(table, dtype=int)], 10)
+        homogeneity([np.array(table, dtype=int)], 10)

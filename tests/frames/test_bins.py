@@ -53,9 +53,9 @@ def test_states_are_fitted_and_asked_about(tmp_path: Path) -> None:
         ({"edges": [2, 1]}, "in ascending order"),
         ({"edges": ["a"]}, r"edges\[0\]"),
         ({"edges": [0.1, 0.1 + 1e-17 + 2e-17]}, "in ascending order"),
-        ({"column": "room"}, "only a column of numbers can be binned, and 'room'"),
+        ({"column": "room"}, "cannot bin 'room'"),
         ({"column": "nothing"}, "has no column 'nothing'"),
-        ({"name": "room"}, "has a column 'room' already"),
+        ({"name": "room"}, "already has a column 'room'"),
     ],
 )
 def test_mistakes_are_refused(reported: dict[str, Any], message: str) -> None:

@@ -94,7 +94,7 @@ def test_only_the_first_groups_are_looked_at_one_by_one(monkeypatch: pytest.Monk
     groups = GaussianGroups(correlation=0.9, size=2)
     regular, irregular = (groups.diagnose(table, value="v", group="g", role="r") for table in tables)
     assert (regular.records, regular.rows) == (irregular.records, irregular.rows) == (700, 800)
-    assert "The groups that were not looked at are like the others." in regular.trusted
+    assert "The groups outside the sample are like those in it." in regular.trusted
     monkeypatch.setattr(checks, "MOST_GROUPS", 400)
     everything = groups.diagnose(tables[1], value="v", group="g", role="r")
     assert verdicts(regular) == verdicts(irregular)

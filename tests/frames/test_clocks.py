@@ -72,7 +72,7 @@ def test_a_few_days_are_too_few_to_tell() -> None:
     assert "season" not in verdicts(diagnosis), "there is one month, so nothing to compare"
     assert diagnosis.verdict == "not tested"
     found = next(finding for finding in diagnosis.findings if finding.name == "time of day")
-    assert "about 3,900 transitions would be needed" in found.meaning
+    assert "about 3,900 transitions are needed" in found.meaning
 
 
 @pytest.mark.parametrize("as_text", [False, True])
@@ -88,7 +88,7 @@ def test_a_later_order_column_is_a_clock(order_by: list[str], as_text: bool) -> 
     assert by_slot.values["statistic"] == pytest.approx(by_hour.values["statistic"])
     assert ("weekday" in verdicts(diagnosis)) == (not dateless)
     reported = " ".join(diagnosis.trusted)
-    assert ("weekday, season; the columns that order the records hold no dates" in reported) == dateless
+    assert ("weekday or season: the columns that order the records hold no dates" in reported) == dateless
 
 
 def test_a_clock_of_many_values_is_cut_into_bands() -> None:
@@ -102,7 +102,7 @@ def test_a_clock_of_many_values_is_cut_into_bands() -> None:
 def test_without_a_clock_it_is_taken_on_trust(order_by: Any) -> None:
     diagnosis = diagnosed(readings(6, 9000, effects={"hour": 0.7}), order_by, as_text=True)
     assert not {"time of day", "weekday", "season"} & set(verdicts(diagnosis))
-    assert "does not matter: time of day, weekday, season; " in " ".join(diagnosis.trusted)
+    assert "do not depend on the time of day, weekday or season: " in " ".join(diagnosis.trusted)
 
 
 def test_days_have_no_time_of_day() -> None:

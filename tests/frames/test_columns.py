@@ -131,7 +131,7 @@ def test_names_that_an_engine_takes_for_a_pattern(engine: str, name: str, frame_
         lambda: transitions(frame, "k", ChainLayout(name)),
         lambda: group_moments(frame, GroupLayout([name, "k"])),
     ):
-        with pytest.raises(FrameError, match="is a pattern or a path; rename the column"):
+        with pytest.raises(FrameError, match="as a pattern or a path; rename the column"):
             ask()
     assert tally(frame, [Sum("x1", bounds=(0, 10))])[0].counts == (24,)
 
@@ -155,7 +155,7 @@ def test_texts_that_a_database_holds_for_one_are_not_two_cells() -> None:
     connection.execute("CREATE TABLE rooms (room VARCHAR COLLATE NOCASE)")
     connection.execute("INSERT INTO rooms VALUES ('hall'), ('hall'), ('kitchen')")
     rooms, cells = connection.table("rooms"), ["hall", "Hall", "HALL", "kitchen", "Kitchen"]
-    with pytest.raises(QueryError, match="may be the same value of 'room' to duckdb"):
+    with pytest.raises(QueryError, match=r"duckdb may treat .* as equal to a value of 'room' in another cell"):
         tally(rooms, [Histogram("room", cells=cells)])
     (both,) = tally(rooms, [Count("room", isin=["hall", "Hall"])])
     assert both.counts == (2,)
@@ -168,7 +168,7 @@ def test_engines_that_do_not_tell_case_apart() -> None:
     relation = duckdb.connect().sql('select 1 as "A", 2 as "a", 3 as z')
     twice = duckdb.connect().sql("select 1 as a, 2 as a, 3 as z")
     for frame in (relation, twice, ibis.memtable(pa.table({"A": [1], "a": [2], "z": [3]}))):
-        with pytest.raises(FrameError, match="several columns called 'a' in upper or lower case"):
+        with pytest.raises(FrameError, match="several columns called 'a' that differ only in case"):
             tally(frame, [Sum("a", bounds=(0, 9))])
         assert tally(frame, [Sum("z", bounds=(0, 9))])[0].counts == (3,)
     with pytest.raises(FrameError, match="has no column 'Z'"):
@@ -351,7 +351,7 @@ def test_objects_of_dask(kind: str) -> None:
             return
         for values in ((True, False, None, True), (1, 2, 3, None), (dt.date(2024, 1, 1), None, None, None)):
             odd = frames.from_pandas(objects(*values), npartitions=2)
-            with pytest.raises(FrameError, match="pandas's type object, of which only texts can be used"):
+            with pytest.raises(FrameError, match="pandas's type object, which may hold only texts; convert"):
                 tally(odd, [Count("x", equals="2024-01-01")], missing="drop")
 
 
@@ -421,7 +421,7 @@ def test_times_in_every_unit_and_zone(engine: str, kind: str, frame_of: FrameOf)
         transitions(frame, "s", ChainLayout("t", step="1d"))
     with pytest.raises(FrameError, match="column 't' holds times; a chain's states are texts, numbers or true/false"):
         transitions(frame, "t", ChainLayout("s"))
-    with pytest.raises(QueryError, match="only a column of numbers can be added up"):
+    with pytest.raises(QueryError, match="it is not numeric"):
         tally(frame, [Sum("t", bounds=(0, 1))])
     with_zone = [Count("t < '2024-03-31T03:00+02:00'", equals=True)]
     if kind.startswith("timestamp"):

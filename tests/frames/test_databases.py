@@ -17,7 +17,7 @@ import bayesdp as bdp
 from bayesdp.cli import run
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError, RefusedError
 from bayesdp.frames.aggregates import tally
-from bayesdp.frames.databases import Place, database_file
+from bayesdp.frames.databases import DatabaseAddress, database_file
 from bayesdp.frames.source import scan
 
 ROWS = 3000
@@ -99,9 +99,7 @@ def test_a_view_is_a_table(sqlite: str) -> None:
 
 
 def test_what_is_not_there_is_named(url: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        FrameError, match=r"which table of .*\? Name it after a #, such as .*#.*; it has 'all readings'"
-    ):
+    with pytest.raises(FrameError, match=r"names no table; add one after a #, such as .*#.*; it has 'all readings'"):
         scan(url)
     with pytest.raises(FrameError, match="has no table 'walks'; it has 'all readings'"):
         scan(f"{url}#walks")
@@ -110,7 +108,7 @@ def test_what_is_not_there_is_named(url: str, tmp_path: Path) -> None:
         scan(f"{kind}:///{tmp_path / 'nothing.db'}#walks")
     assert not (tmp_path / "nothing.db").exists()
     (tmp_path / "text.db").write_text("this is no database\n" * 100)
-    with pytest.raises(FrameError, match=r"cannot open .*: .*(Error|Exception); what the database said is left out"):
+    with pytest.raises(FrameError, match=r"cannot open .*: .*(Error|Exception); its message is withheld"):
         scan(f"{kind}:///{tmp_path / 'text.db'}#walks")
 
 
@@ -171,8 +169,11 @@ def test_names_that_look_like_sql_are_names(tmp_path: Path) -> None:
 
 def test_no_password_is_shown() -> None:
     address = "postgresql://ada:secret@nowhere.invalid:1/health#visits"
-    assert "secret" not in str(Place.of(address))
-    assert str(Place.of("postgresql://ada@db/health?password=secret#visits")) == "postgresql://ada@db/health#visits"
+    assert "secret" not in str(DatabaseAddress.of(address))
+    assert (
+        str(DatabaseAddress.of("postgresql://ada@db/health?password=secret#visits"))
+        == "postgresql://ada@db/health#visits"
+    )
     with pytest.raises(FrameError, match=r"cannot open postgresql://ada:\*\*\*@nowhere") as caught:
         scan(address)
     assert "secret" not in str(caught.value)

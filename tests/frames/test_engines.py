@@ -822,7 +822,7 @@ def diagnoses(frame_of: FrameOf, engine: str, *, wide: bool = True) -> list[dict
         assert "intraclass correlation" in by_position[0].figure
     else:
         assert [finding.name for finding in by_position] == ["position"]
-        assert "come in no order" in by_position[0].meaning
+        assert "have no order" in by_position[0].meaning
     if wide:
         columns = wide_columns()
         groups = frame_of(engine, columns)
@@ -869,9 +869,9 @@ def test_spark(frame_of: FrameOf, spark: Any, wanted: list[dict[str, Any]]) -> N
 def check_spark_names(frame_of: FrameOf, spark: Any) -> None:
     for name in ("a.b", "a`b", "*"):
         frame = frame_of("spark", {name: ("int64", [1, 2, 3]), "x": ("int64", [7, 8, 9])})
-        with pytest.raises(FrameError, match="is a pattern or a path; rename the column"):
+        with pytest.raises(FrameError, match="as a pattern or a path; rename the column"):
             tally(frame, [Sum(name, bounds=(0, 10))])
-        with pytest.raises(FrameError, match="is a pattern or a path; rename the column"):
+        with pytest.raises(FrameError, match="as a pattern or a path; rename the column"):
             transitions(frame, name, ChainLayout("x"))
     harmful = 'x"; drop table x; --'
     frame = frame_of("spark", {harmful: ("int64", [1, 2, 3]), "S": ("int64", [7, 8, 9]), "O0": ("string", ["a"] * 3)})

@@ -87,7 +87,7 @@ def test_what_is_refused() -> None:
         pair_sums(frame, LAYOUT, BOUNDS, 2, "drop")
     with pytest.raises(RecordsError, match="no group of two"):
         pair_sums(frame.head(1), LAYOUT, BOUNDS, 2, "drop")
-    with pytest.raises(FrameError, match="no numbers"):
+    with pytest.raises(FrameError, match="it is not numeric"):
         pair_sums(frame, GroupLayout("h", "g"), BOUNDS, 3)
     with pytest.raises(FrameError, match="would not be exact"):
         pair_sums(frame, LAYOUT, BOUNDS, 10**10, "drop")

@@ -77,7 +77,7 @@ def test_new_rows_come_after_the_others_and_keep_their_part() -> None:
     moved = before.with_columns(who=pl.Series(["b", "a", "b"]))
     for other, message in (
         (before.head(2), "fewer records"),
-        (pl.concat([before, early]), "another number of records in a period that was over"),
+        (pl.concat([before, early]), "another number of records in a past period"),
         (moved, "fewer records"),
         (pl.concat([moved, later]), "another number of records"),
     ):

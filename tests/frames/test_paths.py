@@ -45,7 +45,7 @@ def test_sockets_links_and_folders(capsys: pytest.CaptureFixture[str]) -> None:
         listening.bind("s.csv")
         assert refused("s.csv", capsys) == "cannot read s.csv: it is a socket; name a regular file"
     Path("gone.csv").symlink_to("nowhere.csv")
-    assert refused("gone.csv", capsys) == "cannot read gone.csv: it is a link to a file that is not there"
+    assert refused("gone.csv", capsys) == "cannot read gone.csv: it is a link to a file that does not exist"
     Path("round.csv").symlink_to("round.csv")
     assert refused("round.csv", capsys).startswith("cannot read round.csv: ")
     Path("folder.csv").mkdir()

@@ -43,7 +43,7 @@ def test_products_reach_over_no_gap_and_into_no_other_entity() -> None:
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({"x": pl.lit("a")}, {}, "holds no numbers, so it is no series"),
+        ({"x": pl.lit("a")}, {}, "cannot be a series: it is not numeric"),
         ({"x": pl.lit(3)}, {}, "do not vary"),
         ({"x": pl.lit(None, pl.Int64)}, {"missing": "drop"}, "no record of the table has a value of 'x'"),
         (

@@ -17,7 +17,7 @@ from bayesdp.frames import source
 from bayesdp.frames.aggregates import row_count, tally
 from bayesdp.frames.checks import diagnose_chain_of
 from bayesdp.frames.snapshots import Snapshot, Stamp
-from bayesdp.frames.source import Table, scan
+from bayesdp.frames.source import LazyTable, scan
 from bayesdp.frames.transitions import transitions
 from bayesdp.frames.wide_format import VALUE, unpivoted
 from bayesdp.models.layout import ChainLayout
@@ -120,7 +120,7 @@ def test_every_table_that_is_made_of_it_knows_its_files() -> None:
     write(PAIRS.with_row_index("t"), "x.parquet")
     table = scan("x.parquet")
     picked = table.pick(["g", "x", "t"])
-    made: list[Table] = [
+    made: list[LazyTable] = [
         picked,
         picked.pick(["x"]),
         picked.together(["g"]),
@@ -150,16 +150,16 @@ def test_a_change_while_a_table_is_computed(path: str, monkeypatch: pytest.Monke
     """Between the check before and the check after, whether the engine notices or not."""
     write(PAIRS, path)
     for fails in (False, True):
-        table, computed = scan(path), Table._computed
+        table, computed = scan(path), LazyTable._computed
 
-        def changed(self: Table, aggregate: Any, computed: Any = computed, fails: bool = fails) -> Any:
+        def changed(self: LazyTable, aggregate: Any, computed: Any = computed, fails: bool = fails) -> Any:
             write(ONE_GROUP, path)
             if fails:
                 raise ZeroDivisionError
             return computed(self, aggregate)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Table, "_computed", changed)
+            patch.setattr(LazyTable, "_computed", changed)
             with pytest.raises(ChangedError, match=CHANGED):
                 row_count(table)
 
@@ -169,7 +169,7 @@ def test_a_change_while_a_file_is_opened(monkeypatch: pytest.MonkeyPatch) -> Non
     write(PAIRS, "x.csv")
     opening = source._frame
 
-    def changed(native: object) -> Table:
+    def changed(native: object) -> LazyTable:
         write(ONE_GROUP, "x.csv")
         return opening(native)
 

@@ -49,7 +49,7 @@ def test_refusals_do_not_quote_records() -> None:
     """What an engine says when it stops may hold values; they are private."""
     secret = pl.LazyFrame({"a": ["secret-4711"]}).select(pl.col("a").cast(pl.Int64))
     with pytest.raises(
-        FrameError, match="cannot be read: polars stopped with InvalidOperationError; what it"
+        FrameError, match="cannot be read: polars stopped with InvalidOperationError; its message is withheld"
     ) as refused:
         tally(secret, [SUM])
     assert "4711" not in str(refused.value)

@@ -105,7 +105,7 @@ def test_an_absent_record_between_days_or_within_one_is_a_gap(left_out: tuple[in
 def test_records_closer_than_a_step_of_date_and_time_are_refused() -> None:
     with pytest.raises(bdp.errors.RecordsError, match="by less than the step"):
         bdp.OddsChain.fit(_days(), state="s", order_by=["date", "interval"], step="10m")
-    with pytest.raises(bdp.errors.FrameError, match="step must be minutes, at most a day"):
+    with pytest.raises(bdp.errors.FrameError, match="must be minutes, at most a day"):
         bdp.OddsChain.fit(_days(), state="s", order_by=["date", "interval"], step="2d")
 
 

@@ -133,7 +133,7 @@ def test_parquet_by_its_path(cluster: Any, path: Path, tmp_path: Path) -> None:
     with spark_table(f"{path}/*.parquet") as table:
         assert tally(table, [question]) == tally(str(path), [question])
         assert (table.name, table.guessed) == (f"{path}/*.parquet", False)
-    with pytest.raises(InvalidInputError, match="Spark runs already in this process"), spark_table("x", "local[7]"):
+    with pytest.raises(InvalidInputError, match="Spark already runs in this process"), spark_table("x", "local[7]"):
         pass
     with pytest.raises(FrameError, match="there is no such file"), spark_table(str(tmp_path / "absent.parquet")):
         pass

@@ -80,7 +80,7 @@ def test_each_record_is_related_to_the_one_before() -> None:
         (
             ChainLayout("t", "nobody"),
             {},
-            "1 record of the table has no value in the columns that order records or tell entities apart",
+            "1 record of the table has no value in the columns that order records or identify entities",
         ),
         (ChainLayout("t", "who"), {"within": ["s"], "missing": "drop"}, "'s'"),
         (ChainLayout("t", "who"), {"within": ["hour"], "missing": "drop"}, "hour"),

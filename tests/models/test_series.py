@@ -170,7 +170,7 @@ def test_an_order_not_covered_is_refused_and_a_lower_one_offered() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"value": "word"}, "holds no numbers"),
+        ({"value": "word"}, "it is not numeric"),
         ({"value": "flat"}, "do not vary"),
         ({"value": ["x", "t"]}, "names 2"),
         ({"value": "y"}, "no column 'y'"),
@@ -179,8 +179,8 @@ def test_an_order_not_covered_is_refused_and_a_lower_one_offered() -> None:
         ({"order": 65}, "at most 64"),
         ({"order": 3, "entity": "pair"}, "no 3 records in a row"),
         ({"within": "nothing"}, "no column 'nothing'"),
-        ({"within": "hour"}, "do not tell the hour"),
-        ({"within": "x"}, "what is protected"),
+        ({"within": "hour"}, "do not contain the hour"),
+        ({"within": "x"}, "is protected"),
         ({"within": "holes"}, "no value of 'holes'"),
         ({"within": "pair"}, "100 records are too few to take 50 means away"),
         ({"order_by": "pair"}, "ties"),

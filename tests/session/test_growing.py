@@ -77,7 +77,7 @@ def test_parts_of_growing_data(tmp_path: Path) -> None:
     moved = months(3).with_columns(
         district=polars.when(polars.col("meter") == 0).then(polars.lit("B")).otherwise("district")
     )
-    with pytest.raises(LedgerError, match="stay in their part"):  # what was spent on A would be forgotten
+    with pytest.raises(LedgerError, match="keep them in their part"):  # what was spent on A would be forgotten
         opened(moved, tmp_path)
 
 

@@ -254,7 +254,7 @@ def test_members_of_parts_stay_the_same(tmp_path: Path, before: str, after: str,
         session.release_by(on_in("A", "B"), epsilon=2.0)
         session.release_by(on_in("A"), epsilon=2.0)
     moved = meters(after) if len(after) == len(before) else meters(before).with_columns(district=polars.lit("v"))
-    with pytest.raises(LedgerError, match=r"who is in which part by 'district'|stay in their part"):
+    with pytest.raises(LedgerError, match=r"who is in which part by 'district'|keep them in their part"):
         release(tmp_path, moved, on_in(asked), **reported)
     with opened(tmp_path, meters(before), METERS, **reported) as session:
         session.release_by(on_in("B"), epsilon=2.0)
@@ -271,7 +271,7 @@ def test_new_meters_may_join_a_growing_table(tmp_path: Path) -> None:
     moved = longer.with_columns(
         district=polars.when(polars.col("meter") == 4).then(polars.lit("B")).otherwise("district")
     )
-    with pytest.raises(LedgerError, match=r"who is in which part|stay in their part"):
+    with pytest.raises(LedgerError, match=r"who is in which part|keep them in their part"):
         release(tmp_path, moved, on_in("A", "B"), **reported)
 
 

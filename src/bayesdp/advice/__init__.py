@@ -1,1 +1,1 @@
-"""Which model? A ladder of assumptions, what a table says about each, what it costs, and what if it is wrong."""
+"""Advice on models: priced assumptions, the verdict of a table on each, and the leakage if one is wrong."""

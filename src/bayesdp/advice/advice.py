@@ -1,8 +1,8 @@
-"""What `advise` returns: a ladder of assumptions, and which of them to take."""
+"""The result of `advise`: priced assumptions, and the recommended one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,26 @@ from bayesdp.rounding import shown_above
 __all__ = ["Advice"]
 
 NOTE = (
-    "This advice was computed from the data without any noise. It is for those who may see the data; no guarantee "
+    "This advice was computed from the data without any noise. It is for people who may see the data: no guarantee "
     "covers it, nor the choice of a model by it."
 )
 
 
 @dataclass(frozen=True)
 class Advice(Displayed, Document):
-    """Which models a table does not deny, what each costs, and what if one is wrong.
+    """The models that a table does not contradict, the cost of each, and the leakage if one is wrong.
 
-    Prints as a table, with what each rung assumes and the code to go on with; `plot(path)` draws it.
+    Prints as a table, with the meaning of each assumption and the next steps; `plot(path)` draws it.
 
-    query:       what would be asked.
-    epsilon:     what would be promised.
-    beta:        how often the error may reach the α of a rung.
-    priced_assumptions: from the strongest assumption to the weakest, each with its price.
-    recommended: the cheapest that is not denied, or whose denial changes ε by less than 10 %; if all are denied, the
-                 one that assumes least. None if no noise is enough for any.
-    shows:       what the table shows of memory, as sentences; empty for a column of numbers.
-    table_name:  what the table is called.
-    next_steps:  what `advise` was asked, from which the code to go on with is written.
+    query:       the question.
+    epsilon:     the ε promised.
+    beta:        the probability that the error reaches the α of an assumption.
+    priced_assumptions: from the strongest to the weakest, each with its cost.
+    recommended: the cheapest that the table does not contradict, or that it contradicts with a change of ε below 10 %;
+                 if it contradicts all, the weakest. None if no noise is enough for any.
+    shows:       the memory that the table shows, in sentences; empty for a column of numbers.
+    table_name:  the name of the table.
+    next_steps:  the arguments of `advise`, from which the next steps are written.
     """
 
     query: Query
@@ -65,39 +65,37 @@ class Advice(Displayed, Document):
 
     @property
     def why(self) -> str:
-        """Why the rung is recommended, as a sentence."""
+        """The reason for the recommendation, as a sentence."""
         chosen = self.recommended
         if chosen is None:
-            return "No noise is enough for any of these assumptions at this ε; ask for more, or name entities."
+            return "No noise is enough for any of these assumptions at this ε; use a larger ε, or name entities."
         if not chosen.denied:
-            trusted = chosen.verdict == Verdict.NOT_TESTED
-            untested = " But the table cannot test it: it rests on your word." if trusted else ""
-            return f"{_capital(chosen.name)}: the cheapest that the table does not deny.{untested}"
+            untested = chosen.verdict == Verdict.NOT_TESTED
+            trust = " But the table cannot test it: you must know that it holds." if untested else ""
+            return f"{_capital(chosen.name)}: the cheapest that the table does not contradict.{trust}"
         if chosen.harmless:
-            return (
-                f"{_capital(chosen.name)}: the table denies it, but what the table shows instead changes ε by less "
-                f"than {100 * HARMLESS:g} %."
-            )
+            change = f"but the assumptions that fit the table change ε by less than {100 * HARMLESS:g} %"
+            return f"{_capital(chosen.name)}: the table contradicts it, {change}."
         return (
-            f"{_capital(chosen.name)}: the table denies every rung, and this is the one that assumes least. Whether "
-            "what it leaks if it is wrong is acceptable is for you to decide."
+            f"{_capital(chosen.name)}: the table contradicts every assumption, and this is the weakest. Decide whether "
+            "its leakage is acceptable if it is wrong."
         )
 
     @property
     def python(self) -> str:
-        """The code to go on with, in Python; empty if nothing is recommended."""
-        chosen = self.recommended
-        if chosen is None:
-            return ""
-        return self.next_steps.python(chosen.model, self.query, self.epsilon, credible=chosen.credible)
+        """The next steps in Python; empty if nothing is recommended."""
+        return self._next_steps(self.next_steps.python)
 
     @property
     def shell(self) -> str:
-        """The commands to go on with; empty if nothing is recommended."""
+        """The next steps as commands; empty if nothing is recommended."""
+        return self._next_steps(self.next_steps.shell)
+
+    def _next_steps(self, written: Callable[..., str]) -> str:
         chosen = self.recommended
-        if chosen is None:
+        if chosen is None or chosen.model is None:
             return ""
-        return self.next_steps.shell(chosen.model, self.query, self.epsilon, credible=chosen.credible)
+        return written(chosen.model, self.query, self.epsilon, credible=chosen.credible)
 
     def _printed(self) -> Sequence[Section]:
         sections: list[Section] = [
@@ -108,12 +106,12 @@ class Advice(Displayed, Document):
             [_filled(f"Recommended: {self.why}")],
         ]
         if self.recommended is not None:
-            sections += [lines("Go on in Python:"), [Code(self.python)]]
+            sections += [lines("Next steps in Python:"), [Code(self.python)]]
             sections += [lines("or on the command line:"), [Code(self.shell)]]
         return [*sections, [_filled(NOTE)]]
 
     def table(self) -> str:
-        """Return the ladder as a text table: the verdict, the error, and what is leaked if the next rungs are true."""
+        """Return a text table of the assumptions: verdict, error, and the leakage if a later one is true instead."""
         return self._table.text()
 
     @property
@@ -127,9 +125,7 @@ class Advice(Displayed, Document):
             ]
             for assumption in self.priced_assumptions
         ]
-        return PrintedTable(
-            ["  assumption", "verdict", f"α (β = {self.beta:g})", "ε if what the table shows is true"], rows
-        )
+        return PrintedTable(["  assumption", "verdict", f"α (β = {self.beta:g})", "ε you would really get"], rows)
 
     def _paragraph(self, assumption: PricedAssumption) -> Iterator[Block]:
         yield Words(_capital(assumption.name))
@@ -167,13 +163,13 @@ class Advice(Displayed, Document):
         }
 
     def plot(self, path: str | Path) -> Path:
-        """Draw for every rung its error and what it leaks if a weaker one is true, and write the picture."""
+        """Draw the error of every assumption and its leakage if a weaker one is true, and write the picture."""
         drawn: Path = hooks.call("plot.advice", self, path)
         return drawn
 
 
 def _if_wrong(assumption: PricedAssumption) -> str:
-    """Return what the noise of a rung leaks if what the table shows is true, from the least to the most."""
+    """Return the range of ε of an assumption's noise under the weaker ones that fit the table."""
     leaks = [line.epsilon for line in assumption.consequences if line.counts and line.epsilon is not None]
     if not leaks:
         return ""

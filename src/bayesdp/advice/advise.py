@@ -1,4 +1,4 @@
-"""`advise`: a table and a question in, a ladder of assumptions out."""
+"""`advise`: priced assumptions for a table and a question."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from bayesdp.advice.next_steps import NextSteps
 from bayesdp.advice.numbers import NumberEvidence, priced_number_assumptions
 from bayesdp.advice.priced_assumption import PricedAssumption, recommended, with_price, with_sensitivities
 from bayesdp.errors import InvalidInputError
-from bayesdp.frames.source import Missing, Table, checked_missing, scan
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, scan
+from bayesdp.frames.spacing import spaced
 from bayesdp.models import ChainLayout
 from bayesdp.models.layout import column_name, column_names
 from bayesdp.queries import Count, Query
@@ -27,7 +28,7 @@ from bayesdp.theorems.leakage import BETA
 __all__ = ["advise"]
 
 _MOST_ASSUMPTIONS = 9
-"""So many rungs a ladder may have, for the progress bar."""
+"""The most assumptions, for the progress bar."""
 
 
 def advise(
@@ -48,20 +49,20 @@ def advise(
     credibility: float = 0.95,
     order_by_text: bool = False,
 ) -> Advice:
-    """Say which models of correlation a table does not deny, what each costs, and what if one is wrong.
+    """Return the models of correlation that a table does not contradict, their costs, and the leakage if one is wrong.
 
-    question:    what will be asked. By default the number of records in the last state (true, for a condition).
-    epsilon:     the promise that costs are stated for; beta: how often the error may reach α.
+    question:    the question; by default the number of records in the last state (true, for a condition).
+    epsilon:     the ε that costs are computed for; beta: the probability that the error reaches α.
     state:       a column of states or a condition such as "steps > 0", in an order (`order_by`); by default the column
-                 of the question, if that counts values. Sums and means are about a column of numbers.
+                 of a question that counts values. Sums and means need a column of numbers.
     order_by, order_by_text, entity, step, missing, record: as in MarkovChain.fit.
     within:      public columns, or hour, weekday, month of the order, between which odds may differ; by default the
-                 first of these clocks that the order tells.
-    group, role: for numbers, the columns that tell which records belong together, as in GaussianGroups.fit.
-    credibility: the share of the posterior in which the promise must be kept.
+                 first of these clocks that the order has.
+    group, role: for numbers, the columns of groups and roles, as in GaussianGroups.fit.
+    credibility: the share of the posterior for which the promise must hold.
 
-    Nothing is released or charged; docs/advise.md has the rules. Raises InvalidInputError if it is not clear what to
-    look at, FrameError for what is wrong with the table, QueryError for a question about another column.
+    Nothing is released or charged; docs/advise.md has the rules. Raises InvalidInputError if arguments are missing,
+    FrameError for a table that does not fit, QueryError for a question about another column.
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": range(3000), "on": [t // 2 % 2 for t in range(3000)]})
@@ -77,7 +78,7 @@ def advise(
     order, entities = column_names("order_by", order_by), column_names("entity", entity)
     strata, groups = column_names("within", within), column_names("group", group)
     table = scan(frame)
-    place = _Place(table, order, entities, step, missing, record, order_by_text)
+    place = _TableOptions(table, order, entities, step, missing, record, order_by_text)
     with progress_bar(STEPS + _MOST_ASSUMPTIONS, "looking at the table") as done:
         if subject is not None:
             if groups or role is not None:
@@ -111,10 +112,8 @@ def advise(
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where the records are."""
-
-    table: Table
+class _TableOptions:
+    table: LazyTable
     order: tuple[str, ...]
     entities: tuple[str, ...]
     step: float | str | datetime.timedelta | None
@@ -131,7 +130,7 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What was seen of a table: rungs without prices, what is asked, and what the table shows of memory."""
+    """Assumptions without prices, the question, and the memory that the table shows."""
 
     assumptions: Iterable[PricedAssumption]
     question: Query
@@ -140,7 +139,7 @@ class _Seen:
 
 
 def _states(
-    place: _Place,
+    place: _TableOptions,
     question: Query | None,
     subject: str,
     within: tuple[str, ...] | None,
@@ -159,12 +158,12 @@ def _states(
         credibility=credibility,
         done=done,
     )
-    asked = Count(subject, equals=evidence.first.states[-1]) if question is None else question
-    named = replace(asked, column=subject) if asked.column is None else asked
+    query = Count(subject, equals=evidence.first.states[-1]) if question is None else question
+    named = replace(query, column=subject) if query.column is None else query
     return _Seen(priced_chain_assumptions(evidence), named, _memory(evidence))
 
 
-def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
+def _numbers(place: _TableOptions, question: Query | None, group: tuple[str, ...], role: str | None) -> _Seen:
     if question is None or question.column is None:
         raise InvalidInputError(
             params("say what to look at: {state} and {order_by}, or a question about a column of numbers ")
@@ -172,28 +171,31 @@ def _numbers(place: _Place, question: Query | None, group: tuple[str, ...], role
                 'such as Sum("height", bounds=(0, 100))', elsewhere="such as --query sum --column height --bounds 0 100"
             )
         )
-    layout = place.layout if place.order else None
-    evidence = NumberEvidence.of(place.table, question.column, group, role, layout, place.missing, place.record)
+    if not group and not place.order:
+        raise InvalidInputError(
+            params("name the columns of records that belong together: {group}, or {order_by} for a series")
+        )
+    layout = spaced(place.table, question.column, place.layout, numeric=True) if place.order else None
+    evidence = NumberEvidence(place.table, question.column, group, role, layout, place.missing, place.record)
     means: Sequence[str] = () if layout is None else evidence.within
     return _Seen(priced_number_assumptions(evidence), question, means_within=means)
 
 
 def _memory(evidence: ChainEvidence) -> str:
-    """Return how many records matter, as far as the table shows, as a sentence."""
     records, all_of_it = evidence.memory
     where = f", also within each {' and '.join(evidence.within)}" if evidence.within else ""
     if records == 1:
         return (
             "The table shows no memory beyond the last record."
             if all_of_it
-            else "Whether more than the last record matters could not be counted."
+            else "The table has too many states to test whether more than the last record matters."
         )
     at_least = "" if all_of_it else " at least"
-    return f"The table shows a memory of{at_least} {records} records: what matters is not the last one alone{where}."
+    return f"The table shows a memory of{at_least} {records} records: not only the last one matters{where}."
 
 
 def _protection(priced_assumptions: Sequence[PricedAssumption]) -> str:
-    """Return what protection against memory costs, as a sentence; empty if there is no rung with one."""
+    """Return the cost of protection against memory, as a sentence; empty if no assumption has one."""
     costs = [
         f"{shown_above(assumption.alpha, 3)} ({assumption.name})"
         for assumption in priced_assumptions

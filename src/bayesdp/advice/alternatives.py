@@ -1,4 +1,4 @@
-"""What else might hold, a little less than a model assumes: guarantees say what their noise would leak then."""
+"""Weaker assumptions than those of a model, for which guarantees state the leakage of their noise."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from bayesdp.models import (
 from bayesdp.models.markov import MOST_COMPARED
 from bayesdp.models.odds import odds_above
 
-__all__ = ["Alternative", "alternatives"]
+__all__ = ["NUMBERS", "Alternative", "alternatives"]
 
 _HALF_AGAIN = 1.5
-"""By how much a strength of correlation is raised to see what that would leak."""
+"""The factor by which the strength of a correlation is raised."""
 
 _LONG = 1000
-"""A longer chain leaks as one of any length does, which has a formula."""
+"""The length from which a chain is treated as one of any length, which has a formula."""
 
 _MOST_RELAXED = 1000
-"""Alternatives are looked at with every release: not for networks that take a while."""
+"""The most edges of a network: alternatives are computed with every release, and larger networks take too long."""
 
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 class Alternative(NamedTuple):
-    """What else might hold, a weaker assumption: the model, and how it differs, as the clause after "if"."""
+    """A weaker assumption: how it differs, as the clause after "if", and its model."""
 
     condition: str
     model: Model
@@ -49,9 +49,9 @@ class Alternative(NamedTuple):
 
 @singledispatch
 def alternatives(model: Model) -> tuple[Alternative, ...]:
-    """Return what else might hold, a little less than the model assumes; nothing for a type that is not known here.
+    """Return weaker assumptions than those of a model; none for a type without a registered function.
 
-    A type from outside the package registers its own: `@alternatives.register`.
+    Register a function for a type from outside the package with `@alternatives.register`.
 
     >>> for condition, weaker in alternatives(ArbitraryGroups(2)):
     ...     print(f"{condition}: {weaker.group_size}")
@@ -62,7 +62,7 @@ def alternatives(model: Model) -> tuple[Alternative, ...]:
 
 @alternatives.register
 def _of_any_of(model: AnyOf) -> tuple[Alternative, ...]:
-    """Return those of every model, one after the other: a condition may stand there twice."""
+    """Return those of every member in turn; a condition may occur twice."""
     return tuple(alternative for member in model.members for alternative in alternatives(member))
 
 
@@ -100,7 +100,7 @@ def _of_normal_groups(model: GaussianGroups) -> tuple[Alternative, ...]:
 def _of_series(model: GaussianSeries) -> tuple[Alternative, ...]:
     records, stretch = model.window
     weaker = [Alternative(f"anything may happen within {stretch}, and no farther", ArbitraryGroups(records))]
-    with suppress(ModelError):  # where that would be no stationary series
+    with suppress(ModelError):  # unless that series is not stationary
         stronger = replace(model, coefficients=[_HALF_AGAIN * value for value in model.coefficients], moments=None)
         weaker.insert(0, Alternative("every coefficient is half as large again", stronger))
     return tuple(weaker)
@@ -108,7 +108,7 @@ def _of_series(model: GaussianSeries) -> tuple[Alternative, ...]:
 
 @alternatives.register
 def _of_markov_chain(model: MarkovChain) -> tuple[Alternative, ...]:
-    """Return what a chain of the same odds ratio might do, of which nothing else is known; none if it has no limit."""
+    """Return chains of which only the odds ratio is known; none if it has no limit."""
     if model.table[..., 0].size > MOST_COMPARED or math.isinf(odds := odds_above([model.log_odds])):
         return ()
     free = OddsChain(
@@ -134,7 +134,7 @@ def _of_odds_chain(model: OddsChain) -> tuple[Alternative, ...]:
     return (
         Alternative("the odds ratio is half as large again", replace(bare, odds=_HALF_AGAIN * model.odds)),
         Alternative(
-            f"what matters is the last {_NUMBERS.get(longer, longer)} records, with this odds ratio",
+            f"what matters is the last {NUMBERS.get(longer, longer)} records, with this odds ratio",
             replace(bare, memory=longer),
         ),
         Alternative(f"anything may happen within {stretch}", replace(bare, unit=records)),
@@ -166,6 +166,6 @@ def _of_network(model: Network) -> tuple[Alternative, ...]:
 
 
 def _bare(model: OddsChain) -> OddsChain:
-    """Return the chain with nothing but its odds, and without a length so large that it makes no difference."""
+    """Return the chain with only its odds, and without a length that makes no difference."""
     length = None if model.length is None or model.length >= _LONG else model.length
     return replace(model, length=length, strata=None, within=(), credibility=None, learnt=None, diagnosis=None)

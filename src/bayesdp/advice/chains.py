@@ -1,4 +1,4 @@
-"""The ladder of a column of states in an order: independent, chain, bounded odds, longer memory, arbitrary groups."""
+"""Assumptions for a column of states: independent, chain, bounded odds, longer memory, arbitrary groups."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from bayesdp.advice.priced_assumption import Judgement, NoVerdict, PricedAssumption, diagnosed
+from bayesdp.advice.alternatives import NUMBERS
+from bayesdp.advice.priced_assumption import NoVerdict, PricedAssumption, arbitrary_rung, diagnosed, independent_rung
 from bayesdp.diagnostics.remembered import Remembered, in_common, one_record_more
 from bayesdp.diagnostics.report import UntestableError, judge, shown_p
 from bayesdp.errors import BayesDPError, FrameError, ModelError
-from bayesdp.frames.source import Missing, Table
+from bayesdp.frames.clocks import SHOWN
+from bayesdp.frames.source import LazyTable, Missing
 from bayesdp.frames.spacing import spaced
 from bayesdp.frames.transitions import Transitions, transitions
-from bayesdp.models import ArbitraryGroups, ChainLayout, Independent, MarkovChain, OddsChain
+from bayesdp.models import ChainLayout, MarkovChain, OddsChain
 from bayesdp.models.diagnosis import Diagnosis, Verdict, worst
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import SPARSE, Stratum, largest_log_odds, merged
@@ -25,32 +27,27 @@ from bayesdp.rounding import shown_above
 __all__ = ["STEPS", "ChainEvidence", "priced_chain_assumptions"]
 
 STEPS = 4
-"""How many times the table is read, for a progress bar."""
+"""The number of scans of the table, for a progress bar."""
 
 LONGEST = 3
-"""The longest memory for which there are rungs."""
-
-_CLOCKS = ("hour", "weekday", "month")
-"""By what transitions may differ, if nothing else is said: the first that the order tells."""
+"""The longest memory of an assumption."""
 
 _MOST_RUNS = 2**17
-"""So many kinds of runs are counted: longer runs of few states, shorter ones of many."""
+"""The most different runs that are counted: longer runs of few states, shorter ones of many."""
 
 _DRAWN = 1000
-"""Draws that tell how certain the odds ratios of strata are."""
+"""Draws from the posterior of the odds ratios of strata."""
 
 _SEED = 13
-
-_NUMBERS = {2: "two", 3: "three"}
 
 
 @dataclass(frozen=True)
 class ChainEvidence:
-    """What the rungs need to know of a table.
+    """The statistics of a table behind the verdicts.
 
-    counted: transitions by how many records they remember, with strata if there are any.
-    runs:    for each stratum, how often records followed one another, as far back as was counted.
-    within:  what makes the strata.
+    counted: transitions by their memory, with strata if there are any.
+    runs:    for each stratum, the counts of the longest runs of records.
+    within:  the names of the strata.
     """
 
     subject: str
@@ -67,7 +64,7 @@ class ChainEvidence:
     @classmethod
     def of(
         cls,
-        table: Table,
+        table: LazyTable,
         subject: str,
         layout: ChainLayout,
         *,
@@ -77,7 +74,7 @@ class ChainEvidence:
         credibility: float,
         done: Callable[[int], None],
     ) -> ChainEvidence:
-        """Count what is needed, in a few scans of the table; the step is the one that the table shows."""
+        """Count transitions in a few scans of the table, with the step that the table shows."""
         layout = spaced(table, subject, layout)
         strata, first = _stratified(table, subject, layout, missing, within)
         done(1)
@@ -89,7 +86,7 @@ class ChainEvidence:
             counted[memory] = transitions(table, subject, layout, missing, memory=memory, within=strata)
             done(1)
         runs = tuple(stratum.counts for stratum in _strata(counted[longest]))
-        if longest == LONGEST + 1:  # what starts a run of four is dropped: no more than the first record of a chain
+        if longest == LONGEST + 1:  # drops the first record of each run, and so no more than that of each chain
             counted[LONGEST] = _shortened(counted[longest])
             del counted[longest]
         chain, broken = _chain(first, subject, layout, record, 1)
@@ -111,7 +108,7 @@ class ChainEvidence:
 
     @property
     def memory(self) -> tuple[int, bool]:
-        """How many records matter at least, and whether that is all that the table shows."""
+        """The memory of the table, and whether it is known to be no longer."""
         shown = 1
         while (one_more := self.more(shown)) is not None:
             if one_more.verdict != Verdict.VIOLATED:
@@ -120,7 +117,7 @@ class ChainEvidence:
         return shown, False
 
     def described(self) -> dict[str, Any]:
-        """Return what every model of these chains says of its place."""
+        """Return the arguments that all models of these chains share."""
         place = {"state": self.subject} if self.first.condition else {"column": self.subject}
         return place | {
             "states": self.first.states,
@@ -150,7 +147,7 @@ class ChainEvidence:
 
 
 def priced_chain_assumptions(evidence: ChainEvidence) -> Iterator[PricedAssumption]:
-    """Yield the rungs, from the strongest assumption to the weakest."""
+    """Yield the assumptions, from the strongest to the weakest."""
     yield _independent(evidence)
     yield _homogeneous(evidence)
     yield _odds(evidence)
@@ -170,16 +167,13 @@ def _independent(evidence: ChainEvidence) -> PricedAssumption:
     for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
         if finding.name == "dependence":
             verdict = {"present": Verdict.VIOLATED, "not seen": Verdict.FINE}.get(finding.word, Verdict.NOT_TESTED)
-            said = {
-                Verdict.VIOLATED: "One record says something about the next",
-                Verdict.FINE: "No dependence was seen",
+            dependence = {
+                Verdict.VIOLATED: "Records depend on the one before",
+                Verdict.FINE: "The test found no dependence",
                 Verdict.NOT_TESTED: "There are too few records to tell",
             }[verdict]
-            shown = f"{said}: {finding.figure.partition(';')[0]}."
-    return PricedAssumption(
-        "independent", "records are independent", "No record says anything about another.", verdict, shown,
-        Independent(column=evidence.subject, record=evidence.record),
-    )  # fmt: skip
+            shown = f"{dependence}: {finding.figure.partition(';')[0]}."
+    return independent_rung(verdict, shown, evidence.subject, evidence.record)
 
 
 def _homogeneous(evidence: ChainEvidence) -> PricedAssumption:
@@ -197,8 +191,8 @@ def _homogeneous(evidence: ChainEvidence) -> PricedAssumption:
 def _odds(evidence: ChainEvidence) -> PricedAssumption:
     name, condition = "bounded odds", "the probabilities change with time"
     assumes = (
-        "The next record depends on the last one only; how likely it is may change with time, but how much one record "
-        "says about the next has one limit for all times."
+        "The next record depends on the last one only; its probabilities may change with time, but the odds ratio "
+        "between records has one bound for all times."
     )
 
     def judged(model: OddsChain) -> tuple[Verdict, str]:
@@ -215,14 +209,14 @@ def _odds_within(evidence: ChainEvidence, memory: int) -> PricedAssumption:
     stratum = " and ".join(evidence.within)
     apart = evidence.several(memory)
     where = f" within each {stratum}" if apart else ""
-    may = f", and may differ from {stratum} to {stratum}" if apart else ""
+    may = f", which may differ by {stratum}" if apart else ""
     if memory == 1:
         name, condition = f"bounded odds{where}", f"the odds ratio changes with the {stratum}"
-        assumes = "The next record depends on the last one only; how much one record says about the next has a limit"
+        assumes = "The next record depends on the last one only; the odds ratio between records has a bound"
     else:
-        name = f"bounded odds, memory of {_NUMBERS[memory]}{where}"
-        condition = f"what matters is the last {_NUMBERS[memory]} records, whose probabilities change with time"
-        assumes = f"Only the last {_NUMBERS[memory]} records matter for the next ones; how much they say has a limit"
+        name = f"bounded odds, memory of {NUMBERS[memory]}{where}"
+        condition = f"what matters is the last {NUMBERS[memory]} records, whose probabilities change with time"
+        assumes = f"The next records depend on the last {NUMBERS[memory]} only; the odds ratio has a bound"
 
     def judged(model: OddsChain) -> tuple[Verdict, str]:
         verdict, shown = _memory_verdict(evidence, memory)
@@ -235,9 +229,9 @@ def _odds_within(evidence: ChainEvidence, memory: int) -> PricedAssumption:
 
 
 def _remembering(evidence: ChainEvidence, memory: int) -> PricedAssumption:
-    name = f"chain with a memory of {_NUMBERS[memory]}"
-    condition = f"what matters is the last {_NUMBERS[memory]} records"
-    assumes = f"The next record depends on the last {_NUMBERS[memory]} only, with the same probabilities at all times."
+    name = f"chain with a memory of {NUMBERS[memory]}"
+    condition = f"what matters is the last {NUMBERS[memory]} records"
+    assumes = f"The next record depends on the last {NUMBERS[memory]} only, with the same probabilities at all times."
 
     def built() -> MarkovChain:
         chain, broken = _chain(
@@ -258,28 +252,12 @@ def _remembering(evidence: ChainEvidence, memory: int) -> PricedAssumption:
 
 
 def _arbitrary(evidence: ChainEvidence) -> PricedAssumption:
-    entity = " and ".join(evidence.layout.entity)
-    name, condition = "arbitrary groups", f"anything may happen within one {entity or 'entity'}"
-    if not evidence.layout.entity:
-        reason = "All records are one chain: then no useful answer can be protected against everything. Name entities."
-        assumes = "Entities are independent of one another; inside one anything may happen."
-        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
-    assumes = f"One {entity} is independent of another; inside one anything may happen."
-    verdict: Judgement = NoVerdict.NOT_DENIED
-    shown = f"No {entity} has more than {evidence.first.longest:,} records."
-    for finding in () if evidence.diagnosis is None else evidence.diagnosis.findings:
-        if finding.name == "independent entities" and finding.verdict in (Verdict.VIOLATED, Verdict.DOUBTFUL):
-            verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
-    model = ArbitraryGroups(evidence.first.longest, group=evidence.layout.entity, record=evidence.record)
-    return PricedAssumption(name, condition, assumes, verdict, shown, model)
+    entity, diagnosis = evidence.layout.entity, evidence.diagnosis
+    return arbitrary_rung(entity, "chain", evidence.first.longest, evidence.record, diagnosis, "independent entities")
 
 
 def _assumption(
-    name: str,
-    condition: str,
-    assumes: str,
-    built: Callable[[], Any],
-    judged: Callable[[Any], tuple[Verdict, str]],
+    name: str, condition: str, assumes: str, built: Callable[[], Any], judged: Callable[[Any], tuple[Verdict, str]]
 ) -> PricedAssumption:
     try:
         model = built()
@@ -290,25 +268,18 @@ def _assumption(
 
 
 def _memory_verdict(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
-    """Return whether one record more matters, and that as a sentence."""
+    """Return the verdict on one more record of memory, with a sentence."""
     test = evidence.more(memory)
-    earlier = f"the record before the last {'one' if memory == 1 else _NUMBERS[memory]}"
+    earlier = f"the record before the last {'one' if memory == 1 else NUMBERS[memory]}"
     if test is None:
         return Verdict.NOT_TESTED, f"Whether {earlier} matters was not tested."
-    matters = {
-        Verdict.VIOLATED: f"But {earlier} matters, too",
-        Verdict.DOUBTFUL: f"That {earlier} matters is significant, but small or not certain",
-        Verdict.FINE: f"That {earlier} matters was not seen",
-        Verdict.NOT_TESTED: f"There are too few records to tell whether {earlier} matters",
-    }[test.verdict]
-    return test.verdict, f"{matters}: {test.figure}."
+    return _sentence(test, f"But {earlier} also matters", f"an effect of {earlier}")
 
 
 def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
-    """Return whether the odds ratio of some stratum is certainly larger than one for all of them.
+    """Test whether the odds ratio of some stratum is larger than the bound for all of them.
 
-    The largest of many estimates is large by chance, so each stratum is looked at by itself, and the smallest of the
-    probabilities counts as often as there are strata.
+    The largest of many estimates is large by chance, so each stratum is tested, with Bonferroni's correction.
     """
     tables = tuple(stratum.counts for stratum in merged(evidence.first.strata))
     drawn = np.concatenate([alone for _, alone in largest_log_odds(tables, _DRAWN, np.random.default_rng(_SEED))])
@@ -317,34 +288,38 @@ def _exceeded(evidence: ChainEvidence, model: OddsChain) -> tuple[Verdict, str]:
     stratum = " and ".join(evidence.within)
     verdict = judge(p_value, True)
     if verdict == Verdict.FINE:
-        return verdict, f"That some {stratum} has a larger one was not seen."
+        return verdict, f"No {stratum} was found to have a larger one."
     return verdict, f"Some {stratum} has a larger one: {shown_p(p_value)}."
 
 
 def _by_strata(evidence: ChainEvidence, memory: int) -> tuple[Verdict, str]:
-    """Return whether the probabilities after the same last records differ between strata."""
+    """Test whether the probabilities after the same last records differ between strata."""
     counts = np.array([stratum.counts for stratum in evidence.counted[memory].strata])
     tables = counts.reshape(len(counts), -1, counts.shape[-1]).swapaxes(0, 1)
     stratum, test = " and ".join(evidence.within), in_common(tables)
-    matters = {
-        Verdict.VIOLATED: f"The probabilities depend on the {stratum}",
-        Verdict.DOUBTFUL: f"That the probabilities depend on the {stratum} is significant, but small or not certain",
-        Verdict.FINE: f"That the probabilities depend on the {stratum} was not seen",
-        Verdict.NOT_TESTED: f"There are too few records to tell whether the {stratum} matters",
+    return _sentence(test, f"The probabilities depend on the {stratum}", f"an effect of the {stratum}")
+
+
+def _sentence(test: Remembered, violated: str, effect: str) -> tuple[Verdict, str]:
+    shown = {
+        Verdict.VIOLATED: violated,
+        Verdict.DOUBTFUL: f"There is {effect}, significant but small or not certain",
+        Verdict.FINE: f"The test did not find {effect}",
+        Verdict.NOT_TESTED: f"There are too few records to find {effect}",
     }[test.verdict]
-    return test.verdict, f"{matters}: {test.figure}."
+    return test.verdict, f"{shown}: {test.figure}."
 
 
 def _stratified(
-    table: Table, subject: str, layout: ChainLayout, missing: Missing, within: Sequence[str] | None
+    table: LazyTable, subject: str, layout: ChainLayout, missing: Missing, within: Sequence[str] | None
 ) -> tuple[tuple[str, ...], Transitions]:
-    """Count transitions by the strata asked for, or by the first clock that the order tells, or by none."""
-    for name in _CLOCKS if within is None else ():
+    """Count transitions by the given strata, or by the first clock of the order, or without strata."""
+    for name in SHOWN if within is None else ():
         try:
             counted = transitions(table, subject, layout, missing, within=(name,))
         except FrameError as error:
             if type(error) is not FrameError:
-                raise  # something is wrong with the records, not with the clock
+                raise  # the records are wrong, not the clock
             continue
         if len(counted.strata) > 1:
             return (name,), counted
@@ -367,14 +342,9 @@ def _shortened(counted: Transitions) -> Transitions:
 
 
 def _chain(
-    counted: Transitions,
-    subject: str,
-    layout: ChainLayout,
-    record: str,
-    memory: int,
-    first: Transitions | None = None,
+    counted: Transitions, subject: str, layout: ChainLayout, record: str, memory: int, first: Transitions | None = None
 ) -> tuple[MarkovChain | None, str]:
-    """Return the chain of these counts, or why there is none; half a transition is added where some were never seen."""
+    """Return the chain of these counts, or the reason for none; if some count is 0, half a transition is added."""
     whole = counted if first is None else first
     try:
         return MarkovChain.from_counts(

@@ -1,4 +1,4 @@
-"""The code to go on with: how the recommended model is fitted, and a first release under it."""
+"""Next steps in code: a fit of the recommended model, and a first release under it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TABLE, _FILE, _MODEL = "table", "DATA", "MODEL.json"
 
 @dataclass(frozen=True)
 class NextSteps:
-    """What `advise` was told, so that the model can be fitted in the same way.
+    """The arguments of `advise`, from which code for the same fit is written.
 
-    path:        where the table is, if it is a file.
-    given:       the options, as they were given.
+    path:  the path of the table, if it is a file.
+    given: the options as they were given.
     """
 
     path: str | Path | None
@@ -32,15 +32,15 @@ class NextSteps:
     credibility: float
 
     def options(self, model: Model) -> dict[str, Any]:
-        """Return how the model is fitted, by the names of its `fit`; nothing for a model that is not fitted."""
+        """Return the arguments of the model's `fit`; none for a model that is not fitted."""
         takes = {option.name for option in model.fit_options}
         column = {"value": model.column} if "value" in takes else {}
-        reported = {name: value for name, value in self.given.items() if name in takes}
+        given = {name: value for name, value in self.given.items() if name in takes}
         credibility = {"credibility": self.credibility} if "credibility" in takes else {}
-        return column | reported | _chosen(model) | credibility
+        return column | given | _chosen(model) | credibility
 
     def fits(self, model: Model) -> bool:
-        """Tell whether the model is fitted, and everything that its `fit` needs is known; otherwise it is written."""
+        """Return whether the model is fitted and all required arguments of its `fit` are known."""
         known = self.options(model)
         return bool(model.fit_options) and all(option.name in known for option in model.fit_options if option.required)
 
@@ -60,31 +60,23 @@ class NextSteps:
         flags = (_flag(name, value) for name, value in self.options(model).items())
         return f"bayesdp fit {data} --model {model.kind} {' '.join(flags)} -o {_MODEL}"
 
-    def python(self, model: Model | None, query: Query, epsilon: float, *, credible: bool = False) -> str:
+    def python(self, model: Model, query: Query, epsilon: float, *, credible: bool = False) -> str:
         """Return Python that makes the model and a release under it.
 
-        credible: the session keeps the promise with the credibility asked, as the price of the model does.
+        credible: whether the price of the model includes the credibility, which the session then needs, too.
         """
-        if model is None:
-            return ""
-        session = [
-            f"epsilon={epsilon:g}",
-            'dataset="NAME"',
-            *([f"credibility={self.credibility:g}"] if credible else []),
-        ]
+        credibility = f", credibility={self.credibility:g}" if credible else ""
         return "\n".join(
             [
                 "import bayesdp as bdp",
                 self.model_in_python(model),
-                f"with bdp.Session({_TABLE}, model, {', '.join(session)}) as session:",
+                f'with bdp.Session({_TABLE}, model, epsilon={epsilon:g}, dataset="NAME"{credibility}) as session:',
                 f"    print(session.release({asked_in_python(query)}, epsilon={epsilon:g}))",
             ]
         )
 
-    def shell(self, model: Model | None, query: Query, epsilon: float, *, credible: bool = False) -> str:
+    def shell(self, model: Model, query: Query, epsilon: float, *, credible: bool = False) -> str:
         """Return commands that do the same."""
-        if model is None:
-            return ""
         credibility = f" --credibility {self.credibility:g}" if credible else ""
         data = _FILE if self.path is None else shlex.quote(str(self.path))
         return "\n".join(
@@ -98,7 +90,7 @@ class NextSteps:
 
 @singledispatch
 def _chosen(model: Model) -> dict[str, Any]:
-    """Return the options of its `fit` that `advise` chose for a type of models; by default it chose none."""
+    """Return the arguments of `fit` that `advise` chose for a type of model; by default none."""
     return {}
 
 
@@ -124,7 +116,7 @@ def _memory(records: int) -> dict[str, Any]:
 
 @singledispatch
 def _written(model: Model) -> str:
-    """Return a model that is not fitted, as Python has it; by default from its JSON object."""
+    """Return Python that creates a model without a fit; by default from its JSON object."""
     return f"bdp.Model.from_dict({_plain(model)!r})"
 
 
@@ -139,13 +131,13 @@ def _any_groups(model: ArbitraryGroups) -> str:
 
 
 def _type_in_python(model: type[Model]) -> str:
-    """Return the type of a model as Python has it; others' types are not in bayesdp, but registered there."""
+    """Return Python for the type of a model; types from outside bayesdp are looked up by their kind."""
     ours = model.__module__.startswith("bayesdp.")
     return f"bdp.{model.__name__}" if ours else f"bdp.Model.types()[{model.kind!r}]"
 
 
 def built_in_python(model: type[Model], arguments: Mapping[str, Any]) -> str:
-    """Return a model that is built, not fitted, as Python has it.
+    """Return Python that creates a model without a fit.
 
     >>> built_in_python(ArbitraryGroups, {"size": 3})
     'bdp.ArbitraryGroups(size=3)'
@@ -175,7 +167,7 @@ def _literal(value: object) -> str:
 
 
 def asked_in_python(query: Query) -> str:
-    """Return a question as Python has it.
+    """Return Python for a question.
 
     >>> from bayesdp import Sum
     >>> asked_in_python(Sum("height", bounds=(0, 100)))
@@ -196,7 +188,7 @@ def _flag(name: str, value: Any) -> str:
 
 
 def asked_in_shell(query: Query) -> str:
-    """Return a question as the command line has it.
+    """Return the options of a question on the command line.
 
     >>> from bayesdp import Count
     >>> asked_in_shell(Count("on", equals=True))

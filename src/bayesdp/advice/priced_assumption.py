@@ -1,4 +1,4 @@
-"""One rung of the ladder: an assumption, what the table says about it, what it costs, and what if it is wrong."""
+"""Priced assumptions: the verdict of a table, the price, and the leakage if the assumption is wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from bayesdp.advice.sensitivity import Sensitivity, sensitivity_to_assumption, weaker_than
 from bayesdp.calibration.calibrate import Calibration, calibrate
 from bayesdp.errors import CalibrationError, InvalidInputError, ModelError, NoTheoremAppliesError
-from bayesdp.models import MarkovChain, Model
+from bayesdp.models import ArbitraryGroups, Independent, MarkovChain, Model
 from bayesdp.models.diagnosis import Diagnosis, Verdict
 from bayesdp.queries import Query
 from bayesdp.theorems.leakage import Composition
@@ -22,25 +22,24 @@ __all__ = [
     "Judgement",
     "NoVerdict",
     "PricedAssumption",
+    "arbitrary_rung",
     "diagnosed",
+    "independent_rung",
     "recommended",
     "with_price",
     "with_sensitivities",
 ]
 
 HARMLESS = 0.1
-"""A denied assumption is kept if what denies it changes ε by a smaller share than this."""
+"""A contradicted assumption is kept if the ones that fit the table change ε by less than this share."""
 
 _MOST_DRAWN = 4
-"""Of chains that remember one of so many values models are drawn from the posterior; of larger ones the estimate is
-taken, which is a matter of seconds instead of minutes."""
+"""The most states (or combinations of remembered states) of chains whose posterior is sampled, which takes seconds;
+for larger chains it would take minutes, so the estimate is used."""
 
 
 class NoVerdict(StrEnum):
-    """Why a table has no verdict: nothing in a table could speak against the assumption, or no such model is possible.
-
-    Each is its text, also when it prints.
-    """
+    """The reason for no verdict: no table can contradict the assumption, or there is no such model."""
 
     NOT_DENIED = "not denied"
     NOT_POSSIBLE = "not possible"
@@ -50,7 +49,7 @@ class NoVerdict(StrEnum):
 
 
 Judgement = Verdict | NoVerdict
-"""What a table says of an assumption."""
+"""The verdict of a table on an assumption."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,13 @@ class PricedAssumption:
     """One assumption about a table, stronger than those after it.
 
     name:         the assumption in a few words.
-    condition:    that it is true, as the clause after "if" for the rungs before it.
-    assumes:      what one would be assuming, as a sentence.
-    verdict:      what the table says of it.
-    shown:        what of the table says so, as a sentence.
-    model:        the model; None if there is none, and `reason` says why.
-    calibration:  the noise that keeps the promise; None if there is none, and `reason` says why.
-    consequences: what that noise leaks if weaker assumptions are true instead.
+    condition:    that it is true, as a clause after "if".
+    assumes:      the assumption as a sentence.
+    verdict:      the verdict of the table.
+    shown:        the evidence for the verdict, as a sentence.
+    model:        the model; None if there is none, for the `reason`.
+    calibration:  the noise that keeps the promise; None if there is none, for the `reason`.
+    consequences: the leakage of that noise if weaker assumptions are true instead.
     """
 
     name: str
@@ -79,32 +78,32 @@ class PricedAssumption:
 
     @property
     def denied(self) -> bool:
-        """Whether the table speaks against it."""
+        """Whether the table contradicts it."""
         return self.verdict == Verdict.VIOLATED
 
     @property
     def alpha(self) -> float | None:
-        """The error that is left at the ε asked for; None if no noise is enough."""
+        """The error at the given ε; None if no noise is enough."""
         return None if self.calibration is None else self.calibration.accuracy(self.calibration.beta)
 
     @property
     def credible(self) -> bool:
-        """Whether its error allows for how uncertain the estimates are: a session must then be told the credibility."""
+        """Whether its error allows for uncertain estimates; a session then needs the credibility."""
         return self.calibration is not None and self.calibration.uncertainty is not None
 
     @property
     def harm(self) -> float | None:
-        """The largest share by which ε grows if one of the rungs that count is true instead; None if none does."""
+        """The largest share by which ε grows under an assumption that counts; None if it is unknown."""
         changes = [line.change for line in self.consequences if line.counts]
         return None if not changes or None in changes else max(change for change in changes if change is not None)
 
     @property
     def harmless(self) -> bool:
-        """Whether what denies it hardly changes ε."""
+        """Whether the assumptions that fit the table hardly change ε."""
         return self.harm is not None and self.harm < HARMLESS
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of one rung in `bayesdp advise --json`."""
+        """Return the JSON object of one assumption in `bayesdp advise --json`."""
         return {
             "name": self.name,
             "model": None if self.model is None else self.model.identity,
@@ -120,18 +119,50 @@ class PricedAssumption:
 
 
 def diagnosed(diagnosis: Diagnosis) -> str:
-    """Return what a diagnosis says of the table, as a sentence."""
+    """Return the result of a diagnosis as a sentence."""
     violated = ", ".join(diagnosis.violated)
-    return f"Violated: {violated}." if violated else f"The diagnosis says {diagnosis.verdict}."
+    return f"Violated: {violated}." if violated else f"The verdict of the diagnosis: {diagnosis.verdict}."
+
+
+def independent_rung(verdict: Judgement, shown: str, column: str, record: str) -> PricedAssumption:
+    """Return the assumption that records are independent."""
+    model = Independent(column=column, record=record)
+    return PricedAssumption(
+        "independent", "records are independent", "Records do not depend on one another.", verdict, shown, model
+    )
+
+
+def arbitrary_rung(
+    group: Sequence[str], whole: str, largest: int, record: str, diagnosis: Diagnosis | None, tested: str
+) -> PricedAssumption:
+    """Return the assumption that anything may happen inside groups, which are independent of one another.
+
+    group: the columns of groups; none if all records are one chain or series (`whole`), which no noise protects.
+    diagnosis, tested: the finding of that name is on the independence of groups.
+    """
+    together = " and ".join(group)
+    name, condition = "arbitrary groups", f"anything may happen within one {together or 'entity'}"
+    if not group:
+        reason = f"All records are one {whole}, so no useful answer can be protected against everything. Name entities."
+        assumes = "Entities are independent of one another; inside one anything may happen."
+        return PricedAssumption(name, condition, assumes, NoVerdict.NOT_POSSIBLE, reason, reason=reason)
+    assumes = f"One {together} is independent of another; inside one anything may happen."
+    verdict: Judgement = NoVerdict.NOT_DENIED
+    shown = f"No {together} has more than {largest:,} records."
+    for finding in () if diagnosis is None else diagnosis.findings:
+        if finding.name == tested and finding.verdict in (Verdict.VIOLATED, Verdict.DOUBTFUL):
+            verdict, shown = finding.verdict, f"{finding.meaning} {finding.figure}."
+    model = ArbitraryGroups(largest, group=tuple(group), record=record)
+    return PricedAssumption(name, condition, assumes, verdict, shown, model)
 
 
 def with_price(
     assumption: PricedAssumption, query: Query, epsilon: float, beta: float, credibility: float
 ) -> PricedAssumption:
-    """Return a rung with the noise that keeps the promise; with the reason, if no noise does.
+    """Return an assumption with the noise that keeps the promise, or with the reason why no noise does.
 
-    A chain that was estimated must keep it for a share of its posterior, the credibility; models of bounded odds have
-    that in their odds ratio.
+    The promise must hold for a share of an estimated chain's posterior, the credibility; the odds ratio of models of
+    bounded odds already includes it.
     """
     if assumption.model is None:
         return assumption
@@ -141,7 +172,7 @@ def with_price(
                 credible = calibrate(assumption.model, query, epsilon=epsilon, beta=beta, credibility=credibility)
                 return replace(assumption, calibration=credible)
             except (CalibrationError, ModelError, InvalidInputError):
-                pass  # the posterior reaches where nothing is proven: then the estimate
+                pass  # nothing is proven for part of the posterior: use the estimate
         return replace(assumption, calibration=calibrate(assumption.model, query, epsilon=epsilon, beta=beta))
     except (CalibrationError, NoTheoremAppliesError, ModelError) as error:
         return replace(assumption, reason=f"no noise is known to be enough: {error}")
@@ -149,7 +180,7 @@ def with_price(
 
 @singledispatch
 def _soon_drawn(model: Model) -> bool:
-    """Tell whether enough models can be drawn from the posterior in seconds; by default none are drawn."""
+    """Return whether sampling models from the posterior takes only seconds; by default there is no posterior."""
     return False
 
 
@@ -159,7 +190,7 @@ def _small_chain(model: MarkovChain) -> bool:
 
 
 def with_sensitivities(assumptions: Sequence[PricedAssumption]) -> tuple[PricedAssumption, ...]:
-    """Return rungs with their consequences: what the noise of each leaks if one of the later ones is true."""
+    """Return assumptions with their consequences: the leakage of the noise of each if a later one is true."""
     return tuple(
         _with_sensitivity(assumption, assumptions[place + 1 :]) for place, assumption in enumerate(assumptions)
     )
@@ -172,17 +203,17 @@ def _with_sensitivity(assumption: PricedAssumption, later: Sequence[PricedAssump
     epsilon = assumption.calibration.epsilon
     weaker = {after.condition: Composition(after.model) for after in later if after.model is not None}
     below = sensitivity_to_assumption(spend, epsilon, weaker.items())
-    counted = _that_count(later)
-    below = tuple(replace(line, counts=line.condition in counted) for line in below)
+    fitting = _that_count(later)
+    below = tuple(replace(line, counts=line.condition in fitting) for line in below)
     others = [other for other in weaker_than(assumption.model) if not other[0].startswith(tuple(weaker))]
     return replace(assumption, consequences=(*below, *sensitivity_to_assumption(spend, epsilon, others)))
 
 
 def _that_count(later: Sequence[PricedAssumption]) -> set[str]:
-    """Return the conditions of the rungs that say what the denial of an earlier one costs.
+    """Return the conditions of the assumptions that fit a table which contradicts an earlier one.
 
-    These are the ones up to the first that the table does not deny. Groups in which anything may hold never are denied,
-    and say nothing about what the table shows.
+    These are the ones up to the first that the table does not contradict. Arbitrary groups do not count, because no
+    table contradicts them.
     """
     conditions = set()
     for assumption in later:
@@ -195,9 +226,9 @@ def _that_count(later: Sequence[PricedAssumption]) -> set[str]:
 
 
 def recommended(assumptions: Sequence[PricedAssumption]) -> PricedAssumption | None:
-    """Return the cheapest rung that is not denied, or whose denial hardly changes ε.
+    """Return the cheapest assumption that is not contradicted, or is harmless.
 
-    If all are denied, the one that assumes least; None if no noise is enough for any.
+    If all are contradicted, the weakest; None if no noise is enough for any.
     """
     possible = [assumption for assumption in assumptions if assumption.alpha is not None]
     kept = [assumption for assumption in possible if not assumption.denied or assumption.harmless]

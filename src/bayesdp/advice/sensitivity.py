@@ -1,7 +1,7 @@
-"""What if the assumption is not quite right? What noise that was chosen for one model leaks under weaker ones.
+"""If the assumption is wrong: the leakage of noise that was chosen for one model under weaker ones.
 
-A test finds a deviation in every table that is large enough. What counts is what the deviation would cost: these lines
-stand beside every verdict of `advise`, in every answer and in every statement.
+A test finds some deviation in every large table. The cost of the deviation matters more, so these lines are beside
+every verdict of `advise`, in every answer and in every statement.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from bayesdp.theorems.spend import Spend
 __all__ = ["Sensitivity", "Weaker", "sensitivity_to_assumption", "weaker_than", "worst_sensitivities"]
 
 Weaker = tuple[str, Composition]
-"""An assumption that is weaker than a model: the clause after "if", and what releases leak under it."""
+"""An assumption that is weaker than a model: the clause after "if", and the leakage of releases under it."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a spend leaks if something weaker than the model is true.
+    """The leakage of a spend under a weaker assumption than the model.
 
     condition: the clause after "if".
-    promised:  what it leaks if the model is true.
-    epsilon:   what is proven if the condition is true; None if nothing is.
-    counts:    whether it is what a table shows in place of the model, so that it tells what a denial costs.
+    promised:  ε under the model.
+    epsilon:   the ε proven under the condition; None if nothing is proven.
+    counts:    whether the assumption fits a table that contradicts the model, so that `change` is the cost of that.
 
     >>> print(Sensitivity("what matters is the last two records", 1.0, 1.7))
     If what matters is the last two records, 1.7 instead of 1.
@@ -44,7 +44,7 @@ class Sensitivity:
 
     @property
     def change(self) -> float | None:
-        """By which share ε grows; None if nothing is proven."""
+        """The share by which ε grows; None if nothing is proven."""
         return None if self.epsilon is None or not self.promised else self.epsilon / self.promised - 1
 
     def __str__(self) -> str:
@@ -59,14 +59,14 @@ class Sensitivity:
 
 
 def weaker_than(model: Model) -> tuple[Weaker, ...]:
-    """Return the weaker assumptions that are known of a model."""
+    """Return the weaker assumptions of a model."""
     return tuple((condition, Composition(weaker)) for condition, weaker in alternatives(model))
 
 
 def sensitivity_to_assumption(spend: Spend, epsilon: float, weaker: Iterable[Weaker]) -> tuple[Sensitivity, ...]:
-    """Return what a spend that leaks at most `epsilon` under a model leaks under weaker assumptions.
+    """Return the leakage under weaker assumptions of a spend that leaks at most `epsilon` under a model.
 
-    Only models are looked at, never a table. What is weaker leaks at least as much as the model.
+    It depends on models only, not on a table, and is at least `epsilon`.
 
     >>> from bayesdp import Count, OddsChain
     >>> from bayesdp.theorems.spend import as_spend
@@ -84,21 +84,19 @@ def sensitivity_to_assumption(spend: Spend, epsilon: float, weaker: Iterable[Wea
 
 
 def worst_sensitivities(spends: Iterable[Spend], epsilon: float, weaker: Sequence[Weaker]) -> tuple[str, ...]:
-    """Return for each weaker assumption what the worst of several spends leaks under it, in a sentence.
+    """Return for each weaker assumption, in a sentence, the largest leakage of several spends.
 
-    The spends are what the records of independent parts have met; together they leak ε.
+    The spends are those on independent parts, which together leak ε.
     """
     of_parts = [sensitivity_to_assumption(spend, epsilon, weaker) for spend in spends]
-    return tuple(str(max(lines, key=_most)) for lines in zip(*of_parts, strict=True))
 
+    def leakage(line: Sensitivity) -> float:
+        return math.inf if line.epsilon is None else line.epsilon
 
-def _most(line: Sensitivity) -> float:
-    """Return what leaks, beyond everything if nothing is proven."""
-    return math.inf if line.epsilon is None else line.epsilon
+    return tuple(str(max(lines, key=leakage)) for lines in zip(*of_parts, strict=True))
 
 
 def _leaks(composition: Composition, spend: Spend) -> float | None:
-    """Return what is proven for a spend; None if nothing is."""
     try:
         return composition.proven(spend)
     except (NoTheoremAppliesError, TooLargeError):

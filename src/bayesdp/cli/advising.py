@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bayesdp.advice.advice import Advice
     from bayesdp.cli.query_options import Question
-    from bayesdp.frames.source import Table
+    from bayesdp.frames.source import LazyTable
     from bayesdp.models import Model
 
 __all__ = ["advised"]
 
 
-def advised(data: str | Table, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
+def advised(data: str | LazyTable, question: Question | None, *, state: str | None, **chosen: Any) -> Advice:
     """Advise on a file; what is asked is about the states of `state`, or else about a column of numbers."""
     from bayesdp.advice.advise import advise
 
@@ -21,7 +21,7 @@ def advised(data: str | Table, question: Question | None, *, state: str | None, 
     return advise(data, asked, state=state, **chosen)
 
 
-def _described(data: str | Table, state: str | None) -> Model:
+def _described(data: str | LazyTable, state: str | None) -> Model:
     """Return a model that knows no more than what is asked about, and that a condition is true or false."""
     from bayesdp.frames.aggregates import subject_of
     from bayesdp.frames.source import scan

@@ -20,7 +20,7 @@ from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
     from bayesdp.diagnostics import Diagnosis
-    from bayesdp.frames.source import Missing, Table
+    from bayesdp.frames.source import LazyTable, Missing
     from bayesdp.models import FitOption, Model
     from bayesdp.session.private_fit import Fit
 
@@ -113,7 +113,7 @@ def _read(option: FitOption, value: Any) -> Any:
     return options.number(option.flag, value) if option.reads == "number" else value
 
 
-def fitted(data: str | Table, kind: str, chosen: Mapping[str, Any]) -> Model:
+def fitted(data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Model:
     """Fit a model of a kind as the options say; options of other kinds are refused."""
     given = _options_given(kind, chosen)
     return _fittable()[kind].fit(data, **given)
@@ -143,7 +143,7 @@ class Privately:
             raise InvalidInputError(f"{named[0]} goes with --private-tau, a fit that is a release")
         return self.tau is not None
 
-    def fitted(self, data: str | Table, kind: str, chosen: Mapping[str, Any]) -> Fit:
+    def fitted(self, data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Fit:
         """Learn the model by a release that is charged to the ledger."""
         from bayesdp.cli import releasing
 
@@ -226,7 +226,7 @@ def _options_given(kind: str, chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _read(option, chosen[name]) for name, option in declared.items() if _given(option, chosen[name])}
 
 
-def diagnosis(model: Model, data: str | Table, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
+def diagnosis(model: Model, data: str | LazyTable, missing: str | None, chosen: Mapping[str, Any]) -> Diagnosis:
     """Diagnose a model on a table, in the columns it was fitted on or in those that the options name.
 
     Where there is no diagnosis, the holder of the data still learns here whether a session would take the table.

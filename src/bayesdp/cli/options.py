@@ -16,7 +16,7 @@ from bayesdp.cli.wording import worded
 from bayesdp.errors import InvalidInputError, ModelError
 
 if TYPE_CHECKING:
-    from bayesdp.frames.source import Table
+    from bayesdp.frames.source import LazyTable
     from bayesdp.models import Model
 
 __all__ = [
@@ -70,7 +70,7 @@ def files(data: str) -> list[str]:
 
 
 @contextmanager
-def table(data: str, engine: str, master: str | None) -> Iterator[str | Table]:
+def table(data: str, engine: str, master: str | None) -> Iterator[str | LazyTable]:
     """Return the table as the engine that --engine names reads it; Spark runs only meanwhile."""
     if engine not in ("polars", "spark"):
         raise InvalidInputError(f"--engine must be polars or spark, not {brief(engine)}")

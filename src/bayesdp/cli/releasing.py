@@ -15,7 +15,7 @@ from bayesdp._support.documents import Document, fingerprint, read
 from bayesdp._support.files import refuse_overwriting
 from bayesdp._support.words import counted
 from bayesdp.errors import InvalidInputError, LedgerError
-from bayesdp.frames.source import Table
+from bayesdp.frames.source import LazyTable
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.models import Model
 from bayesdp.session import statement
@@ -46,7 +46,7 @@ __all__ = [
 
 @contextmanager
 def session(
-    data: str | Table, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
+    data: str | LazyTable, model: Model, ledger: str | Path, dataset: str, budget: float | None, **reported: Any
 ) -> Iterator[Session]:
     """Open a session with the options that are given."""
     with Session(data, model, dataset=dataset, epsilon=budget, ledger=ledger, **reported) as opened:
@@ -73,7 +73,9 @@ class Opened(Document):
         return f"{self.dataset} has an account now, with a budget of {self.budget:g} (entry {self.entry})."
 
 
-def opened(data: str | Table, model: Model, url: str | Path, dataset: str, budget: float, **reported: Any) -> Opened:
+def opened(
+    data: str | LazyTable, model: Model, url: str | Path, dataset: str, budget: float, **reported: Any
+) -> Opened:
     """Open an account without a release, with the options that are given; LedgerError if there is one already."""
     with session(data, model, url, dataset, budget, **reported) as ready:
         state = ready.open_account()

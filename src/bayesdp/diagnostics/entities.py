@@ -1,4 +1,4 @@
-"""Several chains under one model: are they alike, independent of each other, and do they begin where they should?"""
+"""Tests of several chains under one model: equal probabilities, independence of each other, stationary first states."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesdp._support.validation import Scalar
-from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.power import Power, scaled_chi_square
-from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
-from bayesdp.diagnostics.report import Outcome, UntestableError, check
+from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, homogeneity
+from bayesdp.diagnostics.report import Outcome, SingleTest, UntestableError, check, judged
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.models import MarkovChain
 
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["begin_stationary", "between_entities", "independent_entities"]
 
 _DISPERSION = 1.2
-"""A count of entities in one state whose variance is off by this factor is not one of independent entities."""
+"""A variance of the number of entities in a state that is off by this factor matters."""
 
-_MOST_CASES = 20
-"""The test of independent entities looks at so many states, the most frequent ones."""
+_MOST_STATES = 20
+"""The test of independent entities covers at most this many states, the most frequent ones."""
 
 
 @check(
@@ -35,17 +34,17 @@ _MOST_CASES = 20
 def between_entities(statistics: ChainStatistics) -> Outcome:
     """Compare the transition probabilities of the entities with most records."""
     if statistics.entities is None:
-        raise UntestableError("The transitions of single entities were not counted.")
+        raise UntestableError("The transitions of each entity were not counted.")
     tables, compared = _comparable(statistics.entities)
     if compared < 2:
         raise UntestableError(
             f"Fewer than two entities are long enough to expect their more frequent transitions {ENOUGH} times each."
         )
-    outcome = alike(tables, sum(int(table.sum()) for table in tables)).reported(
+    outcome = homogeneity(tables, sum(int(table.sum()) for table in tables)).outcome(
         "One chain describes all entities, as the model assumes.",
         "Entities differ. The guarantee is computed for an average chain; an entity whose records depend more strongly "
-        "on each other leaks more.",
-        "Fit each entity, or each kind of entity, by itself and combine them in an any-of model.",
+        "on each other leaks more than ε.",
+        "Fit each entity, or each kind of entity, separately and combine them in an any-of model.",
         f"; {compared:,} of {statistics.entities_total:,} entities were long enough to compare",
     )
     return replace(outcome, values={**outcome.values, "entities_compared": compared})
@@ -54,9 +53,9 @@ def between_entities(statistics: ChainStatistics) -> Outcome:
 def _comparable(entities: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], int]:
     """Return for each current state a table entities × next states fit for a test, and how many entities are in one.
 
-    In a short chain, how often a state is left depends on where it goes, and a test with given row sums is wrong. So
-    entities stay out whose length makes them expect fewer than five of even the second most frequent transition, and
-    transitions rarer than that are joined into one.
+    In a short chain, how often a state is left depends on the states that follow, so a test with given row sums is
+    wrong. Entities too short to expect five of the second most frequent transition are left out, and rarer transitions
+    are joined into one.
     """
     lengths = entities.sum(axis=(1, 2))
     tables, compared = [], np.zeros(len(entities), dtype=bool)
@@ -77,7 +76,7 @@ def _comparable(entities: NDArray[np.int64]) -> tuple[list[NDArray[np.int64]], i
     "number of entities in a state, beside that of independent entities; Holm's correction.)",
 )
 def independent_entities(statistics: ChainStatistics) -> Outcome:
-    """Compare how much the number of entities in a state varies with what independent entities would do.
+    """Compare the variance of the number of entities in a state with that of independent entities.
 
     At each time the residual Z = Σ (1{next state} − its probability given the last) has variance V = Σ p(1 − p) if
     entities are independent. ΣZ² over times is then about a scaled chi-square variable with mean ΣV and its variance.
@@ -86,30 +85,30 @@ def independent_entities(statistics: ChainStatistics) -> Outcome:
     shared = together[together.sum(axis=(1, 2)) > 1]
     if not len(shared):
         raise UntestableError(
-            "No two entities have records at the same time, so whether they move together cannot be seen.",
-            "Round the times of the order column, so that entities share them.",
+            "No two entities have records at the same time, so the table cannot show whether they move together.",
+            "Round the times of the order column, so that entities share times.",
         )
     left = statistics.counts.sum(axis=1, keepdims=True)
     laws = statistics.counts / np.maximum(left, 1)
     arrivals = statistics.counts.sum(axis=0)
-    frequent = np.argsort(-arrivals, kind="stable")[:_MOST_CASES]
+    frequent = np.argsort(-arrivals, kind="stable")[:_MOST_STATES]
     chosen = frequent[:1] if len(arrivals) == 2 else frequent
-    cases = [case for state in chosen if (case := _dispersion(statistics.states[state], shared, laws, int(state)))]
-    if not cases:
+    tests = [test for state in chosen if (test := _dispersion(statistics.states[state], shared, laws, int(state)))]
+    if not tests:
         raise UntestableError("There is nothing to compare: too few different transitions were seen.")
     return judged(
-        cases,
-        "Entities that are seen at the same time look independent, as the model takes them to be.",
+        tests,
+        "Entities with records at the same time look independent, as the model assumes.",
         "Entities move together: their states at one time depend on each other, or all follow one clock. The guarantee "
-        "takes entities for independent; records of others then tell about a record, too, and ε does not count this.",
-        "If one weather, one calendar or one event moves all of them, make one chain of their joint state, or use "
+        "assumes independent entities; records of other entities then reveal something that ε does not count.",
+        "If the weather, the calendar or an event moves all of them, make one chain of their joint state, or use "
         "arbitrary groups over entities.",
-        f"; {len(shared):,} times at which several entities are seen",
+        f"; {len(shared):,} times with records of several entities",
     )
 
 
-def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float64], state: int) -> Case | None:
-    """Compare the variance of the number of entities that come into a state, or return None if it cannot vary."""
+def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float64], state: int) -> SingleTest | None:
+    """Compare the variance of the number of entities that enter a state; None if that number cannot vary."""
     from scipy.stats import chi2
 
     entities, chances = shared.sum(axis=2), laws[:, state]
@@ -124,26 +123,23 @@ def _dispersion(name: Scalar, shared: NDArray[np.int64], laws: NDArray[np.float6
     statistic = dispersion * expected / unit
     p_value = min(2 * float(min(chi2.sf(statistic, freedom), chi2.cdf(statistic, freedom))), 1.0)
 
-    def power(level: float) -> Power:
-        def curve(times: float) -> float:
-            return scaled_chi_square(freedom * times / len(shared), _DISPERSION, level / 2)
+    def curve(times: float, level: float) -> float:
+        return scaled_chi_square(freedom * times / len(shared), _DISPERSION, level / 2)
 
-        return Power(curve, len(shared), "times", f"a variance {_DISPERSION:g} times that of independent entities")
-
-    return Case(
+    return SingleTest(
         f"state {name}",
         f"variance ratio {dispersion:.3g}",
         p_value,
         "1 for independent entities",
         not 1 / _DISPERSION < dispersion < _DISPERSION,
         {"statistic": statistic, "degrees_of_freedom": freedom, "variance_ratio": dispersion},
-        power,
+        Power(curve, len(shared), "times", f"a variance {_DISPERSION:g} times that of independent entities"),
     )
 
 
 @check(
     "start",
-    "Do chains begin in the stationary law of the model? (Goodness of fit of the entities' first states by "
+    "Do chains start in the stationary law of the model? (Goodness of fit of the entities' first states by "
     "scipy.stats.power_divergence.)",
 )
 def begin_stationary(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
@@ -154,9 +150,9 @@ def begin_stationary(statistics: ChainStatistics, model: MarkovChain) -> Outcome
         raise UntestableError("The chain has no unique stationary law.")
     starts = statistics.starts[None]
     expected = starts.sum() * model.stationary[None]
-    return LikelihoodRatio.of([(starts, expected, starts.size - 1)], int(starts.sum()), "entities").reported(
-        "Entities begin as the stationary law says.",
-        "Entities do not begin in the stationary law, as the model says: what the first records tell about each other "
-        "is computed wrongly.",
+    return LikelihoodRatio.of([(starts, expected, starts.size - 1)], int(starts.sum()), "entities").outcome(
+        "The first records follow the stationary law, as the model assumes.",
+        "The first records do not follow the stationary law that the model assumes, so the computed leakage between "
+        "them is wrong.",
         'Fit or give the model with "any" as its start.',
     )

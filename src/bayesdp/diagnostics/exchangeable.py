@@ -1,4 +1,4 @@
-"""Members without roles: one correlation for all pairs, and what is left of it when every position has its own mean."""
+"""Members without roles: one correlation for all pairs, and what remains if every position has its own mean."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square, normal, scaled_chi_square
-from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check
-from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, LEAST, GroupSample
+from bayesdp.diagnostics.report import Outcome, SingleTest, UntestableError, by_construction, check, judged, on_degrees
+from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, ESTIMATED, LEAST, SEVERAL_KINDS, GroupSample
 from bayesdp.models import GaussianGroups
 
 if TYPE_CHECKING:
@@ -20,15 +19,17 @@ if TYPE_CHECKING:
 __all__ = ["one_correlation", "one_covariance", "trend"]
 
 _MOST_POSITIONS = 100
-"""A trend is looked for along the first so many members of a group."""
+"""At most this many members of a group are tested for a trend, the first ones."""
 
 _SAME = 1e-9
-"""Covariances that are this close, relatively, are one covariance, rounded."""
+"""Covariances within this relative distance are equal up to rounding."""
+
+_FEW_GROUPS = f"There are fewer than {LEAST} groups of several members."
 
 
 @dataclass(frozen=True)
 class _Variances:
-    """An analysis of variance of groups: mean squares, the typical group size n₀ that links them, their degrees."""
+    """An analysis of variance of groups: mean squares, the typical group size n₀, degrees of freedom."""
 
     groups: int
     size: float
@@ -44,7 +45,7 @@ class _Variances:
         groups, records = len(values), int(sizes.sum())
         degrees = records - groups - spent
         if groups < LEAST or degrees < LEAST:
-            raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
+            raise UntestableError(_FEW_GROUPS)
         means = np.nanmean(values, axis=1)
         mean = float((means @ sizes) / records)
         between = float((sizes @ (means - mean) ** 2) / (groups - 1))
@@ -64,11 +65,11 @@ class _Variances:
         return (self.ratio - 1) / (self.ratio - 1 + self.size)
 
     def expected(self, correlation: float) -> float:
-        """Return the ratio that a correlation makes one expect."""
+        """Return the expected ratio under a correlation."""
         return max(1 + (self.size - 1) * correlation, 0.0) / (1 - correlation)
 
-    def larger(self, bound: float) -> Case:
-        """Return the test whether the correlation is beyond the bound on either side, by the law of variance ratios."""
+    def larger(self, bound: float) -> SingleTest:
+        """Test whether the correlation is beyond the bound on either side, by the law of variance ratios."""
         from scipy.special import fdtr, fdtrc, fdtri
 
         actual = min(bound + EFFECT, (1 + bound) / 2)
@@ -76,24 +77,21 @@ class _Variances:
         least = self.expected(-bound)
         lower = float(fdtr(self.groups - 1, self.degrees, self.ratio / least)) if least > 0 else 1.0
 
-        def power(level: float) -> Power:
-            def curve(groups: float) -> float:
-                if groups <= 2:
-                    return 0.0
-                degrees = groups - 1, groups * self.degrees / self.groups
-                limit = fdtri(*degrees, 1 - level / 2) * self.expected(bound) / self.expected(actual)
-                return float(fdtrc(*degrees, limit))
+        def curve(groups: float, level: float) -> float:
+            if groups <= 2:
+                return 0.0
+            degrees = groups - 1, groups * self.degrees / self.groups
+            limit = fdtri(*degrees, 1 - level / 2) * self.expected(bound) / self.expected(actual)
+            return float(fdtrc(*degrees, limit))
 
-            return Power(curve, self.groups, "groups", f"a correlation of {actual:.3g}")
-
-        return Case(
+        return SingleTest(
             "all members",
             f"intraclass correlation {self.correlation:.3f}",
             min(2 * min(upper, lower), 1.0),
             f"at most {bound:.3g} is allowed",
             abs(self.correlation) >= actual,
             {"statistic": self.ratio, "correlation": self.correlation, "bound": bound},
-            power,
+            Power(curve, self.groups, "groups", f"a correlation of {actual:.3g}"),
         )
 
 
@@ -110,7 +108,7 @@ def one_correlation(sample: GroupSample, model: GaussianGroups) -> Outcome:
     return judged(
         [_Variances.of(sample.values / sample.scale).larger(bound)],
         "The correlation is not significantly larger than the bound.",
-        "Members are more strongly correlated than the model allows, so more leaks than the ε that is stated.",
+        "Members are more strongly correlated than the model allows, so more leaks than the stated ε.",
         "Raise the correlation, or fit the model to these data.",
     )
 
@@ -123,7 +121,7 @@ def one_correlation(sample: GroupSample, model: GaussianGroups) -> Outcome:
 def one_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
     """Compare the variances within and between groups with those of the model's one variance and one correlation."""
     if sample.moments is not None and sample.moments == model.moments:
-        return by_construction("The covariance was estimated from these very groups, so it agrees.")
+        return by_construction(ESTIMATED)
     variance, correlation = _one(model)
     variance = variance / sample.scale / sample.scale
     values = sample.values / sample.scale
@@ -139,59 +137,56 @@ def one_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
     return judged(
         [_variance(name, statistics[name], degrees[name], len(values)) for name in degrees],
         "The data agree with the model's covariance.",
-        "The data have another covariance than the model, so the ε that is stated is that of other groups.",
+        "The data have another covariance than the model, so the stated ε does not hold for them.",
         "Fit the model to these data, or combine both in an any-of model.",
     )
 
 
 def _one(model: GaussianGroups) -> tuple[float, float]:
-    """Return the variance and the correlation that all members share; raises UntestableError if they do not."""
+    """Return the variance and the correlation of all members; raises UntestableError if members differ."""
     if len(model.matrices) > 1:
-        raise UntestableError("The model has several kinds of group, and which group is of which kind is not known.")
+        raise UntestableError(SEVERAL_KINDS)
     matrix = model.matrices[0]
     variance = float(matrix[0, 0])
     covariance = float(matrix[0, 1]) if len(matrix) > 1 else 0.0
     shared = np.full_like(matrix, covariance) + (variance - covariance) * np.eye(len(matrix))
     if not np.allclose(matrix, shared, rtol=_SAME, atol=0):
         raise UntestableError(
-            "The members of the model differ, and which record is which is not known.", "Name the role column."
+            "Members differ in the model, and the table does not show which record is which.", "Name the role column."
         )
     return variance, covariance / variance
 
 
-def _variance(name: str, statistic: float, degrees: int, groups: int) -> Case:
-    """Return the test of a sum of squares that has a chi-square law if the model holds."""
+def _variance(name: str, statistic: float, degrees: int, groups: int) -> SingleTest:
+    """Test a sum of squares that has a chi-square law if the model holds."""
     from scipy.stats import chi2
 
     ratio = math.sqrt(statistic / degrees)
 
-    def power(level: float) -> Power:
-        def curve(number: float) -> float:
-            return scaled_chi_square(degrees * number / groups, DEVIATIONS**2, level / 2)
+    def curve(number: float, level: float) -> float:
+        return scaled_chi_square(degrees * number / groups, DEVIATIONS**2, level / 2)
 
-        return Power(curve, groups, "groups", f"a standard deviation off by a factor of {DEVIATIONS:g}")
-
-    return Case(
+    return SingleTest(
         name,
-        f"χ² = {statistic:.4g} on {degrees} degree{'s' if degrees > 1 else ''} of freedom",
+        f"χ² = {statistic:.4g} {on_degrees(degrees)}",
         min(2 * float(min(chi2.sf(statistic, degrees), chi2.cdf(statistic, degrees))), 1.0),
         f"a standard deviation {ratio:.3g} times the model's",
         not 1 / DEVIATIONS < ratio < DEVIATIONS,
         {"statistic": statistic, "degrees_of_freedom": degrees, "deviation_ratio": ratio},
-        power,
+        Power(curve, groups, "groups", f"a standard deviation off by a factor of {DEVIATIONS:g}"),
     )
 
 
 @check(
     "position",
     "How much do members depend on each other when every position in the table has its own mean? (Analysis of variance "
-    "of what is left, the correlation of neighbours in the order of the rows, and whether the means differ; Holm's "
+    "of the residuals, the correlation of neighbours in the order of the rows, and whether the means differ; Holm's "
     "correction.)",
 )
 def trend(sample: GroupSample, model: GaussianGroups) -> Outcome:
-    """Compare the dependence that is left when each position has its own mean with the model's.
+    """Compare the dependence that remains when each position has its own mean with the model's.
 
-    It is violated if that is significantly larger, or if a significant trend hides that it is.
+    The assumption is violated if it is significantly larger, or if a significant trend hides that it is.
     """
     bound = model.largest_correlation
     if bound >= 1:
@@ -199,30 +194,30 @@ def trend(sample: GroupSample, model: GaussianGroups) -> Outcome:
     placed = sample.by_position(_MOST_POSITIONS)
     if placed is None:
         raise UntestableError(
-            "The rows of this table come in no order, so a trend within groups cannot be seen.",
+            "The rows of this table have no order, so it cannot show a trend within groups.",
             "Give a file or a frame of pandas, Polars or PyArrow whose rows are in order, or name a role column.",
         )
     values = placed.values / placed.scale
     values = values[~np.isnan(values).all(axis=1)]
     if values.shape[1] < 2:
-        raise UntestableError("Fewer than two positions are held by at least half of the groups.")
+        raise UntestableError("Fewer than two positions occur in at least half of the groups.")
     left, means = _detrended(values)
     variances = _Variances.of(left, int(means.values["degrees_of_freedom"]))
     dependence = [variances.larger(bound), _neighbours(left, bound)]
-    means = replace(means, large=any(case.large for case in dependence))  # a trend hides that much dependence
+    means = replace(means, large=any(test.large for test in dependence))  # the trend hides that much dependence
     return judged(
         [*dependence, means],
-        "Members depend on each other no more than the model says, also when every position has its own mean.",
-        "Members come in an order that matters: positions have means of their own, or members depend more on each "
-        "other than the model says once they have. Who knows a record's position, as everybody does, may then learn "
-        "more than the ε that is stated.",
-        "Subtract what is known of every position, or name a role column. If the rows of a group are sorted by "
-        "their values, give them in another order, for that alone shows here.",
+        "Members depend on each other no more than the model allows, also when every position has its own mean.",
+        "The order of members matters: positions have different means, or members depend more on each other than the "
+        "model allows once each position has its own mean. An attacker who knows the positions of records may then "
+        "learn more than the stated ε.",
+        "Subtract the known mean of every position, or name a role column. If the rows of a group are sorted "
+        "by value, give them in another order: sorting alone has this effect.",
     )
 
 
-def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
-    """Return the values minus the effects of their positions, and the test whether there are any."""
+def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], SingleTest]:
+    """Return the values minus the effects of their positions, and a test of these effects."""
     from scipy.special import fdtrc
 
     present = ~np.isnan(values)
@@ -232,7 +227,7 @@ def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
     effects, _, rank, _ = np.linalg.lstsq(normal_equations, centred.sum(axis=0), rcond=1e-10)
     degrees = int(sizes.sum()) - len(values) - int(rank)
     if degrees < LEAST or len(values) < LEAST:
-        raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
+        raise UntestableError(_FEW_GROUPS)
     explained = float(effects @ centred.sum(axis=0))
     unexplained = float((centred**2).sum()) - explained
     unexplained = max(unexplained, float((centred**2).sum()) * CONSTANT)
@@ -242,27 +237,22 @@ def _detrended(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], Case]:
     records = int(sizes.sum())
     spread = math.sqrt(max(explained, 0.0) / records / (unexplained / degrees))
 
-    def power(level: float) -> Power:
-        return Power(
-            lambda groups: chi_square(groups * records / len(values), int(rank), EFFECT, level),
-            len(values),
-            "groups",
-            f"means that vary by {EFFECT:g} standard deviations",
-        )
+    def curve(groups: float, level: float) -> float:
+        return chi_square(groups * records / len(values), int(rank), EFFECT, level)
 
-    return values - effects, Case(
+    return values - effects, SingleTest(
         "means",
         f"F = {ratio:.4g}",
         float(fdtrc(int(rank), degrees, ratio)),
         f"the means of positions vary by {spread:.2g} standard deviations",
         False,
         {"statistic": ratio, "degrees_of_freedom": int(rank), "spread": spread},
-        power,
+        Power(curve, len(values), "groups", f"means that vary by {EFFECT:g} standard deviations"),
     )
 
 
-def _neighbours(left: NDArray[np.float64], bound: float) -> Case:
-    """Return the test whether neighbouring members are more correlated than the bound, groups being independent."""
+def _neighbours(left: NDArray[np.float64], bound: float) -> SingleTest:
+    """Test whether neighbouring members are more correlated than the bound, given independent groups."""
     from scipy.special import stdtr
 
     left = left - np.nanmean(left)
@@ -270,24 +260,21 @@ def _neighbours(left: NDArray[np.float64], bound: float) -> Case:
     products = left[:, 1:] * left[:, :-1] / variance
     products = products[~np.isnan(products).all(axis=1)]
     if len(products) < LEAST:
-        raise UntestableError(f"There are fewer than {LEAST} groups of several members.")
+        raise UntestableError(_FEW_GROUPS)
     means = np.nanmean(products, axis=1)
     correlation, error = float(means.mean()), max(float(means.std(ddof=1)), CONSTANT)
     actual = min(bound + EFFECT, (1 + bound) / 2)
     distance = (correlation - bound) / error * math.sqrt(len(means))
 
-    def power(level: float) -> Power:
-        def curve(groups: float) -> float:
-            return normal((actual - bound) / error * math.sqrt(groups), level)
+    def curve(groups: float, level: float) -> float:
+        return normal((actual - bound) / error * math.sqrt(groups), level)
 
-        return Power(curve, len(means), "groups", f"a correlation of {actual:.3g} between neighbours")
-
-    return Case(
+    return SingleTest(
         "neighbours",
         f"correlation {correlation:.3f}",
         float(stdtr(len(means) - 1, -distance)),
         f"at most {bound:.3g} is allowed",
         correlation >= actual,
         {"statistic": distance, "correlation": correlation, "bound": bound},
-        power,
+        Power(curve, len(means), "groups", f"a correlation of {actual:.3g} between neighbours"),
     )

@@ -1,4 +1,4 @@
-"""Do records come in independent, jointly normal groups? One finding for each assumption, from a sample of groups."""
+"""Diagnosis of Gaussian groups: one finding for each assumption, from a sample of groups."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.exchangeable import one_correlation, one_covariance, trend
 from bayesdp.diagnostics.normality import normal_groups, normal_members
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square
-from bayesdp.diagnostics.report import Outcome, UntestableError, check
+from bayesdp.diagnostics.report import Outcome, SingleTest, UntestableError, check, judged
 from bayesdp.diagnostics.roles import bounded, equal_variances, same_covariance
 from bayesdp.diagnostics.samples import CONSTANT, LEAST, GroupSample
 from bayesdp.models import GaussianGroups
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 __all__ = ["diagnose_groups"]
 
 _LAGS = 10
-"""Groups are compared with the next ten: what depends over a longer distance shows over a shorter one, too."""
+"""Each group is compared with the next ten: dependence over longer distances also shows over shorter ones."""
 
 _MOST_POSITIONS = 20
-"""The variances of so many positions are compared, pair by pair."""
+"""At most this many positions have their variances compared, pair by pair."""
 
 
 def diagnose_groups(sample: GroupSample, model: GaussianGroups) -> Diagnosis:
     """Test what the Gaussian theorems assume: normality, equal variances, independent groups, the correlations.
 
-    Never fails on small or degenerate samples: what cannot be tested says why.
+    Never fails on small or degenerate samples: a finding that is not tested has the reason.
 
     >>> few = GroupSample(["mother", "child"], [[63.0, 64.5], [66.0, 65.0]], 2, False)
     >>> print(diagnose_groups(few, GaussianGroups(correlation=0.5, size=2)).findings[0])  # doctest: +ELLIPSIS
@@ -50,7 +49,6 @@ def diagnose_groups(sample: GroupSample, model: GaussianGroups) -> Diagnosis:
 
 
 def _findings(sample: GroupSample, model: GaussianGroups) -> Iterator[Finding]:
-    """Yield a finding for each assumption that this model makes about these data."""
     yield normal_members(sample)
     yield normal_groups(sample)
     if sample.exchangeable:
@@ -70,19 +68,18 @@ def _findings(sample: GroupSample, model: GaussianGroups) -> Iterator[Finding]:
 
 
 def _trusted(sample: GroupSample) -> Iterator[str]:
-    """Yield what the model assumes and no test of this table can see."""
     if sample.groups_total > 1:
         yield (
-            "Groups are taken to be independent of each other; tested is whether those that follow one another in the "
-            "table are."
+            "Groups are assumed to be independent of each other; the test covers only groups next to each other in the "
+            "table."
         )
     if len(sample.values) < sample.groups_total:
-        yield "The groups that were not looked at are like the others."
+        yield "The groups outside the sample are like those in it."
 
 
 @check(
     "independent groups",
-    "Are groups independent of the groups before them? (Ljung and Box's test on the means of the groups; it sees only "
+    "Are groups independent of the groups before them? (Ljung and Box's test on the means of the groups; it finds only "
     "dependence in the order of the data.)",
 )
 def _independent_groups(sample: GroupSample) -> Outcome:
@@ -98,53 +95,44 @@ def _independent_groups(sample: GroupSample) -> Outcome:
     correlations = _autocorrelations(means, lags)
     weights = len(means) * (len(means) + 2) / (len(means) - np.arange(1, lags + 1))
     statistic, largest = float(weights @ correlations**2), float(np.abs(correlations).max())
-    values_of = {"statistic": statistic, "lags": lags, "largest_autocorrelation": largest}
-    effect = f"the largest autocorrelation is {largest:.2g}"
     decaying = math.sqrt(sum(EFFECT ** (2 * lag) for lag in range(1, lags + 1)))
 
-    def power(level: float) -> Power:
-        return Power(
-            lambda groups: chi_square(groups, lags, decaying, level),
-            len(means),
-            "groups",
-            f"a correlation of {EFFECT:g} between neighbours",
-        )
+    def curve(groups: float, level: float) -> float:
+        return chi_square(groups, lags, decaying, level)
 
-    case = Case(
+    test = SingleTest(
         "means",
         f"Q = {statistic:.4g} at {lags} lags",
         float(chi2.sf(statistic, lags)),
-        effect,
+        f"the largest autocorrelation is {largest:.2g}",
         largest >= EFFECT,
-        values_of,
-        power,
+        {"statistic": statistic, "lags": lags, "largest_autocorrelation": largest},
+        Power(curve, len(means), "groups", f"a correlation of {EFFECT:g} between neighbours"),
     )
     return judged(
-        [case],
+        [test],
         "Groups that follow one another look independent, as the Gaussian theorems assume.",
-        "Neighbouring groups resemble each other. The theorems take groups for independent: records of other groups "
-        "then tell about a record, too, and the ε that is stated does not count this.",
-        "If the data were sorted by their values, give them in another order, for that alone shows here. Otherwise "
-        "join groups that belong together into larger ones.",
+        "Neighbouring groups resemble each other. The theorems assume independent groups: records of other groups then "
+        "reveal something that the stated ε does not count.",
+        "If the data are sorted by value, give them in another order: sorting alone has this effect. Otherwise join "
+        "groups that belong together into larger ones.",
     )
 
 
 def _autocorrelations(values: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
-    """Return the autocorrelations at 1, …, `lags`."""
     centred = values - values.mean()
     products = np.array([centred[lag:] @ centred[:-lag] for lag in range(1, lags + 1)])
     correlations: NDArray[np.float64] = products / (centred @ centred)
     return correlations
 
 
-@check("group size", "Has no group more members than the model says? (A count.)")
+@check("group size", "Is no group larger than the model allows? (A count.)")
 def _group_size(sample: GroupSample, model: GaussianGroups) -> Outcome:
     largest = sample.largest or 0
     figure = f"the largest group has {largest} records, at most {model.group_size} allowed"
     values = {"largest_group": largest, "allowed": model.group_size}
     if largest <= model.group_size:
-        return Outcome(Verdict.FINE, figure, "The groups are as small as the model says.", values=values)
-    meaning = "Some group is larger than the model allows, so the ε that is stated does not cover it."
-    return Outcome(
-        Verdict.VIOLATED, figure, meaning, "Raise the size, or give a covariance for the largest group.", values
-    )
+        return Outcome(Verdict.FINE, figure, "The groups are as small as the model assumes.", values=values)
+    meaning = "Some group is larger than the model allows, so the stated ε does not cover it."
+    advice = "Raise the size, or give a covariance for the largest group."
+    return Outcome(Verdict.VIOLATED, figure, meaning, advice, values)

@@ -1,18 +1,19 @@
-"""Do the data follow a Markov chain? Likelihood ratios of the chain against what it leaves out."""
+"""Diagnosis of Markov chains: likelihood ratios of the chain against richer models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesdp._support.validation import brief
+from bayesdp._support.words import listed
 from bayesdp.diagnostics.entities import begin_stationary, between_entities, independent_entities
 from bayesdp.diagnostics.power import ENOUGH_POWER
-from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, alike
+from bayesdp.diagnostics.ratio import ENOUGH, LikelihoodRatio, Part, homogeneity
 from bayesdp.diagnostics.report import DOUBTFUL, Outcome, UntestableError, by_construction, check
 from bayesdp.diagnostics.samples import ChainStatistics
 from bayesdp.errors import InvalidInputError
@@ -22,18 +23,16 @@ from bayesdp.models.diagnosis import Diagnosis, Finding, Verdict
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Part = tuple[NDArray[Any], NDArray[Any], int]
-
 __all__ = ["diagnose_chain"]
 
 MOST_STATES = 50
-"""Triples are counted for chains of at most this many states."""
+"""The most states for which triples are counted."""
 
 _RARE = 0.01
-"""A transition the model calls impossible, but that has this probability, should have been seen."""
+"""The probability at which a transition that the model calls impossible should have occurred in the data."""
 
 _SAME = 1e-9
-"""Counts that are this close to the expected ones are the counts the model was estimated from."""
+"""Counts within this distance of the expected ones are those the model was estimated from."""
 
 _CLOCKS = ("time of day", "weekday", "season")
 
@@ -41,9 +40,9 @@ _CLOCKS = ("time of day", "weekday", "season")
 def diagnose_chain(statistics: ChainStatistics, model: MarkovChain) -> Diagnosis:
     """Test what the Markov theorems assume: order, homogeneity, independent entities, gaps, the probabilities.
 
-    What does not arise, such as differences between entities where there is one, has no finding.
+    An assumption that does not arise has no finding, such as equal entities where there is only one.
 
-    Needs the statistics in the order of the model's states; raises InvalidInputError for other states.
+    The statistics must be in the order of the model's states; raises InvalidInputError for other states.
 
     >>> pairs = [[600, 200], [200, 200]]
     >>> statistics = ChainStatistics([0, 1], pairs, None, [pairs, pairs], None, 1, 1201)
@@ -53,8 +52,8 @@ def diagnose_chain(statistics: ChainStatistics, model: MarkovChain) -> Diagnosis
     """
     if tuple(statistics.states) != tuple(model.states):
         raise InvalidInputError(
-            f"the statistics are about the states {brief(list(statistics.states))}, "
-            f"the model about {brief(list(model.states))}"
+            f"the statistics have the states {brief(list(statistics.states))}, the model has "
+            f"{brief(list(model.states))}; give statistics with the states of the model, in its order"
         )
     entities = statistics.entities_total
     findings = tuple(_findings(statistics, model))
@@ -63,12 +62,11 @@ def diagnose_chain(statistics: ChainStatistics, model: MarkovChain) -> Diagnosis
         findings,
         statistics.records,
         f"{statistics.records:,} records of {entities:,} {'entity' if entities == 1 else 'entities'}",
-        tuple(_trusted(statistics, model, {finding.name: finding for finding in findings})),
+        tuple(_trusted(statistics, model, findings)),
     )
 
 
 def _findings(statistics: ChainStatistics, model: MarkovChain) -> Iterator[Finding]:
-    """Yield a finding for each assumption that this model makes about these data."""
     yield _dependence(statistics)
     yield _order(statistics)
     yield _over_time(statistics)
@@ -79,41 +77,43 @@ def _findings(statistics: ChainStatistics, model: MarkovChain) -> Iterator[Findi
         yield between_entities(statistics)
         yield independent_entities(statistics)
         if model.start == "stationary":
-            start = begin_stationary(statistics, model)
-            if start.verdict != Verdict.NOT_TESTED:
-                yield start
+            yield from _tested(begin_stationary(statistics, model))
     yield _small_counts(statistics, model)
     yield _gaps(statistics, model)
     if statistics.before_gaps is not None and statistics.before_gaps.any():
-        missing = _missing_at_random(statistics.before_gaps, statistics.counts.sum(axis=1))
-        if missing.verdict != Verdict.NOT_TESTED:
-            yield missing
+        yield from _tested(_missing_at_random(statistics.before_gaps, statistics.counts.sum(axis=1)))
     if model.length is not None and statistics.longest is not None:
         yield _length(statistics.longest, model.length)
     yield _fit(statistics, model)
 
 
-def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Mapping[str, Finding]) -> Iterator[str]:
-    """Yield what the model assumes and no test of this table can see."""
-    entities = statistics.entities_total
+def _tested(finding: Finding) -> Iterator[Finding]:
+    """Yield a finding that was tested; `_trusted` has a sentence for one that was not."""
+    if finding.verdict != Verdict.NOT_TESTED:
+        yield finding
+
+
+def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Collection[Finding]) -> Iterator[str]:
+    """Yield what the model assumes and this table cannot test."""
+    entities, named = statistics.entities_total, {finding.name: finding for finding in findings}
     if entities > 1:
-        yield "Entities are taken to be independent of each other; tested is whether they move together at one time."
-        compared = int(findings["same for all entities"].values.get("entities_compared", entities))
+        yield "Entities are assumed to be independent of each other; the test covers only records at the same time."
+        compared = int(named["same for all entities"].values.get("entities_compared", entities))
         if compared < entities:
             yield f"The {entities - compared:,} of {entities:,} entities that were not compared are like the others."
-    if model.start == "stationary" and "start" not in findings:
+    if model.start == "stationary" and "start" not in named:
         yield (
-            "The first record is in the stationary law: a single path says little about its beginning."
+            "The first record follows the stationary law: a single path cannot test its start."
             if entities == 1
-            else "The first records are in the stationary law: there are too few entities to tell."
+            else "The first records follow the stationary law: there are too few entities to test it."
         )
-    untold = [clock for clock in _CLOCKS if clock not in statistics.clocks]
-    if untold:
-        yield f"What may matter and cannot be seen does not matter: {', '.join(untold)}; {statistics.clockless}."
-    if statistics.before_gaps is not None and statistics.before_gaps.any() and "missing at random" not in findings:
-        yield "Where records are missing has nothing to do with their states: there are too few gaps to tell."
+    unread = [clock for clock in _CLOCKS if clock not in statistics.clocks]
+    if unread:
+        yield f"The probabilities do not depend on the {listed(unread, 'or')}: {statistics.clockless}."
+    if statistics.before_gaps is not None and statistics.before_gaps.any() and "missing at random" not in named:
+        yield "Records are missing independently of their states: there are too few gaps to test it."
     if not model.gaps and not statistics.spaced:
-        yield "No rows are absent: without a step they go unnoticed."
+        yield "No rows are absent: without a step, absent rows do not show."
 
 
 @check(
@@ -122,47 +122,47 @@ def _trusted(statistics: ChainStatistics, model: MarkovChain, findings: Mapping[
     "scipy.stats.chi2_contingency.)",
 )
 def _dependence(statistics: ChainStatistics) -> Outcome:
-    ratio = alike([statistics.counts], int(statistics.counts.sum()))
+    ratio = homogeneity([statistics.counts], int(statistics.counts.sum()))
     if ratio.p_value < DOUBTFUL:
-        meaning = "It does, so independent records must not be assumed. The chain takes this into account."
+        meaning = "It does, so do not assume independent records. The chain accounts for this."
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="present")
     if ratio.power.enough:
         meaning = (
-            "It was not seen, with a test that would have seen it: a model of independent records may describe these "
-            "data as well. The chain is safe."
+            "A test with enough power found no dependence: a model of independent records may describe these data as "
+            "well. The chain is safe."
         )
         return Outcome(Verdict.FINE, ratio.figure, meaning, values=ratio.values, word="not seen")
-    advice = "Join states that are rare or alike. Do not take the records for independent."
+    advice = "Join states that are rare or similar. Do not assume independent records."
     return Outcome(Verdict.NOT_TESTED, ratio.figure, str(ratio.power), advice, ratio.values, "too sparse to tell")
 
 
 @check(
     "order",
-    "Does the next record depend on the last but one, too? (Order 1 against order 2: likelihood ratio of "
+    "Does the next record also depend on the one before the last? (Order 1 against order 2: likelihood ratio of "
     "scipy.stats.chi2_contingency for each state in the middle, and BIC.)",
 )
 def _order(statistics: ChainStatistics) -> Outcome:
     if statistics.triples is None:
         raise UntestableError(
-            f"The triples of consecutive records were not counted; that is done up to {MOST_STATES} states.",
-            "Join states that are rare or alike.",
+            f"Triples of consecutive records were not counted: the chain has more than {MOST_STATES} states.",
+            "Join states that are rare or similar.",
         )
     size = int(statistics.triples.sum())
-    second = alike(statistics.triples.swapaxes(0, 1), size)
+    second = homogeneity(statistics.triples.swapaxes(0, 1), size)
     orders = {0: 0.0, 1: 0.0, 2: second.bic}
     try:
-        orders[0] = -alike([statistics.triples.sum(axis=0)], size).bic
+        orders[0] = -homogeneity([statistics.triples.sum(axis=0)], size).bic
     except UntestableError:
         del orders[0]
     least = min(orders, key=orders.__getitem__)
     shown = ", ".join(f"{bic:+.1f} for order {order}" for order, bic in orders.items() if order != 1)
-    outcome = second.reported(
-        "The last record says all that is known about the next, as the Markov theorems assume.",
-        "The last record does not say all about the next. An order-2 chain's leakage is not covered by this model: "
-        "who knows how it depends on two records may learn more than the ε that is stated.",
+    outcome = second.outcome(
+        "The next record depends on the last one only, as the Markov theorems assume.",
+        "The next record depends on more than the last one. This model does not cover the leakage of an order-2 chain: "
+        "an attacker who knows how records depend on the last two may learn more than the stated ε.",
         "Make states of two consecutive records (an order-2 chain is an order-1 chain of such pairs; the guarantee is "
-        "then about a pair), or use arbitrary groups, which hold whatever the order.",
-        f"; BIC against order 1: {shown}; the least is that of order {least}",
+        "then about a pair), or use arbitrary groups, which hold for every order.",
+        f"; BIC against order 1: {shown}; order {least} has the least",
     )
     bics = {f"bic_order_{order}": bic for order, bic in orders.items()}
     return replace(outcome, values={**outcome.values, **bics, "least_bic_order": least})
@@ -174,16 +174,17 @@ def _order(statistics: ChainStatistics) -> Outcome:
     "scipy.stats.chi2_contingency for each current state.)",
 )
 def _over_time(statistics: ChainStatistics) -> Outcome:
-    return alike(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).reported(
-        "One set of transition probabilities serves the whole time, as the Markov theorems assume.",
+    return homogeneity(statistics.halves.swapaxes(0, 1), int(statistics.halves.sum())).outcome(
+        "The transition probabilities are the same at all times, as the Markov theorems assume.",
         "The transition probabilities change over time. The guarantee is computed for an average that may hold at no "
         "time; where records depend more strongly on each other, more leaks.",
-        "Fit each period by itself and combine them in an any-of model; this does not cover records close to a change.",
+        "Fit each period separately and combine them in an any-of model; this does not cover records close to a "
+        "change.",
     )
 
 
 def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
-    """Test whether transition probabilities depend on what a clock showed at the earlier record."""
+    """Test whether transition probabilities depend on the reading of a clock at the earlier record."""
 
     @check(
         clock,
@@ -191,12 +192,12 @@ def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
         "scipy.stats.chi2_contingency for each current state.)",
     )
     def examined() -> Outcome:
-        return alike(counts.swapaxes(0, 1), int(counts.sum())).reported(
+        return homogeneity(counts.swapaxes(0, 1), int(counts.sum())).outcome(
             f"The {clock} does not matter, as the Markov theorems assume.",
             f"The transition probabilities depend on the {clock}. The guarantee is computed for an average over it; "
-            "who knows when a record was made, as everybody does, may learn more than the ε that is stated.",
-            "Make the time a part of the state, or fit the times of each kind by themselves and combine them with "
-            "an any-of model; this does not cover records close to a change.",
+            "an attacker who knows the times of records may learn more than the stated ε.",
+            "Make the time a part of the state, or fit the records of each kind of time separately and combine the "
+            "models in an any-of model; this does not cover records close to a change.",
             f"; {int(counts.any(axis=(1, 2)).sum())} strata",
         )
 
@@ -206,7 +207,7 @@ def _by_clock(clock: str, counts: NDArray[np.int64]) -> Finding:
 @check(
     "enough data",
     f"Is every possible transition expected at least {ENOUGH} times (Cochran's rule), and would an impossible one have "
-    f"been seen if it had a probability of {_RARE:g}? (A count.)",
+    f"occurred if its probability were {_RARE:g}? (A count.)",
 )
 def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
     left = statistics.counts.sum(axis=1)
@@ -228,8 +229,8 @@ def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
     }
     figure = (
         f"{values['expected_below_5']} of {values['possible_transitions']} possible transitions are expected fewer "
-        f"than {ENOUGH} times; {values['never_seen']} were never seen, {values['perhaps_possible']} of them called "
-        "impossible after too few visits" + (f"; rarely left: {brief(rare)}" if rare else "")
+        f"than {ENOUGH} times; {values['never_seen']} never occurred; {values['perhaps_possible']} that the model "
+        "calls impossible have too few visits to tell" + (f"; rarely left: {brief(rare)}" if rare else "")
     )
     if not few.any() and not unsure.any():
         meaning = "The p-values here and the estimated probabilities rest on enough transitions."
@@ -238,16 +239,14 @@ def _small_counts(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
         ENOUGH / float(expected[few].min(initial=ENOUGH) or math.inf),
         visits / float(np.broadcast_to(left[:, None], unsure.shape)[unsure].min(initial=visits) or math.inf),
     )
-    wanted = (
-        f" About {math.ceil(missing * left.sum()):,} transitions would be needed." if missing > 1 and left.all() else ""
-    )
+    needed = f" About {math.ceil(missing * left.sum()):,} transitions are needed." if missing > 1 and left.all() else ""
     return Outcome(
         Verdict.NOT_TESTED,
         figure,
         "The p-values of the other findings are approximate, and probabilities estimated from so few transitions are "
-        "uncertain: γ and how fast the chain forgets, hence ε, depend most on the smallest. A transition that was "
-        f"never seen is impossible for a model estimated without smoothing, and may be merely rare.{wanted}",
-        "Fit with a credibility or with smoothing, or join rare states.",
+        "uncertain: γ and how fast the chain forgets, hence ε, depend most on the smallest. A transition that never "
+        f"occurred is impossible in a model estimated without smoothing, but may only be rare.{needed}",
+        "Fit with a credibility or smoothing, or join rare states.",
         values,
     )
 
@@ -259,15 +258,15 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
     values = {"transitions": pairs, "missing_transitions": missing}
     figure = f"{missing:,} of {missing + pairs:,} transitions between consecutive records are missing"
     if model.gaps:
-        meaning = "The model says so: the theorems count records across gaps as if any number were missing."
+        meaning = "The model has gaps: the theorems allow for any number of missing records in each."
     elif not missing:
-        meaning = "Every record follows on the one before, as the model says."
+        meaning = "Every record follows the one before directly, as the model assumes."
     else:
         return Outcome(
             Verdict.VIOLATED,
             figure,
-            "The model says that no records are missing, so distances along the chain are counted too short: what "
-            "depends on the chain's length is not proven.",
+            "The model assumes that no records are missing, so distances along the chain are counted too short: no "
+            "theorem that depends on distances holds.",
             "Set gaps to true in the model.",
             values,
         )
@@ -281,24 +280,23 @@ def _gaps(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
 )
 def _missing_at_random(before_gaps: NDArray[np.int64], before_records: NDArray[np.int64]) -> Outcome:
     gaps, records = int(before_gaps.sum()), int(before_records.sum())
-    size = max(gaps * records // (gaps + records), 1)  # two samples tell as much as one of this size
-    return alike([np.array([before_gaps, before_records])], size, "gaps").reported(
-        "Where records are missing does not depend on the state before, so the gaps, which are taken to be public, do "
-        "not tell it.",
-        "Records are missing more often after some states than after others. Which records are missing is taken to be "
-        "public, so the gaps tell something about the records around them that no ε covers.",
-        "Make a state of what is missing, or fill these records in: then the guarantee covers them.",
+    size = max(gaps * records // (gaps + records), 1)  # the size of one sample that is as informative as the two
+    return homogeneity([np.array([before_gaps, before_records])], size, "gaps").outcome(
+        "Gaps do not depend on the state before them, so these gaps, which count as public, do not reveal it.",
+        "Records are missing more often after some states than after others. The pattern of missing records counts as "
+        "public, so the gaps reveal something about the records around them that no ε covers.",
+        "Make missing a state of its own, or fill in these records: then the guarantee covers them.",
     )
 
 
-@check("length", "Is no chain longer than the model says? (A count.)")
+@check("length", "Is no chain longer than the model allows? (A count.)")
 def _length(longest: int, allowed: int) -> Outcome:
     figure = f"the longest chain has {longest:,} records, at most {allowed:,} allowed"
     values = {"longest": longest, "allowed": allowed}
     if longest <= allowed:
-        return Outcome(Verdict.FINE, figure, "Chains are as short as the model says.", values=values)
-    meaning = "Some chain is longer than the model allows, so the ε that is stated does not cover it."
-    return Outcome(Verdict.VIOLATED, figure, meaning, "Raise the length, or leave it open: any length.", values)
+        return Outcome(Verdict.FINE, figure, "Chains are as short as the model assumes.", values=values)
+    meaning = "Some chain is longer than the model allows, so the stated ε does not cover it."
+    return Outcome(Verdict.VIOLATED, figure, meaning, "Raise the length, or leave it out to allow any length.", values)
 
 
 @check(
@@ -316,7 +314,7 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
             Verdict.VIOLATED,
             f"{seen:,} transitions have probability 0 under the model, most often {model.states[source]!r} → "
             f"{model.states[target]!r} ({int(impossible.max()):,} times)",
-            "What the model calls impossible happens, so it is not the law of these data, and nothing is proven.",
+            "Transitions occur that the model calls impossible: it is not the law of these data, so nothing is proven.",
             "Fit the model to these data, or give it smoothing.",
             {"impossible_transitions": seen},
         )
@@ -334,8 +332,8 @@ def _fit(statistics: ChainStatistics, model: MarkovChain) -> Outcome:
                 observed = row[support][None]
                 yield observed, observed.sum() * law[support][None], int(support.sum()) - 1
 
-    return LikelihoodRatio.of(parts(), int(counts.sum())).reported(
+    return LikelihoodRatio.of(parts(), int(counts.sum())).outcome(
         "The transitions agree with the model's probabilities.",
-        "The data have other transition probabilities than the model: the ε that is stated is that of another chain.",
+        "The data have other transition probabilities than the model, so the stated ε does not hold for them.",
         "Fit the model to these data, or combine both in an any-of model.",
     )

@@ -1,35 +1,36 @@
-"""A larger model of transitions against a smaller: likelihood ratios of tables of counts."""
+"""Likelihood ratios of tables of counts: a larger model of transitions against a smaller one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square
-from bayesdp.diagnostics.report import Outcome, UntestableError, judge, shown_p
+from bayesdp.diagnostics.report import Outcome, UntestableError, judge, on_degrees, shown_p
 from bayesdp.models.diagnosis import Verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Part = tuple[NDArray[Any], NDArray[Any], int]
+__all__ = ["ENOUGH", "SMALL_FACTOR", "LikelihoodRatio", "Part", "homogeneity"]
 
-__all__ = ["ENOUGH", "LikelihoodRatio", "alike"]
+Part: TypeAlias = "tuple[NDArray[Any], NDArray[Any], int]"
+"""A table of counts, the expected ones, and the degrees of freedom."""
 
 ENOUGH = 5
-"""Cochran's rule: a chi-square approximation wants expected counts of at least this."""
+"""Cochran's rule: the least expected count for which the chi-square approximation holds."""
 
-_SMALL_FACTOR = 1.05
-"""A transition probability that is off by less than this factor hardly moves a leakage."""
+SMALL_FACTOR = 1.05
+"""A transition probability that is off by less than this factor hardly changes a leakage."""
 
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """How much better the larger model fits, and how far its probabilities are off the smaller's.
+    """How much better the larger model fits, and how far its probabilities differ from the smaller one's.
 
     change and factor are the largest over cells that the smaller model expects at least five times.
     """
@@ -44,7 +45,7 @@ class LikelihoodRatio:
 
     @classmethod
     def of(cls, parts: Iterable[Part], size: int, unit: str = "transitions") -> LikelihoodRatio:
-        """Add up tables (observed, expected, degrees of freedom), rows being laws of the next state."""
+        """Add up tables (observed, expected, degrees of freedom), whose rows are laws of the next state."""
         from scipy.stats import power_divergence
 
         likelihood, pearson, freedom, change, factor = 0.0, 0.0, 0, 0.0, 1.0
@@ -76,23 +77,19 @@ class LikelihoodRatio:
 
     @property
     def power(self) -> Power:
-        """The chance to see a deviation of Cohen's w = 0.1."""
-        return Power(
-            lambda size: chi_square(size, self.freedom), self.size, self.unit, f"a small deviation (w = {EFFECT:g})"
-        )
+        """The power against a deviation of Cohen's w = 0.1."""
 
-    @property
-    def verdict(self) -> Verdict:
-        """What the test says, if it had the power to say something."""
-        return judge(self.p_value, self.bic < 0 and self.factor >= _SMALL_FACTOR, self.power.enough)
+        def curve(size: float, level: float) -> float:
+            return chi_square(size, self.freedom, level=level)
+
+        return Power(curve, self.size, self.unit, f"a small deviation (w = {EFFECT:g})")
 
     @property
     def figure(self) -> str:
-        """The statistic, how far off the hypothesis is, and the power, in words."""
-        degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
+        """The statistic, the largest deviation and the power, in words."""
         return (
-            f"G² = {self.likelihood:.1f} (Pearson {self.pearson:.1f}) on {degrees}, {shown_p(self.p_value)}; "
-            f"a probability changes by at most {self.change:.2g}"
+            f"G² = {self.likelihood:.1f} (Pearson {self.pearson:.1f}) {on_degrees(self.freedom)}, "
+            f"{shown_p(self.p_value)}; a probability changes by at most {self.change:.2g}"
             + (f", or a factor of {self.factor:.3g}" if self.factor > 1 else "")
             + f"; power {self.power.chance:.2f}"
         )
@@ -111,24 +108,23 @@ class LikelihoodRatio:
             "power": self.power.chance,
         }
 
-    def reported(self, fine: str, flagged: str, advice: str, figure: str = "") -> Outcome:
-        """Return the outcome, with what it means where the larger model is and is not needed."""
-        verdict = self.verdict
-        if verdict == Verdict.FINE:
-            return Outcome(verdict, self.figure + figure, fine, values=self.values)
-        if verdict == Verdict.NOT_TESTED:
-            return Outcome(verdict, self.figure + figure, str(self.power), values=self.values)
-        if verdict == Verdict.DOUBTFUL:
-            flagged += (
-                " The deviation is significant, but small or not certain: the BIC prefers the simpler model, or no "
-                f"probability is off by a factor of {_SMALL_FACTOR:g}, or p is not below 0.001. With many records "
-                "small deviations become significant."
-            )
-        return Outcome(verdict, self.figure + figure, flagged, advice, self.values)
+    def outcome(self, fine: str, flagged: str, advice: str, figure: str = "") -> Outcome:
+        """Return the outcome, given what it means if the larger model is not needed and if it is."""
+        verdict = judge(self.p_value, self.bic < 0 and self.factor >= SMALL_FACTOR, self.power.enough)
+        small = (
+            " The deviation is significant, but small or not certain: the BIC prefers the simpler model, or no "
+            f"probability changes by a factor of {SMALL_FACTOR:g}, or p is not below 0.001. With many records small "
+            "deviations become significant."
+        )
+        untested = str(self.power) if verdict == Verdict.NOT_TESTED else ""
+        return Outcome.of(
+            verdict, self.figure + figure, self.values,
+            fine=fine, flagged=flagged, advice=advice, untested=untested, small=small,
+        )  # fmt: skip
 
 
-def alike(tables: Iterable[NDArray[np.int64]], size: int, unit: str = "transitions") -> LikelihoodRatio:
-    """Compare "every row of each table has its own law of the next state" with "all rows of a table share one"."""
+def homogeneity(tables: Iterable[NDArray[np.int64]], size: int, unit: str = "transitions") -> LikelihoodRatio:
+    """Compare a law of the next state for each row of the tables with one law for all rows of a table."""
     from scipy.stats import chi2_contingency
 
     def parts() -> Iterable[Part]:

@@ -1,7 +1,7 @@
-"""How far back does a chain remember? Does one record more matter, where the last ones and the stratum are the same?
+"""Tests of how long a chain remembers: does one more record matter, given the last ones and the stratum?
 
-The test is Cochran's, Mantel's and Haenszel's, for any number of states (Landis, Heyman and Koch 1978). It adds up what
-the tables of all strata say in the same direction: many small strata do not hide a memory that all of them have.
+The test is Cochran's, Mantel's and Haenszel's for any number of states (Landis, Heyman and Koch 1978). It adds up the
+deviations of all strata in each cell, so many small strata do not hide a memory that all of them have.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesdp.diagnostics.power import Power, chi_square
-from bayesdp.diagnostics.report import UntestableError, judge, shown_p
+from bayesdp.diagnostics.power import ENOUGH_POWER, chi_square
+from bayesdp.diagnostics.ratio import SMALL_FACTOR
+from bayesdp.diagnostics.report import UntestableError, judge, on_degrees, shown_p
 from bayesdp.models.diagnosis import Verdict
 
 if TYPE_CHECKING:
@@ -22,17 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Remembered", "in_common", "one_record_more"]
 
-_SMALL_FACTOR = 1.05
-"""Counts that are off by less than this factor hardly move a leakage."""
-
 
 @dataclass(frozen=True)
 class Remembered:
-    """What tables of one shape have in common: do their rows differ in the same direction?
+    """Whether the rows of tables of one shape differ in the same direction.
 
     statistic, freedom: χ² and its degrees of freedom; 0 degrees if there was nothing to compare.
     size:               how many transitions the tables hold.
-    factor:             the largest factor between how often something happened and how often it should have.
+    factor:             the largest ratio of an observed to an expected count, or of an expected to an observed one.
     """
 
     statistic: float
@@ -42,42 +40,37 @@ class Remembered:
 
     @property
     def p_value(self) -> float:
-        """How likely so large a χ² is if rows are alike."""
+        """The probability of so large a χ² if all rows have one law."""
         from scipy.stats import chi2
 
         return float(chi2.sf(self.statistic, self.freedom)) if self.freedom else 1.0
 
     @property
     def verdict(self) -> Verdict:
-        """Violated if the rows differ, beyond what the number of transitions makes of a small difference."""
+        """Violated if the rows differ, by more than many transitions make significant."""
         if not self.freedom:
             return Verdict.NOT_TESTED
-        large = self.statistic > self.freedom * log(max(self.size, 2)) and self.factor >= _SMALL_FACTOR
-        power = Power(lambda size: chi_square(size, self.freedom), self.size, "transitions", "a small deviation")
-        return judge(self.p_value, large, power.enough)
+        large = self.statistic > self.freedom * log(max(self.size, 2)) and self.factor >= SMALL_FACTOR
+        return judge(self.p_value, large, chi_square(self.size, self.freedom) >= ENOUGH_POWER)
 
     @property
     def figure(self) -> str:
         """The figures in words."""
         if not self.freedom:
             return "there is nothing to compare"
-        degrees = f"{self.freedom} degree{'s' if self.freedom > 1 else ''} of freedom"
         off = f"counts off by a factor of up to {self.factor:.2f}"
-        return f"χ² = {self.statistic:.0f} on {degrees}, {shown_p(self.p_value)}, {off}"
+        return f"χ² = {self.statistic:.0f} {on_degrees(self.freedom)}, {shown_p(self.p_value)}, {off}"
 
 
 def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
-    """Compare the rows of each table, and add up over the tables what is off in each cell.
+    """Compare the rows of each table, and add up the deviation of each cell over the tables.
 
     >>> table = np.array([[30, 10], [10, 30]])
     >>> in_common([table]).freedom, round(in_common([table]).statistic, 2)
     (1, 19.75)
     """
-    off: Any = 0.0
-    spread: Any = 0.0
-    seen: Any = 0.0
-    expected: Any = 0.0
-    size = 0
+    nothing: Any = 0.0
+    off, spread, seen, expected, size = nothing, nothing, nothing, nothing, 0
     for table in tables:
         total = int(table.sum())
         if total < 2:
@@ -96,12 +89,12 @@ def in_common(tables: Iterable[NDArray[Any]]) -> Remembered:
 
 
 def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
-    """Say whether the record before the last `memory` ones matters for the next.
+    """Test whether the record before the last `memory` ones matters for the next.
 
     runs: for each stratum, how often records followed one another: a table with an axis for each, the oldest first,
-          with at least memory + 2 of them. Those before what is asked are summed over.
+          with at least memory + 2 of them. Older records are summed over.
 
-    What the strata have in common is added up for each of the values that the last records may have.
+    The deviations that strata share are added up for each combination of values of the last records.
 
     Raises UntestableError if the runs are too short.
     """
@@ -115,7 +108,7 @@ def one_record_more(runs: Sequence[Any], memory: int) -> Remembered:
 
 
 def _by_last_records(runs: Sequence[Any], memory: int) -> NDArray[Any]:
-    """Return for each of the values that the last records may have, and each stratum: the oldest by the next record."""
+    """Return tables of the oldest by the next record, for each combination of the last records and each stratum."""
     tables: NDArray[Any] = np.array(runs)
     older = tables.ndim - 1 - memory - 2
     if older < 0:

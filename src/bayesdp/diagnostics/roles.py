@@ -1,18 +1,25 @@
-"""Do roles vary together as the model says? Variances, correlations, the covariance."""
+"""Tests of roles: equal variances, bounded correlations, the covariance of the model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesdp.diagnostics.cases import Case, judged
 from bayesdp.diagnostics.power import EFFECT, Power, chi_square, fisher
-from bayesdp.diagnostics.report import Outcome, UntestableError, by_construction, check, shown_p
-from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, LEAST, GroupSample
+from bayesdp.diagnostics.report import (
+    Outcome,
+    SingleTest,
+    UntestableError,
+    by_construction,
+    check,
+    judged,
+    on_degrees,
+    shown_p,
+)
+from bayesdp.diagnostics.samples import CONSTANT, DEVIATIONS, ESTIMATED, LEAST, SEVERAL_KINDS, GroupSample
 from bayesdp.models import GaussianGroups
 
 if TYPE_CHECKING:
@@ -33,16 +40,17 @@ def equal_variances(sample: GroupSample) -> Outcome:
     """Compare the variances of every two roles."""
     from scipy import stats
 
-    cases = []
+    tests = []
     pairs, left_out = _pairs(sample)
     for name, left, right in pairs:
-        test = stats.pearsonr(left + right, left - right)
+        found = stats.pearsonr(left + right, left - right)
         ratio = float(np.sqrt(max(left.var() / right.var(), right.var() / left.var())))
-        p_value = float(test.pvalue) if ratio > 1 else 1.0
+        p_value = float(found.pvalue) if ratio > 1 else 1.0
         effect = f"one standard deviation is {ratio:.3g} times the other"
-        values = {"statistic": float(test.statistic) if ratio > 1 else 0.0, "deviation_ratio": ratio}
+        values = {"statistic": float(found.statistic) if ratio > 1 else 0.0, "deviation_ratio": ratio}
         power = _unequal(len(left), float(stats.pearsonr(left, right).statistic))
-        cases.append(Case(name, f"r = {values['statistic']:.3g}", p_value, effect, ratio >= DEVIATIONS, values, power))
+        statistic = f"r = {values['statistic']:.3g}"
+        tests.append(SingleTest(name, statistic, p_value, effect, ratio >= DEVIATIONS, values, power))
     columns = [present for column in sample.centred.T if (present := column[~np.isnan(column)]).any()]
     levene, bartlett = stats.levene(*columns, center="median"), stats.bartlett(*columns)
     also = (
@@ -50,23 +58,26 @@ def equal_variances(sample: GroupSample) -> Outcome:
         f"Bartlett {bartlett.statistic:.4g}, {shown_p(bartlett.pvalue)}"
     )
     return judged(
-        cases,
+        tests,
         "All members have about the same variance, as the model assumes.",
-        "gaussian-paper and gaussian-tight assume equal variances when the model is given by a correlation and a "
-        "size, and members without roles all have the same. The member with the smaller variance moves the others by "
-        "more than its correlation says, so more leaks.",
+        "gaussian-paper and gaussian-tight assume equal variances if the model is given by a correlation and a size, "
+        "or if members have no roles. The member with the smaller variance moves the others by more than its "
+        "correlation, so more leaks.",
         "Give a covariance instead of a correlation, or roles; gaussian-covariance needs no equal variances.",
         also,
         left_out,
     )
 
 
-def _unequal(groups: int, correlation: float) -> Callable[[float], Power]:
+def _unequal(groups: int, correlation: float) -> Power:
     """Return the power of Pitman and Morgan's test against one standard deviation 1.1 times the other."""
     square = DEVIATIONS**2
     of_sums = (square - 1) / math.sqrt((square + 1) ** 2 - 4 * min(abs(correlation), 0.99) ** 2 * square)
-    effect = f"one standard deviation {DEVIATIONS:g} times the other"
-    return lambda level: Power(lambda number: fisher(number, 0.0, of_sums, level / 2), groups, "groups", effect)
+
+    def curve(number: float, level: float) -> float:
+        return fisher(number, 0.0, of_sums, level / 2)
+
+    return Power(curve, groups, "groups", f"one standard deviation {DEVIATIONS:g} times the other")
 
 
 @check(
@@ -79,33 +90,34 @@ def bounded(sample: GroupSample, bound: float) -> Outcome:
 
     if bound >= 1:
         return by_construction("The bound allows every correlation.")
-    cases = []
+    tests = []
     pairs, left_out = _pairs(sample)
     for name, left, right in pairs:
         correlation = float(stats.pearsonr(left, right).statistic)
         spread = np.sqrt(len(left) - 3)
         seen, allowed = np.arctanh(np.minimum([abs(correlation), bound], 1 - 1e-15))
         p_value = stats.norm.sf((seen - allowed) * spread) + stats.norm.sf((seen + allowed) * spread)
-        effect = f"at most {bound:g} is allowed"
+        statistic, effect = f"correlation {correlation:.3f}", f"at most {bound:g} is allowed"
         values = {"correlation": correlation, "bound": bound}
         power = _larger(len(left), bound)
-        cases.append(
-            Case(name, f"correlation {correlation:.3f}", min(float(p_value), 1.0), effect, True, values, power)
-        )
+        tests.append(SingleTest(name, statistic, min(float(p_value), 1.0), effect, True, values, power))
     return judged(
-        cases,
+        tests,
         "No correlation is significantly larger than the bound.",
-        "Members are more strongly correlated than the model allows, so more leaks than the ε that is stated.",
+        "Members are more strongly correlated than the model allows, so more leaks than the stated ε.",
         "Raise the correlation, or give the covariance.",
         untested=left_out,
     )
 
 
-def _larger(groups: int, bound: float) -> Callable[[float], Power]:
+def _larger(groups: int, bound: float) -> Power:
     """Return the power of Fisher's z against a correlation that is 0.1 larger, or half as far from 1."""
     actual = min(bound + EFFECT, (1 + bound) / 2)
-    effect = f"a correlation of {actual:.3g}"
-    return lambda level: Power(lambda number: fisher(number, bound, actual, level / 2), groups, "groups", effect)
+
+    def curve(number: float, level: float) -> float:
+        return fisher(number, bound, actual, level / 2)
+
+    return Power(curve, groups, "groups", f"a correlation of {actual:.3g}")
 
 
 @check(
@@ -117,51 +129,48 @@ def same_covariance(sample: GroupSample, model: GaussianGroups) -> Outcome:
     from scipy.stats import chi2
 
     if sample.moments is not None and sample.moments == model.moments:
-        return by_construction(_ESTIMATED)
+        return by_construction(ESTIMATED)
     if len(model.matrices) > 1:
-        raise UntestableError("The model has several kinds of group, and which group is of which kind is not known.")
+        raise UntestableError(SEVERAL_KINDS)
     assumed = model.matrices[0] / sample.scale / sample.scale
     if len(assumed) != len(sample.roles):
-        raise UntestableError(
-            f"The model is about groups of {len(assumed)}, the sample has {len(sample.roles)} columns."
-        )
+        raise UntestableError(f"The model has groups of {len(assumed)}, the sample {len(sample.roles)} columns.")
     whole, _ = whole_groups(sample, len(assumed), len(assumed))
     seen = np.atleast_2d(np.cov(whole, rowvar=False))
     if np.allclose(seen, assumed, rtol=1e-6, atol=0):
-        return by_construction(_ESTIMATED)
+        return by_construction(ESTIMATED)
     statistic, freedom = _covariance_ratio(seen, len(whole), assumed)
     deviations = np.sqrt(np.diag(seen)), np.sqrt(np.diag(assumed))
-    correlations = [
-        cov / np.outer(deviation, deviation) for cov, deviation in zip((seen, assumed), deviations, strict=True)
-    ]
+    correlations = [cov / np.outer(off, off) for cov, off in zip((seen, assumed), deviations, strict=True)]
     change = float(np.abs(correlations[0] - correlations[1]).max())
     ratio = float(np.exp(np.abs(np.log(deviations[0] / deviations[1])).max()))
-    figure = f"χ² = {statistic:.4g} on {freedom} degree{'s' if freedom > 1 else ''} of freedom"
     effect = f"correlations differ by at most {change:.2g}, standard deviations by a factor of {ratio:.3g}"
     values = {"statistic": statistic, "degrees_of_freedom": freedom, "largest_change": change, "deviation_ratio": ratio}
     divergence = math.sqrt(_least_divergence(correlations[1]))
 
-    def power(level: float) -> Power:
-        deviation = f"a correlation off by {EFFECT:g} or a standard deviation by a factor of {DEVIATIONS:g}"
-        return Power(
-            lambda groups: chi_square(groups, freedom, divergence, level), len(whole), "complete groups", deviation
-        )
+    def curve(groups: float, level: float) -> float:
+        return chi_square(groups, freedom, divergence, level)
 
-    large = change >= EFFECT or ratio >= DEVIATIONS
-    p_value = float(chi2.sf(statistic, freedom))
+    deviation = f"a correlation off by {EFFECT:g} or a standard deviation by a factor of {DEVIATIONS:g}"
+    test = SingleTest(
+        f"{len(whole):,} groups",
+        f"χ² = {statistic:.4g} {on_degrees(freedom)}",
+        float(chi2.sf(statistic, freedom)),
+        effect,
+        change >= EFFECT or ratio >= DEVIATIONS,
+        values,
+        Power(curve, len(whole), "complete groups", deviation),
+    )
     return judged(
-        [Case(f"{len(whole):,} groups", figure, p_value, effect, large, values, power)],
+        [test],
         "The data agree with the model's covariance.",
-        "The data have another covariance than the model, so the ε that is stated is that of other groups.",
+        "The data have another covariance than the model, so the stated ε does not hold for them.",
         "Fit the model to these data, or combine both in an any-of model.",
     )
 
 
-_ESTIMATED = "The covariance was estimated from these very groups, so it agrees."
-
-
 def _covariance_ratio(seen: NDArray[np.float64], groups: int, assumed: NDArray[np.float64]) -> tuple[float, int]:
-    """Return the likelihood ratio of "this covariance" against any, with Bartlett's correction, and its degrees."""
+    """Return the likelihood ratio of this covariance against any, with Bartlett's correction, and its degrees."""
     size = len(seen)
     correction = 1 - (2 * size + 1 - 2 / (size + 1)) / (6 * (groups - 1) - 1)
     logarithms = np.linalg.slogdet(assumed)[1] - np.linalg.slogdet(seen)[1]
@@ -170,15 +179,14 @@ def _covariance_ratio(seen: NDArray[np.float64], groups: int, assumed: NDArray[n
 
 
 def _least_divergence(correlations: NDArray[np.float64]) -> float:
-    """Return twice the least divergence, per group, of normal groups in which one thing is off as much as matters.
+    """Return twice the least divergence, per group, of normal groups with one deviation that matters.
 
     That is a correlation off by 0.1, up or down, or a standard deviation off by the factor 1.1. The noncentrality of
     the likelihood ratio is about this times the number of groups.
     """
     precision = np.linalg.inv(correlations)
     single = np.diag(precision)
-    factor = DEVIATIONS
-    scaled = (factor**2 - 1) * single + 2 * (factor - 1) * (1 - single) - 2 * math.log(factor)
+    scaled = (DEVIATIONS**2 - 1) * single + 2 * (DEVIATIONS - 1) * (1 - single) - 2 * math.log(DEVIATIONS)
     least = float(scaled.min())
     rows, columns = np.triu_indices(len(correlations), 1)
     for change in (EFFECT, -EFFECT):
@@ -209,7 +217,7 @@ def _pairs(sample: GroupSample) -> tuple[list[Pair], list[str]]:
 
 
 def whole_groups(sample: GroupSample, least: int, most: int) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return complete groups, dropping the roles with the most gaps until there are enough; from `least` to `most`."""
+    """Return complete groups of `least` to `most` roles, without the roles with most gaps if there are too few."""
     missing = np.isnan(sample.centred).sum(axis=0)
     kept = [i for i in np.argsort(missing, kind="stable") if np.nanmax(np.abs(sample.centred[:, i]), initial=0) > 0]
     for size in range(min(len(kept), most), max(least, 1) - 1, -1):

@@ -1,4 +1,4 @@
-"""What the tests need to know of a table: counts of a chain's transitions, a sample of groups."""
+"""The input of the tests: counts of a chain's transitions, or a sample of groups."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ from bayesdp.models.moments import AnovaMoments, Moments
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["CONSTANT", "DEVIATIONS", "LEAST", "ChainStatistics", "GroupSample"]
+__all__ = ["CONSTANT", "DEVIATIONS", "ESTIMATED", "LEAST", "SEVERAL_KINDS", "ChainStatistics", "GroupSample"]
 
 LEAST = 8
-"""Fewer values or groups than this are not tested."""
+"""The least number of values or groups that are tested."""
 
 DEVIATIONS = 1.1
-"""One standard deviation this many times another is a deviation that matters."""
+"""Standard deviations that differ by this factor differ by enough to matter."""
 
 CONSTANT = 1e-12
 """Scaled values that differ by no more than this are all equal."""
 
+ESTIMATED = "The covariance was estimated from these very groups, so it agrees."
+SEVERAL_KINDS = "The model has several kinds of group, and the table does not show which group is of which kind."
+
 
 @dataclass(frozen=True, eq=False)
 class ChainStatistics:
-    """What the tests of a chain need to know of the data, s being the number of states.
+    """The counts of a table that the tests of a chain need; s is the number of states.
 
     states:         their names, in the order of the arrays.
     counts:         (s, s), how often each state was followed by each.
@@ -41,13 +44,13 @@ class ChainStatistics:
     entities:       (E, s, s), the counts of the E largest entities; None with a single one.
     entities_total: how many entities there are.
     records:        how many records there are.
-    longest:        how many records the longest chain has; None if that is not known.
-    spaced:         whether rows that are absent would show, because the order has a step.
-    clocks:         (K, s, s) for each clock, such as "time of day": the counts by what it showed at the earlier record.
+    longest:        how many records the longest chain has; None if unknown.
+    spaced:         whether the order has a step, so that absent rows show.
+    clocks:         (K, s, s) for each clock, such as "time of day": the counts by its reading at the earlier record.
     clockless:      why other clocks cannot be read, as a clause.
     together:       (T, s, s), the counts of each of T times that several entities share; None with a single entity.
-    starts:         (s,), in which states chains begin; None if not counted.
-    before_gaps:    (s,), in which states the last records before a gap are; None if not counted.
+    starts:         (s,), the states of first records; None if not counted.
+    before_gaps:    (s,), the states of the last records before a gap; None if not counted.
 
     Raises InvalidInputError for arrays of another shape and for entries that are not counts.
 
@@ -66,7 +69,7 @@ class ChainStatistics:
     longest: int | None = None
     spaced: bool = False
     clocks: Mapping[str, NDArray[np.int64] | Any] = field(default_factory=dict)
-    clockless: str = "the order is not known to be one of dates or times"
+    clockless: str = "the order may not be one of dates or times"
     together: NDArray[np.int64] | Any | None = None
     starts: NDArray[np.int64] | Any | None = None
     before_gaps: NDArray[np.int64] | Any | None = None
@@ -87,8 +90,8 @@ class ChainStatistics:
         for name, shape in shapes.items():
             value = getattr(self, name)
             if value is not None or name in ("counts", "halves"):
-                object.__setattr__(self, name, _counted(name, value, shape))
-        clocks = {name: _counted(name, counts, (-1, size, size)) for name, counts in self.clocks.items()}
+                object.__setattr__(self, name, _counts(name, value, shape))
+        clocks = {name: _counts(name, counts, (-1, size, size)) for name, counts in self.clocks.items()}
         object.__setattr__(self, "clocks", clocks)
         for name in ("entities_total", "records"):
             object.__setattr__(self, name, validation.natural(name, getattr(self, name), least=0))
@@ -103,8 +106,8 @@ class GroupSample:
     roles:        the names of the columns, in the order of the model's covariance.
     values:       (groups, members), NaN where a group lacks a member.
     groups_total: how many groups there are in all.
-    exchangeable: whether members have no roles; their columns then come in no order.
-    positions:    (groups, members), the same members in the order of the table's rows; None if there is no such order.
+    exchangeable: whether members have no roles; the order of columns then means nothing.
+    positions:    (groups, members), the same members in the order of the rows; None if rows have no order.
     largest:      how many members the largest of all groups has; that of the sample by default.
     moments:      the moments of all groups, if they were computed.
 
@@ -155,9 +158,9 @@ class GroupSample:
         return readonly(scaled)
 
     def by_position(self, most: int) -> GroupSample | None:
-        """Return the sample with positions for roles, or None if members have roles or no order.
+        """Return the sample with positions for roles; None if members have roles or no order.
 
-        Only the first `most` positions, and those that at least half of the groups have: the rest is too thin.
+        It has the first `most` of the positions that at least half of the groups have.
         """
         if not self.exchangeable or self.positions is None:
             return None
@@ -176,8 +179,7 @@ def _finite(name: str, value: object, columns: int) -> NDArray[np.float64]:
     return readonly(values)
 
 
-def _counted(name: str, value: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return an array of counts of this shape, −1 standing for any length."""
+def _counts(name: str, value: object, shape: tuple[int, ...]) -> NDArray[np.int64]:
     array = np.asarray(value)
     wanted = " × ".join("E" if length < 0 else str(length) for length in shape)
     if array.ndim != len(shape) or any(length not in (-1, has) for length, has in zip(shape, array.shape, strict=True)):

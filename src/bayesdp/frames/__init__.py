@@ -1,1 +1,1 @@
-"""What the data say: sums, counts, transitions and moments, computed inside the engine the table lives in."""
+"""Aggregates of tables: sums, counts, transitions and moments, computed in the table's own engine."""

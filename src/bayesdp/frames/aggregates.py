@@ -1,4 +1,4 @@
-"""The exact answers to questions, in one scan of the table: integers, before any noise."""
+"""Exact answers to questions, as integers before any noise, in one scan of the table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,22 @@ from bayesdp._support.words import counted
 from bayesdp.errors import FrameError, QueryError, RecordsError
 from bayesdp.frames.expressions import Condition, parse
 from bayesdp.frames.grid import Grid, grid_for
-from bayesdp.frames.source import Kind, Missing, Table, alike, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.source import (
+    Kind,
+    LazyTable,
+    Missing,
+    as_kind,
+    checked_missing,
+    places,
+    plain,
+    reading,
+    scan,
+    whole,
+)
 from bayesdp.queries import Query
 
 __all__ = [
-    "Subject",
+    "ColumnOrCondition",
     "Tally",
     "check_question",
     "column_totals",
@@ -34,15 +45,14 @@ _TRUTHS = (False, True)
 
 @dataclass(frozen=True)
 class Tally:
-    """The exact answer to one question: whole numbers, one a cell, and what they are made of.
+    """The exact answer to one question: whole numbers, one for each cell.
 
-    counts:  the number of records for a count, one number a cell for a histogram, the sum on the grid for a sum.
-    records: how many records the question is about: those that pass the filter and lack nothing it needs. Private if
-             the filter is.
-    present: how many records lack nothing the question needs, whether they pass its filter or not. Of a question about
-             a part of the table, both are of that part.
+    counts:  the number of records for a count, that of each cell for a histogram, the sum on the grid for a sum.
+    records: how many records pass the filter and have all values that the question needs. Private if the filter is.
+    present: how many records have all values that the question needs. If the question is about parts of the table,
+             `records` and `present` count only their records.
     rows:    how many rows the table had.
-    grid:    what the numbers of a sum or mean stand for.
+    grid:    the grid of a sum or mean.
     """
 
     query: Query
@@ -54,34 +64,34 @@ class Tally:
 
     @property
     def public_records(self) -> int:
-        """How many records the question is about; with a private filter, how many it may be about."""
+        """How many records the question is about; with a private filter, an upper bound."""
         return self.present if self.query.privately_filtered else self.records
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What a question is about: a column as it stands, or a condition whose states are false and true."""
+class ColumnOrCondition:
+    """The values a question is about: those of a column, or of a condition, which are false and true."""
 
     text: str
     condition: Condition | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that must be present."""
+        """The columns that the values are computed from."""
         return (self.text,) if self.condition is None else tuple(sorted(self.condition.columns))
 
-    def kind(self, table: Table) -> Kind:
-        """Return what it holds; a condition is true or false."""
+    def kind(self, table: LazyTable) -> Kind:
+        """Return the kind of the values."""
         return "truth" if self.condition is not None else table.kind(self.text)
 
-    def member(self, table: Table, values: Sequence[Scalar]) -> nw.Expr:
-        """Return whether a record has one of these values, in whatever type they are written."""
-        values = [alike(self.kind(table), value) for value in values]
+    def member(self, table: LazyTable, values: Sequence[Scalar]) -> nw.Expr:
+        """Return whether a record has one of these values, converted to the kind of the column."""
+        values = [as_kind(self.kind(table), value) for value in values]
         if self.condition is None:
             return table.member(self.text, values)
         for value in values:
             if isinstance(value, str) or value not in _TRUTHS:
-                raise QueryError(f"{self.text!r} is true or false of a record; {brief(value)} is neither")
+                raise QueryError(f"the values of {self.text!r} are true and false, not {brief(value)}")
         wanted = {bool(value) for value in values}
         truth = self.condition.expression(table)
         if len(wanted) == 2:
@@ -89,15 +99,15 @@ class Subject:
         return truth if True in wanted else ~truth
 
 
-def subject_of(table: Table, text: str) -> Subject:
-    """Return the column of that name, or else the condition it spells.
+def subject_of(table: LazyTable, text: str) -> ColumnOrCondition:
+    """Return the column of that name, or else the condition that the text is.
 
     Raises FrameError if the text is neither a column of the table nor a condition over its columns.
     """
     if text in table:
-        return Subject(text)
+        return ColumnOrCondition(text)
     condition = parse(text)
-    subject = Subject(text, condition)
+    subject = ColumnOrCondition(text, condition)
     table.pick(subject.columns)
     return subject
 
@@ -112,13 +122,12 @@ def tally(
 ) -> tuple[Tally, ...]:
     """Answer questions exactly, all in one scan.
 
-    subject: what a query without a column is about.
-    missing: "error" refuses records that lack a value some question needs; "drop" leaves them out of that question,
+    subject: the column or condition of queries without a column.
+    missing: "error" refuses records without a value that some question needs; "drop" leaves them out of that question,
              which treats the pattern of missing values as public.
-    rows:    how many rows the table had when they were last counted, so that they need not be counted first; compare
-             it with `Tally.rows`, which is what was read.
+    rows:    the number of rows of the table, if known, to save a scan; compare it with `Tally.rows`, the number read.
 
-    Raises FrameError for an empty table, missing or infinite values; QueryError for values no record can have.
+    Raises FrameError for an empty table, missing or infinite values; QueryError for values that a column cannot have.
 
     >>> import polars
     >>> from bayesdp import Count, Sum
@@ -141,20 +150,19 @@ def tally(
 
 
 def check_question(source: object, query: Query, *, subject: str | None = None, rows: int = 1) -> None:
-    """Refuse a question that a table cannot answer, whatever its values: by its columns and their kinds alone.
+    """Refuse a question that does not fit the columns of a table and their kinds; no value is read.
 
-    No value is read: the column and those of the filter exist, the filter can be read, and what is asked or compared
-    suits the kinds. `tally` refuses the same in the same words.
+    `tally` refuses the same questions with the same messages.
 
-    subject: what a query without a column is about.
-    rows:    how many rows the table has, if that is known: a sum over very many may have no room for its step.
+    subject: the column or condition of queries without a column.
+    rows:    the number of rows of the table, if known: the step of a sum over very many may be too fine.
 
     >>> import polars
     >>> from bayesdp import Sum
     >>> check_question(polars.LazyFrame({"room": ["hall"]}), Sum("room", bounds=(0, 1)))
     Traceback (most recent call last):
     ...
-    bayesdp.errors.QueryError: only a column of numbers can be added up, and 'room' is none
+    bayesdp.errors.QueryError: cannot sum 'room': it is not numeric
     """
     table = scan(source)
     with reading(table):
@@ -163,10 +171,7 @@ def check_question(source: object, query: Query, *, subject: str | None = None, 
 
 @dataclass(frozen=True)
 class _Plan:
-    """The columns to add up for one question.
-
-    If it is filtered, the first says which records it is about, the second which lack nothing.
-    """
+    """The columns to add up for one question; if it is filtered, first those of `Tally.records` and `present`."""
 
     numbers: tuple[nw.Expr, ...]
     filtered: bool
@@ -176,17 +181,17 @@ class _Plan:
 @dataclass(frozen=True)
 class _Question:
     query: Query
-    subject: Subject
-    where: Subject | None
+    subject: ColumnOrCondition
+    where: ColumnOrCondition | None
 
     @classmethod
-    def about(cls, table: Table, query: Query, subject: str | None) -> _Question:
+    def about(cls, table: LazyTable, query: Query, subject: str | None) -> _Question:
         text = query.column if query.column is not None else subject
         if text is None:
             raise QueryError(
                 f"which column is {query.description} about? {type(query).__name__}('column', ...) says it"
             )
-        where = None if query.where is None else Subject(query.where, parse(query.where))
+        where = None if query.where is None else ColumnOrCondition(query.where, parse(query.where))
         return cls(query, subject_of(table, text), where)
 
     @property
@@ -194,23 +199,23 @@ class _Question:
         by = () if self.query.by is None else (self.query.by,)
         return tuple(dict.fromkeys(self.subject.columns + (() if self.where is None else self.where.columns) + by))
 
-    def plan(self, table: Table, rows: int) -> _Plan:
+    def plan(self, table: LazyTable, rows: int) -> _Plan:
         grid, numbers = self._numbers(table, rows)
         about_all = self.where is None and self.query.by is None
         if about_all and (table.complete or self.subject.condition is None):
             return _Plan(numbers, False, grid)
         present = table.present(self.columns)
-        if about_all and len(self.columns) == 1:  # whose values are counted anyway
+        if about_all and len(self.columns) == 1:  # `_totals` counts its values anyway
             return _Plan(tuple(nw.when(present).then(number) for number in numbers), False, grid)
         if self.query.by is not None:
             present = present & _of_parts(table, self.query.by, tuple(self.query.by_cells or ()))
-        asked = present
+        included = present
         if self.where is not None and self.where.condition is not None:
-            asked = present & self.where.condition.expression(table)
-        answered = (nw.when(asked).then(number) for number in numbers)
-        return _Plan((table.occurrences(asked), table.occurrences(present), *answered), True, grid)
+            included = present & self.where.condition.expression(table)
+        answered = (nw.when(included).then(number) for number in numbers)
+        return _Plan((table.occurrences(included), table.occurrences(present), *answered), True, grid)
 
-    def _numbers(self, table: Table, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
+    def _numbers(self, table: LazyTable, rows: int) -> tuple[Grid | None, tuple[nw.Expr, ...]]:
         query, subject = self.query, self.subject
         if cells := query.cells_asked():
             named = [value for cell in cells for value in cell]
@@ -223,60 +228,57 @@ class _Question:
         if query.clipped is not None:
             kind = subject.kind(table)
             if kind not in ("whole", "number"):
-                raise QueryError(f"only a column of numbers can be added up, and {subject.text!r} is none")
+                raise QueryError(f"cannot sum {subject.text!r}: it is not numeric")
             grid = grid_for(query.clipped, rows, whole=kind == "whole")
             return grid, query.clipped.terms(grid.placed(table, subject.text))
         if query.thresholds:
             if subject.kind(table) not in ("whole", "number") or subject.condition is not None:
-                raise QueryError(f"only a column of numbers has a {query.kind}, and {subject.text!r} is none")
+                raise QueryError(f"cannot compute a {query.kind} of {subject.text!r}: it is not numeric")
             column = table.column(subject.text)
             below = (column <= table.value(subject.text, threshold) for threshold in query.thresholds)
             return None, tuple(table.occurrences(number) for number in below)
-        raise QueryError(f"no way is known to compute {query.description}")
+        raise QueryError(f"cannot compute {query.description}: it has no cells, bounds or thresholds")
 
 
-def _of_parts(table: Table, by: str, cells: Sequence[Scalar]) -> nw.Expr:
+def _of_parts(table: LazyTable, by: str, cells: Sequence[Scalar]) -> nw.Expr:
     """Return whether a record belongs to one of these parts.
 
-    Only texts, whole numbers and truths name parts: a moment or a fraction has more than one spelling.
+    Only texts, whole numbers and booleans name parts: a time or a fraction can be written in several ways.
     """
     kind = table.kind(by)
     if kind not in ("text", "whole", "truth"):
-        raise QueryError(f"column {by!r} cannot name parts: only texts, whole numbers, and true and false do")
+        raise QueryError(f"column {by!r} cannot name parts; use a column of texts, whole numbers, or true and false")
     table.check_distinct(by, cells)
-    return table.member(by, [alike(kind, cell) for cell in cells])
+    return table.member(by, [as_kind(kind, cell) for cell in cells])
 
 
 @dataclass(frozen=True)
 class _Planned:
-    """Questions, a table of the columns they need, and what is to be added up for each."""
+    """Questions, a table of the columns they need, and the sums to compute for each."""
 
-    asked: tuple[_Question, ...]
-    table: Table
+    questions: tuple[_Question, ...]
+    table: LazyTable
     plans: tuple[_Plan, ...]
 
     @classmethod
     def of(
-        cls, table: Table, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
+        cls, table: LazyTable, queries: Sequence[Query], subject: str | None, rows: int, *, complete: bool = False
     ) -> _Planned:
-        """Plan questions; complete: as if no value were missing, which their totals must then show."""
-        asked = tuple(_Question.about(table, query, subject) for query in queries)
-        picked = table.pick([column for question in asked for column in question.columns], complete=complete)
-        return cls(asked, picked, tuple(question.plan(picked, rows) for question in asked))
+        """Plan questions; complete: assume that no value is missing, which their totals must then confirm."""
+        questions = tuple(_Question.about(table, query, subject) for query in queries)
+        picked = table.pick([column for question in questions for column in question.columns], complete=complete)
+        return cls(questions, picked, tuple(question.plan(picked, rows) for question in questions))
 
     def totals(self) -> _Totals:
-        """Read the table."""
         numbers = {f"q{i}_{j}": number for i, plan in enumerate(self.plans) for j, number in enumerate(plan.numbers)}
         return _totals(self.table, numbers)
 
     def tallies(self, totals: _Totals) -> tuple[Tally, ...]:
-        """Return the answers from the sums that were added up."""
-        pairs = zip(self.asked, self.plans, strict=True)
+        pairs = zip(self.questions, self.plans, strict=True)
         return tuple(_tally(question, plan, totals, f"q{i}") for i, (question, plan) in enumerate(pairs))
 
 
 def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tally:
-    """Return the answer to one question from the sums that were added up under its name."""
     every = totals.present[question.columns[0]]
     records, present = (totals.sums[f"{name}_{j}"] if plan.filtered else every for j in range(2))
     sums = tuple(totals.sums[f"{name}_{j}"] for j in range(2 * plan.filtered, len(plan.numbers)))
@@ -286,13 +288,13 @@ def _tally(question: _Question, plan: _Plan, totals: _Totals, name: str) -> Tall
 
 @dataclass(frozen=True)
 class _Totals:
-    """What one scan found: how many rows, sums, and for each column how many values are present."""
+    """The result of one scan: the number of rows, sums, and for each column the number of present values."""
 
     rows: int
     sums: Mapping[str, int]
     present: Mapping[str, int]
     suspects: frozenset[str]
-    """Columns of numbers whose plain sum is not finite: some value may be infinite, or NaN if they were not cleaned."""
+    """Columns of numbers whose sum is not finite: a value may be infinite, or NaN if the column was not cleaned."""
 
     @property
     def complete(self) -> bool:
@@ -300,7 +302,7 @@ class _Totals:
         return not self.suspects and all(present == self.rows for present in self.present.values())
 
 
-def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
+def _totals(table: LazyTable, derived: Mapping[str, nw.Expr]) -> _Totals:
     names = {column: f"c{i}" for i, column in enumerate(table.schema)}
     numbers = [column for column in names if table.kind(column) == "number"]
 
@@ -328,16 +330,15 @@ def _totals(table: Table, derived: Mapping[str, nw.Expr]) -> _Totals:
 
 
 def _is_finite(total: Any) -> bool:
-    """Tell whether a sum is finite; that of no values (None) is."""
     number = 0.0 if total is None else plain(total)
     return number is not None and math.isfinite(float(number))
 
 
-def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
-    """Refuse infinite values, and missing ones unless they are to be dropped; the message says how many and where."""
+def _check_missing(table: LazyTable, totals: _Totals, missing: Missing) -> None:
+    """Refuse infinite values, and missing ones unless they are dropped, with their number in each column."""
     for column in sorted(totals.suspects):
-        finite = {"finite": table.occurrences(nw.col(column).is_finite())}
-        infinite = totals.present[column] - _totals(table, finite).sums["finite"]
+        finite = table.sums({"finite": table.occurrences(nw.col(column).is_finite())})["finite"]
+        infinite = totals.present[column] - finite
         if infinite:
             raise RecordsError(
                 f"column {column!r} of {table.name} holds {counted(infinite, 'infinite value')}; "
@@ -353,21 +354,21 @@ def _check_missing(table: Table, totals: _Totals, missing: Missing) -> None:
         )
 
 
-def column_totals(table: Table, columns: Sequence[str], missing: Missing) -> None:
-    """Refuse infinite values in these columns, and missing ones unless they are to be dropped."""
+def column_totals(table: LazyTable, columns: Sequence[str], missing: Missing) -> None:
+    """Refuse infinite values in these columns, and missing ones unless they are dropped."""
     if columns:
         picked = table.pick(columns)
         _check_missing(picked, _totals(picked, {}), missing)
 
 
-def present_records(table: Table, columns: Sequence[str]) -> int:
-    """Return how many records lack none of these columns."""
+def present_records(table: LazyTable, columns: Sequence[str]) -> int:
+    """Return how many records have a value in all of these columns."""
     picked = table.pick(columns)
-    return _totals(picked, {"present": picked.occurrences(picked.present(columns))}).sums["present"]
+    return picked.sums({"present": picked.occurrences(picked.present(columns))})["present"]
 
 
-def row_count(table: Table) -> int:
-    """Return how many rows the table has; refuses an empty one."""
+def row_count(table: LazyTable) -> int:
+    """Return the number of rows of the table; refuses an empty one."""
     rows = sum(whole(part[0][0]) for part in table.parts(lambda frame: frame.select(nw.len())))
     if rows == 0:
         raise FrameError(f"{table.name} is empty: it has no rows")

@@ -1,4 +1,4 @@
-"""A column of numbers as states: between public edges, in the table's own engine."""
+"""Bins: a column of numbers becomes states between public edges, in the table's own engine."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import narwhals as nw
 from bayesdp._support import validation
 from bayesdp._support.messages import name_of
 from bayesdp.errors import FrameError
-from bayesdp.frames.source import Table, reading, scan
+from bayesdp.frames.source import LazyTable, reading, scan
 
 __all__ = ["bin_names", "binned"]
 
 
 def binned(frame: object, column: str, edges: Sequence[float], *, name: str | None = None) -> Any:
-    """Return the table with one more column, of states: between which edges a column of numbers lies.
+    """Return the table with one more column, of states: the bin of each number.
 
-    edges: public numbers in ascending order; they must not be taken from the data. `bin_names` says what the states
-           are called: an edge belongs to the state above it.
-    name:  what the new column is called; by default, the column's name and "bin".
+    edges: public numbers in ascending order, which must not be computed from the data. `bin_names` returns the names
+           of the states; an edge belongs to the state above it.
+    name:  the name of the new column; by default, the column's name and "bin".
 
-    The new column can be fitted and asked about like any other. Where a value is missing, so is its state. Nothing is
-    read: the table stays where it is, as a lazy one of its engine where that has such.
+    The new column can be fitted and queried like any other. The state of a missing value is missing. Nothing is read:
+    the result is a lazy table of the same engine, if the engine has lazy tables.
 
-    Raises FrameError for edges out of order, for a column that holds no numbers or a name that is taken, and for a CSV
-    or Excel file: its types are guessed from its values, which a frame would not say.
+    Raises FrameError for edges out of order, for a column that does not hold numbers, for a name that is taken, and for
+    a CSV or Excel file: its types are guessed from values, and a frame would lose that information.
 
     >>> import polars
     >>> table = polars.DataFrame({"kwh": [0.2, 1.0, 7.5, None]})
@@ -39,19 +39,19 @@ def binned(frame: object, column: str, edges: Sequence[float], *, name: str | No
     with reading(table):
         if table.guessed:
             raise FrameError(
-                f"the types of {table.name} are guessed from its values; convert it to Parquet, or give a table that "
-                "has types"
+                f"the types of {table.name} are guessed from its values; convert it to Parquet, or give a table with "
+                "types"
             )
         table.check_names([column])
         if wanted in table:
-            raise FrameError(f"{table.name} has a column {wanted!r} already; give the new one another name")
+            raise FrameError(f"{table.name} already has a column {wanted!r}; give the new one another name")
         if table.kind(column) not in ("whole", "number"):
-            raise FrameError(f"only a column of numbers can be binned, and {column!r} of {table.name} is none")
+            raise FrameError(f"cannot bin {column!r} of {table.name}: it is not numeric")
         return table.frame.with_columns(_state(table, column, edges, names).alias(wanted)).to_native()
 
 
 def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
-    """Return the states that edges make of numbers, in order: one more than there are edges.
+    """Return the names of the bins between edges, in order: one more than there are edges.
 
     Raises FrameError for edges that are not finite numbers in ascending order.
 
@@ -67,8 +67,7 @@ def bin_names(edges: Sequence[float]) -> tuple[str, ...]:
     return f"below {shown[0]}", *between, f"{shown[-1]} and above"
 
 
-def _state(table: Table, column: str, edges: Sequence[float], names: Sequence[str]) -> nw.Expr:
-    """Return the state of each value; null where it is missing or NaN."""
+def _state(table: LazyTable, column: str, edges: Sequence[float], names: Sequence[str]) -> nw.Expr:
     values = nw.col(column)
     if table.kind(column) == "number":
         values = values.cast(nw.Float64).fill_nan(None)

@@ -1,4 +1,4 @@
-"""Whether each record has a value, as a column in memory: what randomized response flips."""
+"""The column of booleans in memory that randomized response flips."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import narwhals as nw
 
 from bayesdp.errors import FrameError
 from bayesdp.frames.aggregates import column_totals, subject_of
-from bayesdp.frames.source import Table, reading
+from bayesdp.frames.source import LazyTable, reading
 from bayesdp.queries import Query
 
 __all__ = ["TRUTH", "boolean_column"]
@@ -16,12 +16,12 @@ __all__ = ["TRUTH", "boolean_column"]
 TRUTH = "truth"
 
 
-def boolean_column(source: object, table: Table, query: Query) -> Any:
-    """Return a table of the caller's engine with one column, `truth`: does the record have a value the query counts?
+def boolean_column(source: object, table: LazyTable, query: Query) -> Any:
+    """Return a table of the caller's engine with one column, `truth`: whether the query counts the record's value.
 
-    Raises FrameError for a table that is not in memory, and for missing values: a column has a place for every record.
-    Of pandas's objects the kind is read off the values: ask first whether the question may be asked (`check_question`),
-    where a refusal for that reason can be kept discreet.
+    Raises FrameError for a table that is not in memory, and for missing values, because every record needs a value.
+    The kind of pandas's objects is inferred from values: call `check_question` first, whose refusal a session can keep
+    to itself.
     """
     try:
         frame: Any = nw.from_native(source, eager_only=True)
@@ -32,7 +32,7 @@ def boolean_column(source: object, table: Table, query: Query) -> Any:
     with reading(table):
         subject = subject_of(table, query.column or "")
         column_totals(table, subject.columns, "error")
-        if table.in_pandas:  # whose objects are texts, truths or times only once they are cleaned
+        if table.in_pandas:  # cleaning turns its objects into texts, booleans or times
             table = table.pick(subject.columns)
             frame = table.frame.collect()
         return frame.select(subject.member(table, query.values).cast(nw.Boolean).alias(TRUTH)).to_native()

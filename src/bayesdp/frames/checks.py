@@ -1,4 +1,4 @@
-"""What the diagnostics of a model need of a table: counts of triples, halves and entities; a sample of groups."""
+"""The statistics of a table that diagnoses need: counts of triples, halves and entities; a sample of groups."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bayesdp.errors import FrameError, InvalidInputError
 from bayesdp.frames.aggregates import row_count
 from bayesdp.frames.clocks import clocks
 from bayesdp.frames.groups import check_roles, checked_groups, group_moments, role_tables
-from bayesdp.frames.source import Missing, Table, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, one_or_zero, plain, reading, scan, whole
 from bayesdp.frames.transitions import FOLLOWS, GAP, Sequences, transitions
 from bayesdp.models import GaussianGroups, MarkovChain
 from bayesdp.models.layout import ChainLayout, GroupLayout
@@ -32,37 +32,37 @@ from bayesdp.models.moments import Moments
 __all__ = ["diagnose_chain_of", "diagnose_groups_of"]
 
 MOST_TRIPLES = 50
-"""Triples of states are counted up to this many states."""
+"""The most states for which triples of states are counted."""
 
 MOST_ENTITIES = 100
-"""At most this many entities, those with most records, are compared with one another."""
+"""The most entities that are compared with one another, those with most records."""
 
 MOST_AT_ONCE = 10
-"""Up to this many states, what all clocks showed is counted at once."""
+"""The most states for which one scan counts the readings of all clocks."""
 
 MOST_TIMES = 100_000
-"""At most this many counts of pairs at one time are looked at: those of the first times."""
+"""The most counts of pairs at shared times that are read, those of the first times."""
 
 MOST_GROUPS = 5000
-"""At most this many groups are looked at one by one; more would not make a test of normality better."""
+"""The most groups in the sample; more would not improve a test of normality."""
 
 
 def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
     """Diagnose a chain on a table, in the columns it was fitted on."""
-    assert model.layout is not None, "MarkovChain.diagnose sees to that"
+    assert model.layout is not None, "MarkovChain.diagnose checks it"
     assert model.subject is not None
     layout, states = model.layout, tuple(model.states)
     table = scan(source)
-    counted = transitions(table, model.subject, layout, _rule(layout))
+    found = transitions(table, model.subject, layout, _rule(layout))
     chains = Sequences.of(table, model.subject, layout, back=2)
-    if not set(counted.states) <= chains.places(states).keys():
+    if not set(found.states) <= chains.places(states).keys():
         raise FrameError(
             f"{table.name} holds a value of {model.subject!r} that is not a state of the model; fit it again"
         )
     with reading(table):
-        counts, halves, triples, starts, before_gaps = _chain_counts(chains, states, counted.records + counted.missing)
+        counts, halves, triples, starts, before_gaps = _chain_counts(chains, states, found.records + found.missing)
         by_clock = _clock_counts(chains, states)
-        several = counted.entities > 1
+        several = found.entities > 1
         entities = _entity_counts(chains, states) if several else None
         together = _shared_times(chains, states) if several else None
     statistics = ChainStatistics(
@@ -71,9 +71,9 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         triples,
         halves,
         entities,
-        counted.entities,
-        counted.records,
-        longest=counted.longest,
+        found.entities,
+        found.records,
+        longest=found.longest,
         spaced=layout.step is not None,
         clocks=by_clock,
         clockless="the columns that order the records hold no dates or times",
@@ -81,11 +81,11 @@ def diagnose_chain_of(model: MarkovChain, source: object) -> Diagnosis:
         starts=starts,
         before_gaps=before_gaps,
     )
-    return _dated(diagnose_chain(statistics, model), table, counted.records + counted.missing)
+    return _dated(diagnose_chain(statistics, model), table, found.records + found.missing)
 
 
-def _dated(diagnosis: Diagnosis, table: Table, rows: int) -> Diagnosis:
-    """Return the diagnosis with the day and the name of the table, but not its folder, which may be private."""
+def _dated(diagnosis: Diagnosis, table: LazyTable, rows: int) -> Diagnosis:
+    """Return the diagnosis with the date and the name of the table, without its folder, which may be private."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return replace(diagnosis, date=today, table_name=Path(table.name).name or table.name, rows=rows)
 
@@ -95,9 +95,7 @@ def _rule(layout: ChainLayout | GroupLayout) -> Missing:
 
 
 def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tuple[Any, Any, Any, Any, Any]:
-    """Return the counts of pairs, of pairs in each half of every chain's records, of triples, of first states, and of
-    states before a gap.
-    """
+    """Return the counts of pairs, of pairs in each half of every chain, of triples, of first states and before gaps."""
     length: Any = nw.col("o0").count().over(*chains.entities) if chains.entities else nw.lit(rows)
     keys = {"i": chains.position(), "m": length, "p": chains.before("s"), "n": nw.col("s")}
     ones = chains.table.ones
@@ -126,17 +124,17 @@ def _chain_counts(chains: Sequences, states: Sequence[Scalar], rows: int) -> tup
 
 
 def _clock_counts(chains: Sequences, states: Sequence[Scalar]) -> dict[str, Any]:
-    """Return for each clock the counts of pairs by what it showed at the earlier record, (values, states, states).
+    """Return for each clock the counts of pairs by its reading at the earlier record, (readings, states, states).
 
-    Of two clocks of one name the first that showed several values counts. Values come in no order: engines number the
-    days of a week as they please.
+    Of two clocks with one name, the first with several readings counts. Readings are in no particular order, because
+    engines number the days of a week differently.
     """
     shown = clocks(chains)
     index = chains.places(states)
     tables: list[dict[Any, Any]] = [{} for _ in shown]
     everything, one_by_one = [range(len(shown))] if shown else [], [[i] for i in range(len(shown))]
     for some in everything if len(states) <= MOST_AT_ONCE else one_by_one:
-        names = {f"k{i}": shown[i].showed for i in some}
+        names = {f"k{i}": shown[i].reading for i in some}
         pairs = {"p": chains.before("s"), "n": nw.col("s")}
         for (before, now, *values, relation), count in chains.count(pairs, after=names, by=("p", "n", *names)).items():
             if relation == FOLLOWS and before is not None and now is not None:
@@ -154,9 +152,9 @@ def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
     """Return the counts of pairs at each of the first times that several entities share, (times, states, states)."""
 
     def by_time(frame: Any) -> Any:
-        counted = chains.related(frame, {"p": chains.before("s"), "n": nw.col("s")})
-        counted = counted.group_by(*chains.orders, "p", "n", "r").agg(nw.len().alias("count"))
-        return counted.sort(*chains.orders).head(MOST_TIMES)
+        pairs = chains.related(frame, {"p": chains.before("s"), "n": nw.col("s")})
+        counts = pairs.group_by(*chains.orders, "p", "n", "r").agg(nw.len().alias("count"))
+        return counts.sort(*chains.orders).head(MOST_TIMES)
 
     index = chains.places(states)
     parts = chains.along.parts(by_time)
@@ -176,8 +174,6 @@ def _shared_times(chains: Sequences, states: Sequence[Scalar]) -> Any:
 
 
 def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
-    """Return the counts of pairs for each of the entities with most records."""
-
     def largest(frame: Any) -> Any:
         sizes = frame.group_by(*chains.entities).agg(nw.col("s").count().alias("size"))
         first = [True, *(False for _ in chains.entities)]
@@ -201,7 +197,7 @@ def _entity_counts(chains: Sequences, states: Sequence[Scalar]) -> Any:
 
 def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
     """Diagnose normal groups on a table, in the columns the model was fitted on."""
-    assert model.layout is not None, "GaussianGroups.diagnose sees to that"
+    assert model.layout is not None, "GaussianGroups.diagnose checks it"
     layout, table = model.layout, scan(source)
     rule = _rule(layout)
     with reading(table):
@@ -214,12 +210,12 @@ def diagnose_groups_of(model: GaussianGroups, source: object) -> Diagnosis:
             f"the roles in {table.name} are not those of the model, {', '.join(model.moments.roles)}; fit it again"
         )
     if model.moments is not None:
-        with suppress(InvalidInputError):  # what has no moments is diagnosed all the same
+        with suppress(InvalidInputError):  # a table without moments is diagnosed without them
             sample = replace(sample, moments=group_moments(table, layout, rule))
     return _dated(diagnose_groups(sample, model), table, rows)
 
 
-def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
+def _groups_by_role(table: LazyTable, layout: GroupLayout) -> GroupSample:
     groups, roles, grids = role_tables(table, layout)
     names = [f"{letter}{i}" for i in range(len(roles)) for letter in "qn"]
     keys = [f"g{i}" for i in range(len(layout.group))]
@@ -229,32 +225,18 @@ def _groups_by_role(table: Table, layout: GroupLayout) -> GroupSample:
 
     first_rows = [row for part in groups.parts(first) for row in part]
     rows = [row[len(keys) :] for row in sorted(first_rows, key=lambda row: row[: len(keys)])[:MOST_GROUPS]]
-    total, *twice = _sums(
-        groups,
-        nw.col("n0") * 0 + 1,
-        *(nw.when(nw.col(f"n{i}") > 1).then(nw.lit(1)).otherwise(nw.lit(0)) for i in range(len(roles))),
-    )
-    check_roles(table, dict(zip(roles, twice, strict=True)))
+    twice = {f"twice{i}": one_or_zero(nw.col(f"n{i}") > 1) for i in range(len(roles))}
+    sums = groups.sums({"total": nw.col("n0") * 0 + 1, **twice})
+    check_roles(table, {role: sums[f"twice{i}"] for i, role in enumerate(roles)})
     values = [
         [float(grid.total(whole(row[2 * i]), 1)) if whole(row[2 * i + 1]) else math.nan for i, grid in enumerate(grids)]
         for row in rows
     ]
-    return GroupSample(roles, np.array(values), total, False)
+    return GroupSample(roles, np.array(values), sums["total"], False)
 
 
-def _sums(table: Table, *columns: nw.Expr) -> list[int]:
-    """Return the sums of derived columns."""
-    names = [f"t{i}" for i in range(len(columns))]
-
-    def totals(frame: Any) -> Any:
-        return frame.select(**dict(zip(names, columns, strict=True))).select(*(nw.col(name).sum() for name in names))
-
-    parts = [list(map(whole, part[0])) for part in table.parts(totals)]
-    return [sum(part[i] for part in parts) for i in range(len(names))]
-
-
-def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
-    """Return groups of members without roles: in no order, and in that of the rows if there is one."""
+def _records_by_group(table: LazyTable, layout: GroupLayout) -> GroupSample:
+    """Return groups of members without roles, shuffled, and in the order of the rows if there is one."""
     numbered = _numbered(table)
     keys = [f"g{i}" for i in range(len(layout.group))]
     named = {key: nw.col(column) for key, column in zip(keys, layout.group, strict=True)}
@@ -265,8 +247,8 @@ def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
         return frame.select(**named).sort(*keys, "row").select(*keys, "v").head(most)
 
     def sizes(frame: Any) -> Any:
-        counted = frame.select(**named).group_by(*keys).agg(nw.col("v").count().alias("m"))
-        return counted.with_columns(one=nw.col("m") * 0 + 1).select(nw.col("one").sum(), nw.col("m").max())
+        groups = frame.select(**named).group_by(*keys).agg(nw.col("v").count().alias("m"))
+        return groups.with_columns(one=nw.col("m") * 0 + 1).select(nw.col("one").sum(), nw.col("m").max())
 
     table = (numbered or table).together(layout.group)
     totals = [list(map(whole, part[0])) for part in table.parts(sizes)]
@@ -276,7 +258,7 @@ def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
         grouped += mine[:-1] if len(part) == most else mine
     ordered = [values for _, values in sorted(grouped, key=lambda pair: pair[0])[:MOST_GROUPS]]
     ordered = [group for group in ordered if not all(map(math.isnan, group))]
-    shuffle = random.Random(0).shuffle  # noqa: S311 (members have no order; the one they came in must not show)
+    shuffle = random.Random(0).shuffle  # noqa: S311 (not for privacy: it removes the order of the rows)
     shuffled = [sorted(value for value in group if not math.isnan(value)) for group in ordered]
     for group in shuffled:
         shuffle(group)
@@ -294,10 +276,10 @@ def _records_by_group(table: Table, layout: GroupLayout) -> GroupSample:
 _ROW = "which row"
 
 
-def _numbered(table: Table) -> Table | None:
-    """Return the table with a column that tells the order of its rows, or None if they have none in its engine.
+def _numbered(table: LazyTable) -> LazyTable | None:
+    """Return the table with a column of row numbers, or None if rows have no order in its engine.
 
-    Files and frames of pandas, Polars and PyArrow have an order; a database and a cluster return rows as they please.
+    Files and frames of pandas, Polars and PyArrow have an order; databases and clusters return rows in any order.
     """
     native: Any = table.frame.to_native()
     if table.engine.is_polars():

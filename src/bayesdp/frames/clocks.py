@@ -1,8 +1,7 @@
-"""What a clock showed at a record: the time of day, the weekday and the month, from the columns that order a chain."""
+"""Readings of clocks: time of day, weekday and month, from the columns that order a chain."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,31 +14,31 @@ from bayesdp.frames.source import plain
 if TYPE_CHECKING:
     from bayesdp.frames.transitions import Sequences
 
-__all__ = ["SHOWN", "Clock", "clocks", "minutes_shown", "showed"]
+__all__ = ["SHOWN", "Clock", "clocks", "minutes_shown", "reading_of"]
 
 SHOWN = ("hour", "weekday", "month")
-"""What strata may be made of, beside columns: readings of a clock."""
+"""The readings of a clock that strata may be made of."""
 
 BANDS = 24
-"""A column of numbers that is used as a clock is cut into this many equal bands."""
+"""The number of equal bands of a column of numbers that serves as a clock."""
 
 MOST_VALUES = 1500
-"""A column with more values than this is no clock; a day has 1,440 minutes."""
+"""The most values of a column that serves as a clock; a day has 1,440 minutes."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Something that may matter: its name, and what it showed at the record before (`b0`, `b1`, … are its order)."""
+    """A clock that may matter: its name, and its reading at the record before (`b0`, `b1`, … are its order)."""
 
     name: str
-    showed: nw.Expr
+    reading: nw.Expr
 
 
 def clocks(chains: Sequences) -> list[Clock]:
-    """Return the clocks that the order of a chain holds; none if that has neither times nor a column that recurs.
+    """Return the clocks in the order of a chain; none if it has neither times nor a recurring column.
 
     The first column of dates or times gives weekday, season and time of day. A later column of at most 1,500 different
-    values, such as the interval of the day beside a date, gives the time of day if the first shows but one.
+    values, such as the interval of the day beside a date, gives the time of day if the first has only one.
     """
     of_times: list[Clock] = []
     for i, order in enumerate(chains.orders):
@@ -61,7 +60,6 @@ def _recurring(chains: Sequences, i: int) -> Clock | None:
     kind = chains.table.kind(order)
     if kind == "time":
         return None
-
     values = _values(chains, nw.col(order))
     if not 1 < len(values) <= MOST_VALUES:
         return None
@@ -75,7 +73,7 @@ def _recurring(chains: Sequences, i: int) -> Clock | None:
 
 
 def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
-    """Return the different values of a column derived from the chains', up to one more than a clock may have."""
+    """Return the different values of an expression of the chains, up to one more than a clock may have."""
 
     def different(frame: Any) -> Any:
         return frame.select(v=column).group_by("v").agg(nw.len().alias("n")).select("v").head(MOST_VALUES + 1)
@@ -83,16 +81,16 @@ def _values(chains: Sequences, column: nw.Expr) -> set[Scalar]:
     return {value for part in chains.table.parts(different) for row in part if (value := plain(row[0])) is not None}
 
 
-def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
+def reading_of(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
     """Return the hour (0 to 23), weekday (1, Monday, to 7) or month at a record.
 
-    order_of: which record, by the columns of its order: the one before (`b0`, `b1`, …) or the record itself (`o0`, …).
+    order_of: the record before ("b", with the order `b0`, `b1`, …) or the record itself ("o").
 
-    Weekday and month are those of the first order column of dates or times, and so is the hour if it shows several.
-    Else the hour is that of a later column of whole numbers, the time of day: 17, 1755 or, in minutes, 1075.
+    Weekday and month are those of the first order column of dates or times, and so is the hour if it has several.
+    Otherwise the hour is that of a later column of whole numbers, the time of day: 17, 1755 or, in minutes, 1075.
 
-    Raises FrameError if the order does not tell it, and for times in a time zone: engines show the hour in zones of
-    their own.
+    Raises FrameError if the order has no such clock, and for times in a time zone, whose hour engines show in
+    different zones.
     """
     hours_of: list[nw.Expr] = []
     for i, order in enumerate(chains.orders):
@@ -100,12 +98,12 @@ def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
             dtype, shown = chains.table.schema[order], nw.col(f"{order_of}{i}").dt
             if order in chains.zoned or (isinstance(dtype, nw.Datetime) and dtype.time_zone is not None):
                 raise FrameError(
-                    f"the order column holds times in a time zone, so which {what} it was depends on the zone; order "
-                    f"by times without one, or name a column that holds the {what}"
+                    f"the order column holds times in a time zone, so the {what} depends on the zone; order by times "
+                    f"without a time zone, or name a column that holds the {what}"
                 )
             if what == "weekday":
                 day = shown.weekday()
-                return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines say 0 for Sunday
+                return nw.when(day == 0).then(nw.lit(7)).otherwise(day)  # some engines return 0 for Sunday
             if what == "month":
                 return shown.month()
             if isinstance(dtype, nw.Datetime):
@@ -121,20 +119,20 @@ def showed(chains: Sequences, what: str, order_of: str = "b") -> nw.Expr:
         if hours_of:
             return hours_of[0]
     raise FrameError(
-        f"the columns that order the records do not tell the {what}; order by a column of times, or name a column that "
-        f"holds the {what}"
+        f"the columns that order the records do not contain the {what}; order by a column of times, or name a column "
+        f"that holds the {what}"
     )
 
 
 def minutes_shown(chains: Sequences, i: int) -> int | None:
-    """Return by what a later order column is divided for the hour: 1 for hours, 100 for 1755, 60 for minutes.
+    """Return the divisor of a later order column that gives the hour: 1 for hours, 100 for 1755, 60 for minutes.
 
-    None if it is no time of day.
+    None if the column is not a time of day.
     """
     order = f"o{i}"
     if chains.table.kind(order) not in ("whole", "number"):
         return None
-    values: Collection[Scalar] = _values(chains, nw.col(order))
+    values = _values(chains, nw.col(order))
     times = [value for value in values if isinstance(value, int)]
     if len(times) < len(values) or not 1 < len(times) <= MOST_VALUES or min(times) < 0:
         return None

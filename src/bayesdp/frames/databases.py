@@ -1,7 +1,7 @@
 """Tables in databases, by URL: `sqlite:///steps.db#walks`, `duckdb:///steps.duckdb#walks`, `postgresql://host/db#walks`.
 
-DuckDB and PostgreSQL compute in the database. A SQLite file is read column by column, in portions, by Polars: a column
-of SQLite may hold anything whatever its type, so each value is compared with the declared type on its way.
+DuckDB and PostgreSQL compute in the database. Polars reads a SQLite file in portions and checks that each value has the
+declared type of its column, because SQLite does not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import datetime
 import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -19,26 +19,26 @@ from typing import TYPE_CHECKING, Any
 from bayesdp._support.validation import brief
 from bayesdp.errors import FrameError, MissingDependencyError, RecordsError
 from bayesdp.frames.failures import refusing
-from bayesdp.frames.files import listed
+from bayesdp.frames.files import name_list
 from bayesdp.frames.snapshots import Snapshot
 
 if TYPE_CHECKING:
     import polars
     from sqlalchemy import URL
 
-__all__ = ["Place", "database_file", "is_database", "open_database"]
+__all__ = ["DatabaseAddress", "database_file", "is_database", "open_database"]
 
 _SCHEME = re.compile(r"(sqlite|duckdb|postgresql|postgres)://", re.IGNORECASE)
 
 _PORTION = 50_000
-"""Rows of a SQLite table that are in memory at a time, unless Polars asks for another number."""
+"""Rows of a SQLite table in memory at a time, unless Polars asks for another number."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a table is: the address of its database, and its name there.
+class DatabaseAddress:
+    """The address of a database, and the name of a table in it.
 
-    >>> str(Place.of("postgresql://ada:secret@db/health#visits"))
+    >>> str(DatabaseAddress.of("postgresql://ada:secret@db/health#visits"))
     'postgresql://ada:***@db/health#visits'
     """
 
@@ -46,8 +46,8 @@ class Place:
     table: str | None
 
     @classmethod
-    def of(cls, address: str) -> Place:
-        """Read an address; FrameError for one that cannot be read. Messages show no password."""
+    def of(cls, address: str) -> DatabaseAddress:
+        """Parse an address; FrameError if that fails. Messages contain no password."""
         from sqlalchemy import make_url
         from sqlalchemy.exc import ArgumentError
 
@@ -66,22 +66,22 @@ class Place:
 
     @property
     def file(self) -> str:
-        """The file a database is in; FrameError if there is none."""
+        """The file of a database; FrameError if it does not exist."""
         path = self.url.database
         if not path or not Path(path).is_file():
             raise FrameError(f"cannot read {self}: there is no such file")
         return path
 
     def named(self, tables: Sequence[str]) -> str:
-        """Return the name of the table; FrameError if none is named, or none of that name is there."""
+        """Return the name of the table; FrameError if none is named, or if there is none of that name."""
         if self.table is not None and self.table in tables:
             return self.table
-        there = f"it has {listed(sorted(tables))}" if tables else "it has no tables"
+        there = f"it has {name_list(sorted(tables))}" if tables else "it has no tables"
         if self.table is None:
             raise FrameError(
-                f"which table of {self}? Name it after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
+                f"{self} names no table; add one after a #, such as {self}#{(*tables, 'table')[0]}; {there}"
             )
-        raise FrameError(f"{Place(self.url, None)} has no table {brief(self.table)}; {there}")
+        raise FrameError(f"{DatabaseAddress(self.url, None)} has no table {brief(self.table)}; {there}")
 
 
 def is_database(source: str) -> bool:
@@ -94,22 +94,21 @@ def is_database(source: str) -> bool:
 
 
 def database_file(source: str) -> str | None:
-    """Return the file that an address names; None for a server, and for what is no address."""
+    """Return the file of an address; None for a server, and for other texts."""
     if not is_database(source):
         return None
-    url = Place.of(source).url
+    url = DatabaseAddress.of(source).url
     return None if url.get_backend_name().startswith("postgres") else url.database
 
 
 def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
-    """Return a table of a database as its engine has it, unread, its address without a password, and its file.
+    """Return an unread table of a database in its engine, its address without a password, and a snapshot of its file.
 
-    The file is told as it was before anything was read. There is none to tell for a server, nor for a SQLite file that
-    writes ahead (WAL): it may be written to all the time, and what is written does not show in its times.
+    There is no snapshot for a server, nor for a SQLite file in WAL mode, whose times do not change with its data.
 
-    Raises FrameError for what is not there, MissingDependencyError where a package is missing.
+    Raises FrameError for a database or table that does not exist, MissingDependencyError if a package is missing.
     """
-    place = Place.of(source)
+    place = DatabaseAddress.of(source)
     backend = place.url.get_backend_name()
     opener = {"sqlite": _sqlite, "duckdb": _duckdb}.get(backend, _postgresql)
     with refusing(lambda error: _refusal(place, error), ImportError):
@@ -117,15 +116,15 @@ def open_database(source: str) -> tuple[Any, str, Snapshot | None]:
         return opener(place), str(place), snapshot
 
 
-def _refusal(place: Place, error: BaseException) -> FrameError:
+def _refusal(place: DatabaseAddress, error: BaseException) -> FrameError:
     return FrameError(
-        f"cannot open {place}: {type(error).__name__}; what the database said is left out, for it may quote the "
-        "address: open it there without us to see it"
+        f"cannot open {place}: {type(error).__name__}; its message is withheld because it may quote the address; open "
+        "the database with its own client to see it"
     )
 
 
-def _writes_ahead(place: Place) -> bool:
-    """Tell whether a file is a SQLite database in WAL mode, by its header."""
+def _writes_ahead(place: DatabaseAddress) -> bool:
+    """Return whether a file is a SQLite database in WAL mode, by its header."""
     with Path(place.file).open("rb") as file:
         header = file.read(20)
     return header.startswith(b"SQLite format 3") and header[18:] == b"\x02\x02"
@@ -134,42 +133,40 @@ def _writes_ahead(place: Place) -> bool:
 # --- DuckDB and PostgreSQL --------------------------------------------------------------------------------------------
 
 
-def _duckdb(place: Place) -> Any:
-    try:
+def _duckdb(place: DatabaseAddress) -> Any:
+    with _needing("duckdb", "bayesdp[duckdb]"):
         duckdb: Any = import_module("duckdb")
-    except ImportError:
-        raise _lacking("duckdb", "bayesdp[duckdb]") from None
     connection = duckdb.connect(place.file, read_only=True)
     tables = [name for (name,) in connection.execute("SELECT table_name FROM information_schema.tables").fetchall()]
     return connection.table(_quoted(place.named(tables), '"'))
 
 
-def _postgresql(place: Place) -> Any:
-    try:
+def _postgresql(place: DatabaseAddress) -> Any:
+    with _needing("ibis", "ibis-framework[postgres]"):
         ibis: Any = import_module("ibis")
-    except ImportError:
-        raise _lacking("ibis", "ibis-framework[postgres]") from None
     url = place.url
-    reported: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
-    reported |= {"database": url.database, **url.query}
-    backend = _backend(ibis).connect(**{name: value for name, value in reported.items() if value is not None})
+    options: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+    options |= {"database": url.database, **url.query}
+    with _needing("PostgreSQL", "ibis-framework[postgres]", AttributeError):
+        postgres = ibis.postgres
+    backend = postgres.connect(**{name: value for name, value in options.items() if value is not None})
     weakref.finalize(backend, backend.con.close)  # the connection lives as long as its tables
     schema, dot, table = (place.table or "").rpartition(".")
     inside = {"database": schema} if dot else {}
     tables = backend.list_tables(**inside)
-    name = Place(url, table or None).named(tables)
+    name = DatabaseAddress(url, table or None).named(tables)
     return backend.table(name, **inside)
 
 
-def _backend(ibis: Any) -> Any:
+@contextmanager
+def _needing(what: str, package: str, missing: type[Exception] = ImportError) -> Iterator[None]:
+    """Raise MissingDependencyError if the block fails because a package is missing."""
     try:
-        return ibis.postgres
-    except AttributeError:
-        raise _lacking("PostgreSQL", "ibis-framework[postgres]") from None
-
-
-def _lacking(what: str, package: str) -> MissingDependencyError:
-    return MissingDependencyError(f"reading from {what} needs one more package; try: pip install '{package}'")
+        yield
+    except missing:
+        raise MissingDependencyError(
+            f"reading from {what} needs one more package; try: pip install '{package}'"
+        ) from None
 
 
 def _quoted(name: str, mark: str) -> str:
@@ -179,7 +176,7 @@ def _quoted(name: str, mark: str) -> str:
 # --- SQLite -----------------------------------------------------------------------------------------------------------
 
 
-def _sqlite(place: Place) -> polars.LazyFrame:
+def _sqlite(place: DatabaseAddress) -> polars.LazyFrame:
     import sqlite3
 
     from polars.io.plugins import register_io_source
@@ -215,7 +212,6 @@ def _sqlite(place: Place) -> polars.LazyFrame:
 def _portion(
     rows: Sequence[tuple[Any, ...]], columns: Mapping[str, _Declared], predicate: polars.Expr | None, place: str
 ) -> polars.DataFrame:
-    """Return rows as a frame of the declared types; RecordsError for a value that is not of its type."""
     import polars
 
     series = []
@@ -224,8 +220,8 @@ def _portion(
             read = [None if value is None else column.read(value) for value in values]
         except (ValueError, TypeError):
             raise RecordsError(
-                f"column {name!r} of {place} is declared as {column.name or 'nothing'}, and some value in it is not "
-                "that: SQLite does not check it"
+                f"column {name!r} of {place} is declared as {column.name or 'nothing'}, but holds a value of another "
+                "type, which SQLite allows; correct the value or the declaration"
             ) from None
         series.append(polars.Series(name, read, dtype=column.dtype))
     frame = polars.DataFrame(series)
@@ -234,7 +230,7 @@ def _portion(
 
 @dataclass(frozen=True)
 class _Declared:
-    """A column of SQLite: the type it is declared with, that of Polars, and how a value is read as such."""
+    """A column of SQLite: its declared type, the type in Polars, and the function that converts a value."""
 
     name: str
     dtype: Any
@@ -242,9 +238,9 @@ class _Declared:
 
     @classmethod
     def as_(cls, name: str) -> _Declared:
-        """Return what a declared type stands for: by SQLite's own rules, but for truths and times, which it lacks.
+        """Return the column of a declared type, by SQLite's own rules, with booleans and times added.
 
-        A column declared as nothing, or as bytes, is one of bytes: no question can be about it.
+        A column without a declared type, or of bytes, holds bytes, and no question can be about it.
         """
         import polars
 

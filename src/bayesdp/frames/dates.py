@@ -1,4 +1,4 @@
-"""Dates and times that a column of text holds: only those of ISO 8601 are read, and every value must be one.
+"""Dates and times in columns of text: only ISO 8601 is read, and every value must follow it.
 
 Other dates do not sort as text: 02.01.2013 comes before 03.12.2012.
 """
@@ -16,38 +16,38 @@ import narwhals as nw
 
 from bayesdp._support.messages import param
 from bayesdp.errors import FrameError, NoColumnError, RecordsError
-from bayesdp.frames.source import Table, plain, reading, whole
+from bayesdp.frames.source import LazyTable, plain, reading, whole
 from bayesdp.models.layout import ChainLayout
 
-__all__ = ["Place", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
+__all__ = ["OrderColumn", "dated", "kinds_of_text", "minutes_of", "place_in_order", "selected"]
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,6})?)?"
 _OFFSET = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
 
 MISSING, DATE, MOMENT, ZONED, OTHER = range(5)
-"""What a text is: missing, a date, a date and time, one with an offset from UTC, anything else."""
+"""The kinds of text: missing, a date, a date and time, one with an offset from UTC, anything else."""
 
 _MOST_OFFSETS = 200
-"""There are fewer offsets than that in the world."""
+"""More than all offsets that are in use."""
 
 
-class Place(NamedTuple):
-    """What puts records in order, and whether it is a time in some zone, of which the hour depends on the zone."""
+class OrderColumn(NamedTuple):
+    """An expression that orders records, and whether it holds times in a zone, on which their hour depends."""
 
     order: nw.Expr
     zoned: bool = False
 
 
-def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
-    """Return the expression that a column orders records by: text is read as dates or times.
+def place_in_order(table: LazyTable, column: str, *, as_text: bool) -> OrderColumn:
+    """Return the expression that orders records by a column, whose text is read as dates or times.
 
     as_text: sort text as text.
 
-    Raises RecordsError for text that is no date of ISO 8601, unless it is to be sorted as text.
+    Raises RecordsError for text that is not in ISO 8601, unless it is sorted as text.
     """
     if as_text or table.kind(column) != "text":
-        return Place(table.column(column))
+        return OrderColumn(table.column(column))
     place = _read(table, column)
     if place is None:
         raise RecordsError(
@@ -57,10 +57,10 @@ def place_in_order(table: Table, column: str, *, as_text: bool) -> Place:
 
 
 @contextmanager
-def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
-    """Make a refusal that depends on how text was read a refusal about the records, which a session keeps to itself.
+def kinds_of_text(table: LazyTable, layout: ChainLayout) -> Iterator[None]:
+    """Turn a FrameError that may depend on text values into a RecordsError, which a session keeps to itself.
 
-    Whether a column of text holds dates, and whether these have an offset, is read off its values.
+    The values of a column of text show whether it holds dates, and whether these have an offset.
     """
     try:
         yield
@@ -72,8 +72,8 @@ def kinds_of_text(table: Table, layout: ChainLayout) -> Iterator[None]:
         raise RecordsError(error.message) from None
 
 
-def dated(table: Table, column: str) -> Table:
-    """Return a table in which a column of ISO 8601 dates or times holds dates or times; any other table as it is.
+def dated(table: LazyTable, column: str) -> LazyTable:
+    """Return the table with a text column of ISO 8601 converted to dates or times; unchanged for other columns.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
@@ -89,8 +89,8 @@ def dated(table: Table, column: str) -> Table:
     return replace(table, frame=frame, schema=frame.collect_schema())
 
 
-def selected(table: Table, chosen: Collection[nw.Expr]) -> nw.LazyFrame[Any]:
-    """Return columns that are derived from those of a table: inside a partition, for Dask, which does less itself."""
+def selected(table: LazyTable, chosen: Collection[nw.Expr]) -> nw.LazyFrame[Any]:
+    """Return expressions of a table's columns; for Dask, pandas computes them in each partition."""
     if not table.engine.is_dask():
         return table.frame.select(*chosen)
     native: Any = table.frame.to_native()
@@ -103,30 +103,29 @@ def _in_partition(native: Any, chosen: Collection[nw.Expr]) -> Any:
     return nw.from_native(native, eager_only=True).select(*chosen).to_native()
 
 
-def _read(table: Table, column: str) -> Place | None:
-    """Return a column of text as dates or times; None if some text is neither, or only some have an offset."""
+def _read(table: LazyTable, column: str) -> OrderColumn | None:
+    """Return a column of text as dates or times; None if a text is neither, or if only some have an offset."""
     held = _held(table, column)
     kinds = {kind for kind, _ in held} - {MISSING}
     text = nw.col(column)
     if kinds == {DATE}:
-        return Place(_as_day(table, text))
+        return OrderColumn(_as_day(table, text))
     if kinds and kinds <= {DATE, MOMENT}:
-        return Place(_as_moment(table, text))
+        return OrderColumn(_as_moment(table, text))
     if kinds == {ZONED}:
         offsets = {offset for kind, offset in held if kind == ZONED}
-        return Place(_in_utc(_as_moment(table, text), _offset(text), offsets), zoned=True)
+        return OrderColumn(_in_utc(_as_moment(table, text), _offset(text), offsets), zoned=True)
     return None
 
 
-def _held(table: Table, column: str) -> set[tuple[int, str]]:
-    """Return what kinds of text a column holds, with their offsets from UTC."""
+def _held(table: LazyTable, column: str) -> set[tuple[int, str]]:
     text = nw.col(column)
 
     def kinds(frame: Any) -> Any:
         frame = frame.select(k=_kind(text), z=_offset(text))
         zoned = nw.when(nw.col("k") == ZONED).then(nw.col("z")).otherwise(nw.lit(""))
-        counted = frame.select("k", z=zoned).group_by("k", "z").agg(nw.len().alias("n"))
-        return counted.select("k", "z").head(_MOST_OFFSETS)
+        found = frame.select("k", z=zoned).group_by("k", "z").agg(nw.len().alias("n"))
+        return found.select("k", "z").head(_MOST_OFFSETS)
 
     with reading(table):
         parts = table.parts(kinds)
@@ -136,7 +135,6 @@ def _held(table: Table, column: str) -> set[tuple[int, str]]:
 
 
 def _kind(text: nw.Expr) -> nw.Expr:
-    """Return which kind a text is."""
     shapes = {DATE: _DAY, MOMENT: f"{_DAY}[T ]{_CLOCK}", ZONED: f"{_DAY}[T ]{_CLOCK}{_OFFSET}"}
     found = nw.lit(OTHER)
     for kind, shape in shapes.items():
@@ -145,18 +143,17 @@ def _kind(text: nw.Expr) -> nw.Expr:
 
 
 def _offset(text: nw.Expr) -> nw.Expr:
-    """Return the offset at the end of a text of a date and time; nothing if it has none."""
+    """Return the offset at the end of a date and time; an empty text if it has none."""
     return text.str.slice(11).str.replace_all(r"^[0-9:.]*", "")
 
 
-def _as_day(table: Table, text: nw.Expr) -> nw.Expr:
+def _as_day(table: LazyTable, text: nw.Expr) -> nw.Expr:
     if table.engine.is_polars():
         return text.str.to_datetime(format="%Y-%m-%d").cast(nw.Date)
     return text.cast(nw.Datetime("us") if table.in_pandas else nw.Date)
 
 
-def _as_moment(table: Table, text: nw.Expr) -> nw.Expr:
-    """Return the date and time that a text shows, without its offset."""
+def _as_moment(table: LazyTable, text: nw.Expr) -> nw.Expr:
     shown = text.str.slice(11).str.replace_all(r"[Z+-].*$", "")
     seconds = nw.when(shown.str.len_chars() == 5).then(nw.concat_str(shown, nw.lit(":00"))).otherwise(shown)
     clock = nw.when(text.str.len_chars() == 10).then(nw.lit("00:00:00")).otherwise(seconds)
@@ -167,7 +164,7 @@ def _as_moment(table: Table, text: nw.Expr) -> nw.Expr:
 
 
 def _in_utc(moment: nw.Expr, offset: nw.Expr, offsets: Iterable[str]) -> nw.Expr:
-    """Return what a clock in UTC showed when one with this offset showed `moment`."""
+    """Return a time with an offset in UTC."""
     *others, last = sorted(offsets)
     return reduce(
         lambda known, one: nw.when(offset == one).then(_moved(moment, one)).otherwise(known),
@@ -182,7 +179,7 @@ def _moved(moment: nw.Expr, offset: str) -> nw.Expr:
 
 
 def minutes_of(offset: str) -> int:
-    """Return how many minutes a clock with this offset is ahead of UTC.
+    """Return how many minutes an offset is ahead of UTC.
 
     >>> minutes_of("+05:30"), minutes_of("-03"), minutes_of("Z")
     (330, -180, 0)

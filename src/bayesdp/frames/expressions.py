@@ -1,4 +1,4 @@
-"""Conditions such as `steps > 0 and room != "hall"`: read by a small grammar of our own, never evaluated as Python.
+"""Conditions such as `steps > 0 and room != "hall"`, in a small grammar of their own; never evaluated as Python.
 
 condition   = conjunction { "or" conjunction }
 conjunction = negation { "and" negation }
@@ -16,9 +16,9 @@ from __future__ import annotations
 import operator
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from bayesdp._support.validation import Scalar, brief, plain_number
 from bayesdp.errors import ExpressionError
@@ -26,13 +26,15 @@ from bayesdp.errors import ExpressionError
 if TYPE_CHECKING:
     import narwhals as nw
 
-__all__ = ["Condition", "Scope", "canonical", "parse"]
+    from bayesdp.frames.source import LazyTable
+
+__all__ = ["Condition", "canonical", "parse"]
 
 _LONGEST = 10_000
-"""Characters; a condition that a person wrote is far shorter."""
+"""The most characters of a condition."""
 
 _DEEPEST = 50
-"""Parentheses inside one another: engines plan recursively, and Python's own stack ends near a thousand frames."""
+"""The most nested parentheses: engines plan recursively, and Python allows about a thousand stack frames."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -57,50 +59,28 @@ _SIGNS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-class Scope(Protocol):
-    """The columns a condition is about: what they hold, and what they may be compared with."""
-
-    def column(self, name: str) -> nw.Expr:
-        """Return the column's values, none of them missing."""
-
-    def truth(self, name: str) -> nw.Expr:
-        """Return the column's values if they are true and false; else refuse."""
-
-    def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
-        """Return two columns as what can be compared, or refuse them."""
-
-    def value(self, name: str, literal: Scalar) -> Any:
-        """Return a literal as what the column holds, or refuse it."""
-
-    def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
-        """Return whether the column has one of these values."""
-
-    def decided(self, truth: nw.Expr) -> nw.Expr:
-        """Return a truth that is false where it is null."""
-
-
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class Condition(ABC):
-    """Something that is true or false of each record in which no column it names is missing."""
+    """A condition on records: true or false for each record with values in all of its columns."""
 
     @property
     @abstractmethod
     def columns(self) -> frozenset[str]:
-        """The columns it names."""
+        """The names of its columns."""
 
     @abstractmethod
-    def expression(self, scope: Scope) -> nw.Expr:
-        """Return the condition as a Narwhals expression; refuses comparisons that mean nothing.
+    def expression(self, table: LazyTable) -> nw.Expr:
+        """Return the condition as a Narwhals expression; FrameError or QueryError for comparisons across kinds.
 
-        Never null, and without meaning where a column it names is missing.
+        It is never null, and undefined where one of its columns is missing.
         """
 
 
 @dataclass(frozen=True)
 class Column(Condition):
-    """A column as it stands: an operand, or by itself a condition if it holds true and false."""
+    """A column: an operand, or a condition if it holds true and false."""
 
     name: str
 
@@ -108,8 +88,8 @@ class Column(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset({self.name})
 
-    def expression(self, scope: Scope) -> nw.Expr:
-        return scope.decided(scope.truth(self.name))
+    def expression(self, table: LazyTable) -> nw.Expr:
+        return table.decided(table.truth(self.name))
 
     def __str__(self) -> str:
         plain = re.fullmatch(r"[^\W\d]\w*", self.name) and self.name.lower() not in _RESERVED
@@ -131,16 +111,16 @@ class Comparison(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset(side.name for side in (self.left, self.right) if isinstance(side, Column))
 
-    def expression(self, scope: Scope) -> nw.Expr:
+    def expression(self, table: LazyTable) -> nw.Expr:
         left, right = self.left, self.right
         compared: nw.Expr
         if isinstance(left, Column) and isinstance(right, Column):
-            compared = _SIGNS[self.sign][1](*scope.pair(left.name, right.name))
+            compared = _SIGNS[self.sign][1](*table.pair(left.name, right.name))
         elif isinstance(left, Column):
-            compared = _SIGNS[self.sign][1](scope.column(left.name), scope.value(left.name, cast("Scalar", right)))
+            compared = _SIGNS[self.sign][1](table.column(left.name), table.value(left.name, cast("Scalar", right)))
         else:
-            return Comparison(right, _MIRRORED.get(self.sign, self.sign), left).expression(scope)
-        return scope.decided(compared)
+            return Comparison(right, _MIRRORED.get(self.sign, self.sign), left).expression(table)
+        return table.decided(compared)
 
     def __str__(self) -> str:
         return f"{_shown(self.left)} {self.sign} {_shown(self.right)}"
@@ -148,7 +128,7 @@ class Comparison(Condition):
 
 @dataclass(frozen=True)
 class Membership(Condition):
-    """A column and the values it may have."""
+    """A column and a list of values."""
 
     column: Column
     values: tuple[Scalar, ...]
@@ -157,8 +137,8 @@ class Membership(Condition):
     def columns(self) -> frozenset[str]:
         return self.column.columns
 
-    def expression(self, scope: Scope) -> nw.Expr:
-        return scope.decided(scope.member(self.column.name, self.values))
+    def expression(self, table: LazyTable) -> nw.Expr:
+        return table.decided(table.member(self.column.name, self.values))
 
     def __str__(self) -> str:
         return f"{self.column} in [{', '.join(map(_shown, self.values))}]"
@@ -173,10 +153,10 @@ class _Every(Condition):
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(part.columns for part in self.parts))
 
-    def expression(self, scope: Scope) -> nw.Expr:
+    def expression(self, table: LazyTable) -> nw.Expr:
         joined = operator.and_ if self.word == "and" else operator.or_
-        expressions = [part.expression(scope) for part in self.parts]
-        while len(expressions) > 1:  # pairs of pairs: a deep tree is slow in Polars and too deep for the others
+        expressions = [part.expression(table) for part in self.parts]
+        while len(expressions) > 1:  # a balanced tree: a deep one is slow in Polars and too deep for other engines
             pairs = zip(expressions[::2], expressions[1::2], strict=False)
             expressions = [joined(*pair) for pair in pairs] + ([expressions[-1]] if len(expressions) % 2 else [])
         return expressions[0]
@@ -193,15 +173,15 @@ class _Not(Condition):
     def columns(self) -> frozenset[str]:
         return self.part.columns
 
-    def expression(self, scope: Scope) -> nw.Expr:
-        return ~self.part.expression(scope)
+    def expression(self, table: LazyTable) -> nw.Expr:
+        return ~self.part.expression(table)
 
     def __str__(self) -> str:
         return f"not ({self.part})"
 
 
 def canonical(condition: Condition) -> str:
-    """Return a condition as text, the same for one that differs only in order, direction or how numbers are written.
+    """Return a condition as text, the same for conditions that differ only in order, direction or number format.
 
     >>> canonical(parse("3.0 < a and b in [2, 1, 2]")) == canonical(parse("(b in [1, 2]) and a > 3"))
     True
@@ -228,7 +208,7 @@ def _named(operand: Operand) -> str:
 def parse(text: str) -> Condition:
     """Read a condition.
 
-    Raises ExpressionError, which shows where the reading stopped and what was expected there.
+    Raises ExpressionError, with the position of the error and what was expected there.
 
     >>> str(parse("steps>0 and not room in ['hall', \\"attic\\"]"))
     'steps > 0 and not (room in ["hall", "attic"])'
@@ -256,8 +236,6 @@ _END = "the end"
 
 
 class _Reader:
-    """Recursive descent over the tokens of one text."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = list(_tokens(text))
@@ -282,7 +260,7 @@ class _Reader:
         raise ExpressionError(f"cannot read {brief(self._text)}: expected {expected}{after}, found {instead}")
 
     def _word(self, *words: str) -> str | None:
-        """Take the next token if it is one of these words or signs."""
+        """Consume the next token if it is one of these words or signs."""
         token = self._token
         if token.kind in ("name", "sign") and token.text.lower() in words:
             self._next += 1

@@ -1,4 +1,4 @@
-"""Whatever an engine raises becomes an error of our family, in one place."""
+"""Conversion of the errors of engines into errors of this package."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from bayesdp.errors import BayesDPError
 __all__ = ["PASSING", "first_line", "refusing"]
 
 PASSING = (BayesDPError, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What passes as it is: our own errors, and what ends a program or a generator."""
+"""Exceptions that are not converted: our own, and those that end a program or a generator."""
 
 
 @contextmanager
 def refusing(refusal: Callable[[BaseException], BaseException], *passing: type[BaseException]) -> Iterator[None]:
-    """Raise, instead of what is raised inside, what `refusal` makes of it.
+    """Replace an exception raised inside by the one that `refusal` returns for it.
 
-    passing: what else passes as it is.
+    passing: exceptions that are not replaced, besides those of `PASSING`.
 
-    A panic of Polars (`PanicException`) is a BaseException, so every BaseException counts that is not in `PASSING`.
+    Every BaseException is replaced, because a panic of Polars (`PanicException`) is one.
 
     >>> from bayesdp.errors import FrameError
     >>> with refusing(lambda error: FrameError(type(error).__name__)):
@@ -37,6 +37,6 @@ def refusing(refusal: Callable[[BaseException], BaseException], *passing: type[B
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of what an error says, or its name if it says nothing."""
+    """Return the first line of an error's message, or its type if the message is empty."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:300]

@@ -1,4 +1,4 @@
-"""Files as lazy tables: Parquet, CSV and their kin. A CSV file is looked through when it is opened."""
+"""Files as lazy tables: Parquet, CSV, Excel. A CSV file is checked when it is opened."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from bayesdp.frames.snapshots import Snapshot
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["MISSING_TEXTS", "Opened", "listed", "odd_csv", "open_files"]
+__all__ = ["MISSING_TEXTS", "Opened", "name_list", "odd_csv", "open_files"]
 
 MISSING_TEXTS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
-"""What a field of a CSV file says when its value is missing."""
+"""The fields of a CSV file that stand for missing values."""
 
 
 @dataclass(frozen=True)
 class Opened:
     """A table in files that has not been read.
 
-    void:     columns known to lack every value.
-    guessed:  whether types of columns were read off what the files, or the names of folders, hold.
-    snapshot: the files as they were before any of them was looked at.
+    void:     columns known to have no value.
+    guessed:  whether types of columns were inferred from values, or from the names of folders.
+    snapshot: the files as they were before any of them was read.
     """
 
     frame: polars.LazyFrame
@@ -49,8 +49,8 @@ class Opened:
 def open_files(path: str) -> Opened:
     """Return the table in a file, in the files of a glob, in a folder of Parquet files, or in a sheet of Excel.
 
-    Raises FrameError for what is no file of ours, cannot be read, is too large or changes meanwhile; RecordsError if
-    what is wrong are the records.
+    Raises FrameError for a file of another kind, one that cannot be read, is too large or changes meanwhile;
+    RecordsError if its records are wrong.
     """
     path, sheet = _sheet(path)
     files = files_of(path)
@@ -70,7 +70,7 @@ def _opened(files: Sequence[str], path: str, sheet: str | None) -> Opened:
 
 
 def _refusal(path: str, files: Sequence[str], error: BaseException) -> FrameError:
-    """Return what may be said of an error. Its own text may quote records: Parquet has some in its statistics, too."""
+    """Return the error to raise. The text of the original may quote records, also from the statistics of Parquet."""
     import polars
 
     if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile) or (
@@ -86,19 +86,18 @@ def _refusal(path: str, files: Sequence[str], error: BaseException) -> FrameErro
     if is_text(path):
         odd = odd_csv(path) or type(error).__name__
         if isinstance(error, polars.exceptions.SchemaError):
-            odd = "a column holds values of another kind in one file than in another"
+            odd = "a column holds values of different kinds in its files"
         return RecordsError(f"cannot read {path}: {odd}")
     other = next((file for file in files if not _is_framed(file)), None)
     if other is not None:
         which = "it" if other == path else other
-        return FrameError(f"cannot read {path}: {which} is no Parquet file, or is cut short; write it again")
+        return FrameError(f"cannot read {path}: {which} is not a Parquet file, or is cut short; write it again")
     return RecordsError(
-        f"cannot read {path}: it is damaged, or not as Parquet should be ({type(error).__name__}); write it again"
+        f"cannot read {path}: it is damaged, or not valid Parquet ({type(error).__name__}); write it again"
     )
 
 
 def _is_framed(name: str) -> bool:
-    """Tell whether a file begins and ends as every Parquet file does."""
     with Path(name).open("rb") as file:
         begun, size = file.read(4), file.seek(0, SEEK_END)
         file.seek(max(size - 4, 0))
@@ -109,7 +108,7 @@ def _is_framed(name: str) -> bool:
 
 
 def _sheet(path: str) -> tuple[str, str | None]:
-    """Return the file of a path such as steps.xlsx#March, and the sheet that it names; None if it names none."""
+    """Return the file and the sheet of a path such as steps.xlsx#March; None if it names no sheet."""
     file, mark, sheet = path.partition(f"{SHEETS}#")
     return (file + SHEETS, sheet) if mark else (path, None)
 
@@ -124,15 +123,13 @@ def _excel(files: Sequence[str], path: str, sheet: str | None) -> Opened:
             "reading .xlsx files needs one more package; try: pip install 'bayesdp[excel]'"
         ) from None
     if len(files) > 1:
-        raise FrameError(f"{path} names {len(files)} files; of Excel files only one is read at a time")
+        raise FrameError(f"{path} names {len(files)} files; name one Excel file")
     check_sheets(files[0])
     sheets = read_excel(files[0]).sheet_names
     if sheet is None and len(sheets) > 1:
-        raise FrameError(
-            f"which sheet of {path}? Name it after a #, such as {path}#{sheets[0]}; it has {listed(sheets)}"
-        )
+        raise FrameError(f"{path} has the sheets {name_list(sheets)}; name one after a #, such as {path}#{sheets[0]}")
     if sheet is not None and sheet not in sheets:
-        raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {listed(sheets)}")
+        raise FrameError(f"{path} has no sheet {brief(sheet)}; it has {name_list(sheets)}")
     frame = polars.read_excel(files[0], sheet_name=sheet or sheets[0], infer_schema_length=None)
     void = frozenset(name for name in frame.columns if frame[name].null_count() == frame.height)
     return Opened(frame.lazy(), void, guessed=True)
@@ -153,8 +150,8 @@ def _parquet(files: Sequence[str], path: str) -> Opened:
     twice = sorted((names | set(above)) & set(keys) | names & set(above))
     if twice:
         raise FrameError(
-            f"cannot read {path}: {listed(twice)} is given by the names of its folders and once more, by its files or "
-            "by a folder above; rename one of them"
+            f"cannot read {path}: {name_list(twice)} is in the names of its folders and also in its files or in a "
+            "folder above; rename one of them"
         )
     parted = polars.scan_parquet(list(files), glob=False, hive_partitioning=True).drop(above)
     parted.collect_schema()
@@ -162,14 +159,14 @@ def _parquet(files: Sequence[str], path: str) -> Opened:
 
 
 def _partitions(files: Sequence[str], path: str) -> tuple[str, ...]:
-    """Return the columns that the names of folders such as year=2012 make; the same for every file."""
+    """Return the columns in the names of folders such as year=2012, which must be the same for every file."""
     places = [Path(file).relative_to(path).parent.parts for file in files]
     keys = [tuple(part.partition("=")[0] for part in parts if "=" in part) for parts in places]
     different = next((file for file, mine in zip(files, keys, strict=True) if mine != keys[0]), None)
     if different is not None:
         raise FrameError(
-            f"cannot read {path}: its files must lie in folders of the same names, such as year=2012/month=10, but "
-            f"{different} and {files[0]} do not"
+            f"cannot read {path}: {different} and {files[0]} are in folders for different columns; use the same "
+            "for all files, such as year=2012/month=10"
         )
     return keys[0]
 
@@ -190,33 +187,30 @@ def _csv(files: Sequence[str], path: str) -> Opened:
 
 
 def _scanned(
-    files: Sequence[str],
-    separator: str,
-    types: Mapping[str, polars.DataType] | None,
-    rows: int | None,
-    *,
-    lenient: bool = False,
+    files: Sequence[str], separator: str, types: Mapping[str, polars.DataType] | None, rows: int | None, **options: Any
 ) -> polars.LazyFrame:
-    """Return the table in CSV files; types that are not given are guessed from this many rows, or from all."""
-    import polars
-
-    return polars.scan_csv(
-        list(files),
-        glob=False,
-        separator=separator,
-        null_values=list(MISSING_TEXTS),
-        schema_overrides=types,
-        infer_schema_length=rows,
-        try_parse_dates=True,
-        ignore_errors=lenient,
+    """Return the table in CSV files; types that are not given are inferred from this many rows, or from all."""
+    return _scan_csv(
+        files, separator, schema_overrides=types, infer_schema_length=rows, try_parse_dates=True, **options
     )
 
 
-def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, int]]) -> Mapping[str, polars.DataType]:
-    """Return the types of columns: those of the first rows, if every value can be read so, else those of all rows.
+def _texts(name: str, separator: str) -> polars.LazyFrame:
+    return _scan_csv([name], separator, infer_schema=False, encoding="utf8-lossy")
 
-    Finding types takes far longer than reading, above all those of times, and all rows at once take several times the
-    size of the files in memory; the first rows, and reading, do not. Found once: every question would do it again.
+
+def _scan_csv(files: Sequence[str], separator: str, **options: Any) -> polars.LazyFrame:
+    import polars
+
+    nulls = list(MISSING_TEXTS)
+    return polars.scan_csv(list(files), glob=False, separator=separator, null_values=nulls, **options)
+
+
+def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, int]]) -> Mapping[str, polars.DataType]:
+    """Return the types of columns: those of the first rows if all values fit them, else those of all rows.
+
+    Inferring types takes far longer than reading, above all for times, and with all rows it takes several times the
+    size of the files in memory. The types are inferred once, because every question would do it again.
     """
     for rows in _FIRST_ROWS:
         types = _sure(files[0], separator, _scanned(files, separator, None, rows).collect_schema())
@@ -227,7 +221,7 @@ def _types(files: Sequence[str], separator: str, values: Sequence[Mapping[str, i
 
 
 def _sure(name: str, separator: str, types: Mapping[str, polars.DataType]) -> Mapping[str, polars.DataType]:
-    """Return types in which dates such as 02/01/2012 are texts: nobody knows which number is the month."""
+    """Return types in which dates such as 02/01/2012 are texts, because either number may be the month."""
     import polars
 
     dates = [column for column, dtype in types.items() if dtype.is_temporal()]
@@ -244,39 +238,35 @@ _AMBIGUOUS = re.compile(r"\d{1,2}[/-]\d{1,2}[/-]\d")
 def _fits(
     files: Sequence[str], separator: str, types: Mapping[str, polars.DataType], present: Mapping[str, int], rows: int
 ) -> bool:
-    """Tell whether all values that are present can be read as these types, and none was found without a value.
-
-    A column without values in the first rows shows nothing there.
-    """
+    """Return whether all present values can be read as these types, each inferred from at least one value."""
     import polars
 
     count = polars.all().count()
     begun = _texts(files[0], separator).head(rows).select(count).collect(engine="streaming")
     if not all(begun[name].item() or not number for name, number in present.items()):
         return False
-    read = _scanned(files, separator, types, 1, lenient=True).select(count).collect(engine="streaming")
+    read = _scanned(files, separator, types, 1, ignore_errors=True).select(count).collect(engine="streaming")
     return read.to_dicts() == [present]
 
 
 _FIRST_ROWS = (10_000, 100_000)
-"""How many rows the types of a text file's columns are guessed from, few first; all rows are checked against them."""
+"""How many rows types are inferred from, few first; all rows are then checked."""
 
 
 def _separator(name: str) -> str:
-    """Return what separates the fields of a file, by its first line: a comma, a semicolon or a tab."""
     if suffix(name).startswith(".tsv"):
         return "\t"
     named = re.sub(r'"[^"]*"', "", _header(name))
     if "," in named and ";" in named:
         raise FrameError(
             f"cannot read {name}: its first line holds commas and semicolons, and only one of them can separate the "
-            "names; put names that hold the other in quotes"
+            "names; put names that contain the other in quotes"
         )
     return next((separator for separator in ",;\t" if separator in named), ",")
 
 
 def _header(name: str) -> str:
-    """Return the first line of a file that is not blank; line breaks between quotes do not end it."""
+    """Return the first line of a file that is not blank, which line breaks between quotes do not end."""
     header = ""
     with _text(name, "utf-8-sig", errors="replace") as file:
         while (line := file.readline(AT_ONCE)) and len(header) < AT_ONCE:
@@ -287,7 +277,7 @@ def _header(name: str) -> str:
 
 
 def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
-    """Refuse a column of numbers such as 1,5: to Polars they are texts, and no sum would be possible."""
+    """Refuse a column of numbers such as 1,5, which Polars reads as texts."""
     from polars import selectors
 
     texts = selectors.string()
@@ -295,7 +285,7 @@ def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
     names = [name for name, verdict in frame.select(commas).collect(engine="streaming").to_dict().items() if verdict[0]]
     if names:
         raise RecordsError(
-            f"cannot read {path}: {listed(names)} holds numbers with a decimal comma; save the file with decimal "
+            f"cannot read {path}: {name_list(names)} holds numbers with a decimal comma; save the file with decimal "
             "points" + in_python(", or read it with pandas.read_csv, which takes them, and pass the frame")
         )
 
@@ -303,16 +293,15 @@ def _check_decimals(path: str, frame: polars.LazyFrame) -> None:
 def _looked_through(name: str, separator: str) -> dict[str, int]:
     """Return how many values each column of a CSV file has; nothing for a file without rows.
 
-    Refuses repeated names, rows with too many fields and quotes that are never closed. Polars renames the first, and
-    sees the others only if it reads every column, which a question does not: so all fields are read once, as texts,
-    before their types are found.
+    Refuses repeated names, rows with too many fields and quotes that are never closed. Polars renames the first and
+    detects the others only if it reads every column, so all fields are read once, as texts.
     """
     import polars
 
     repeated = [column for column, count in Counter(_names(name, separator)).items() if count > 1]
     if repeated:
         raise FrameError(
-            f"cannot read {name}: it has several columns called {listed(repeated)}; rename them, so that each has "
+            f"cannot read {name}: it has several columns called {name_list(repeated)}; rename them, so that each has "
             "its own name"
         )
     texts = _texts(name, separator)
@@ -331,33 +320,22 @@ def _looked_through(name: str, separator: str) -> dict[str, int]:
     return dict(zip(counts.columns, counts.row(0), strict=True)) if rows else {}
 
 
-def _texts(name: str, separator: str) -> polars.LazyFrame:
-    """Return the fields of a CSV file as they are."""
-    import polars
-
-    nulls = list(MISSING_TEXTS)
-    return polars.scan_csv(
-        name, glob=False, separator=separator, null_values=nulls, infer_schema=False, encoding="utf8-lossy"
-    )
-
-
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 def _check_names(files: Sequence[str], path: str, separator: str) -> None:
-    """Refuse files that do not name the same columns in the same order."""
     expected = _names(files[0], separator)
     for file in files:
         names = _names(file, separator)
         if names != expected:
             raise FrameError(
                 f"cannot read {path}: its files must have the same columns in the same order, but {files[0]} has "
-                f"{listed(expected) or 'none'} and {file} has {listed(names) or 'none'}"
+                f"{name_list(expected) or 'none'} and {file} has {name_list(names) or 'none'}"
             )
 
 
 def odd_csv(path: str) -> str | None:
-    """Return what is odd about CSV files that could not be read, without quoting a record; None if nothing is."""
+    """Return the reason why CSV files cannot be read, without quoting a record; None if it is unknown."""
     try:
         foreign = next((file for file in files_of(path) if not _is_utf8(file)), None) if is_text(path) else None
     except (OSError, EOFError, zlib.error, FrameError):
@@ -366,7 +344,7 @@ def odd_csv(path: str) -> str | None:
 
 
 def _text(name: str, encoding: str, errors: str = "strict") -> TextIOWrapper:
-    """Open a file to read the text it holds, unpacked, with line breaks as they are."""
+    """Open a file as text, unpacked, with its line breaks unchanged."""
     return TextIOWrapper(unpacked(name), encoding=encoding, errors=errors, newline="")
 
 
@@ -381,10 +359,12 @@ def _is_utf8(name: str) -> bool:
 
 
 def _check_rowless(name: str, separator: str) -> None:
-    """Refuse a CSV file in which no row was found, but which may hold some after all."""
+    """Refuse a CSV file in which Polars found no row, although it may have some."""
     with unpacked(name) as file:
         if b"\0" in file.read(AT_ONCE):
-            raise RecordsError(f"cannot read {name}: it holds NUL bytes, so it is no text in UTF-8")
+            raise RecordsError(
+                f"cannot read {name}: it holds NUL bytes, so it is not a text in UTF-8; save it in that encoding"
+            )
     if _has_more_lines(name):
         raise RecordsError(f"cannot read {name}: it has lines after the first, but no row; {_UNCLOSED}")
     if len(_lines(name, separator, 2)) == 2:
@@ -392,7 +372,7 @@ def _check_rowless(name: str, separator: str) -> None:
 
 
 def _names(name: str, separator: str) -> list[str]:
-    """Return the names in the first line of a CSV file that is not blank; none if it cannot be told apart."""
+    """Return the names in the first line of a CSV file that is not blank; none if it cannot be parsed."""
     return next(iter(_lines(name, separator, 1)), [])
 
 
@@ -401,12 +381,12 @@ def _lines(name: str, separator: str, number: int) -> list[list[str]]:
     with _text(name, "utf-8-sig", errors="replace") as file:
         try:
             return list(islice(filter(None, csv.reader(file, delimiter=separator)), number))
-        except csv.Error:  # a field without end; Polars says what is wrong with it
+        except csv.Error:  # a field without an end, which Polars reports
             return []
 
 
-def listed(names: Sequence[Any]) -> str:
-    """Return names for a message, the first twelve of them."""
+def name_list(names: Sequence[Any]) -> str:
+    """Return the first twelve names, for a message."""
     return ", ".join(map(brief, names[:12])) + (", …" if len(names) > 12 else "")
 
 
@@ -414,7 +394,6 @@ _UNCLOSED = 'is there a quotation mark (") that is never closed?'
 
 
 def _has_more_lines(name: str) -> bool:
-    """Tell whether anything but blanks follows the first line."""
     with unpacked(name) as file:
         file.readline()
         return any(line.strip() for line in file)

@@ -1,7 +1,7 @@
-"""Moments of groups: how the members of a family vary together, from exact sums on a grid of integers.
+"""Moments of groups: how their members vary together, from exact sums on a grid of integers.
 
-Values are placed on a grid between the column's extremes, as fine as 62-bit sums of products allow: every engine finds
-the same integers, and the rounding (at most 2^-16 of the range for a billion groups) is far below the sampling error.
+The grid lies between the extremes of the column and is as fine as 62-bit sums of products allow. Every engine computes
+the same integers. Rounding, at most 2^-16 of the range for a billion groups, is far below the sampling error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bayesdp._support.words import counted, having
 from bayesdp.errors import FrameError, RecordsError
 from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
-from bayesdp.frames.source import Missing, Table, checked_missing, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, one_or_zero, plain, reading, scan, whole
 from bayesdp.models.layout import GroupLayout
 from bayesdp.models.learnt_correlation import MOST_PAIRS, STEPS
 from bayesdp.models.moments import AnovaMoments, Moments
@@ -37,22 +37,22 @@ __all__ = [
 ]
 
 _BITS = 62
-"""Sums of products must stay below 2^62 in a 64-bit integer, with one bit for the sign and one to spare."""
+"""Sums of products stay below 2^62 in a 64-bit integer, which leaves one bit for the sign and one to spare."""
 
 _FINEST = 26
-"""Values are placed on a grid of at most 2^26 steps: their products then have 52 bits, and are exact as floats too."""
+"""A grid has at most 2^26 steps: products of places then have 52 bits and are also exact as floats."""
 
 _MOST_ROLES = 100
-"""Each pair of roles takes aggregates of its own; a hundred roles have some 5,000 pairs."""
+"""Each pair of roles needs its own aggregates; a hundred roles have some 5,000 pairs."""
 
-_ALONE = "every group of {} has one record only; nothing can be said about how members vary together"
+_ALONE = "every group of {} has one record only, so how members vary together is unknown; name columns of larger groups"
 
 
 def group_moments(source: object, layout: GroupLayout, missing: Missing = "error") -> Moments | AnovaMoments:
-    """Return the moments of groups: of roles if they have any (or the data are wide), else of exchangeable members.
+    """Return the moments of groups: of roles if there are any or the data are wide, else of exchangeable members.
 
-    Raises FrameError for missing values (unless dropped), infinite values, groups of one only, and a group that has two
-    records in the same role.
+    Raises FrameError for missing values (unless dropped), infinite values, groups of one record only, and a group with
+    two records in one role.
 
     >>> import polars
     >>> pairs = polars.DataFrame({"kid": [60, 90, 100], "mother": [90, 100, 120]})
@@ -67,37 +67,37 @@ def group_moments(source: object, layout: GroupLayout, missing: Missing = "error
         return _by_role(*role_tables(picked, layout))
 
 
-def checked_groups(table: Table, layout: GroupLayout, missing: Missing) -> Table:
-    """Return the columns of the layout; refuses an empty table and values that are no numbers, missing or infinite."""
+def checked_groups(table: LazyTable, layout: GroupLayout, missing: Missing) -> LazyTable:
+    """Return the columns of the layout; refuses an empty table and values that are not numeric, missing or infinite."""
     row_count(table)
     named = [*layout.group, *([layout.role] if layout.role else [])]
     picked = table.pick([*layout.value, *named])
     for column in layout.value:
         if picked.kind(column) not in ("whole", "number"):
-            raise FrameError(f"column {column!r} of {table.name} holds no numbers, so it has no moments")
+            raise FrameError(f"cannot compute moments of column {column!r} of {table.name}: it is not numeric")
     column_totals(picked, layout.value, missing)
     check_named(picked, named)
     return picked
 
 
-def check_named(table: Table, columns: Sequence[str]) -> None:
-    """Refuse records that do not say which group or role they belong to."""
+def check_named(table: LazyTable, columns: Sequence[str]) -> None:
+    """Refuse records without a group or role."""
     try:
         column_totals(table, columns, "error")
     except RecordsError:
         listed = ", ".join(map(repr, columns))
         raise RecordsError(
-            f"some records of {table.name} have no usable value in {listed}, so they belong to no group; fill these "
-            "columns in or remove the records"
+            f"some records of {table.name} have no usable value in {listed}, so they belong to no group; fill in these "
+            "columns or remove the records"
         ) from None
 
 
-def role_tables(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
-    """Return a table with one row a group (`q0`, … the placed values, `n0`, … how many), the roles, and their grids."""
+def role_tables(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
+    """Return a table with one row for each group (`q0`, … places, `n0`, … numbers of values), the roles and grids."""
     return _wide_roles(table, layout) if layout.wide else _long_roles(table, layout)
 
 
-def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+def _wide_roles(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
     if len(layout.value) > _MOST_ROLES:
         raise FrameError(f"{len(layout.value)} value columns are too many; groups may have {_MOST_ROLES} roles")
     bits = moment_bits(row_count(table))
@@ -109,7 +109,7 @@ def _wide_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     return table.mapped(lambda frame: frame.select(**columns)), tuple(layout.value), grids
 
 
-def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ...], list[Grid]]:
+def _long_roles(table: LazyTable, layout: GroupLayout) -> tuple[LazyTable, tuple[str, ...], list[Grid]]:
     value, role = layout.value[0], layout.role
     assert role is not None
     summaries = _roles(table, value, role)
@@ -138,8 +138,8 @@ def _long_roles(table: Table, layout: GroupLayout) -> tuple[Table, tuple[str, ..
     return table.together(layout.group).mapped(by_group), tuple(map(str, roles)), grids
 
 
-def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, float, int]]:
-    """Return each role's least and largest value and how many records have it."""
+def _roles(table: LazyTable, value: str, role: str) -> dict[Scalar, tuple[float, float, int]]:
+    """Return the least and largest value of each role, and its number of records."""
 
     def by_role(frame: Any) -> Any:
         named = frame.select(r=nw.col(role), a=nw.col(value), b=nw.col(value), n=nw.col(value))
@@ -156,26 +156,25 @@ def _roles(table: Table, value: str, role: str) -> dict[Scalar, tuple[float, flo
     return summaries
 
 
-def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
+def _by_role(table: LazyTable, roles: Sequence[str], grids: Sequence[Grid]) -> Moments:
     """Return mean and covariance of the roles.
 
-    Each role's variance is that of all groups that have it; the correlation of two roles is that of the groups that
-    have both, so that it is a correlation and as uncertain as these groups are few.
+    The variance of a role is that of all groups that have it; the correlation of two roles is that of the groups that
+    have both.
     """
     size = len(roles)
     alone = [nw.when(nw.col(f"n{i}") == 1).then(nw.col(f"q{i}")).otherwise(nw.lit(0)) for i in range(size)]
     products: dict[str, nw.Expr] = {}
     for i in range(size):
-        products[f"twice{i}"] = nw.when(nw.col(f"n{i}") > 1).then(nw.lit(1)).otherwise(nw.lit(0))
+        products[f"twice{i}"] = one_or_zero(nw.col(f"n{i}") > 1)
         for j in range(size):
             products[f"a{i}_{j}"] = alone[i] * nw.col(f"n{j}")
             products[f"s{i}_{j}"] = alone[i] * alone[i] * nw.col(f"n{j}")
             if i <= j:
                 products[f"n{i}_{j}"] = nw.col(f"n{i}") * nw.col(f"n{j}")
                 products[f"c{i}_{j}"] = alone[i] * alone[j]
-    several = nw.sum_horizontal(*(nw.col(f"n{i}") for i in range(size)))
-    products["several"] = nw.when(several > 1).then(nw.lit(1)).otherwise(nw.lit(0))
-    sums = _sums(table, products)
+    products["several"] = one_or_zero(nw.sum_horizontal(*(nw.col(f"n{i}") for i in range(size))) > 1)
+    sums = table.sums(products)
     check_roles(table, {role: sums[f"twice{i}"] for i, role in enumerate(roles)})
     if not sums["several"]:
         raise RecordsError(_ALONE.format(table.name))
@@ -183,8 +182,8 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     fewest = min(sums[f"n{min(i, j)}_{max(i, j)}"] for i in range(size) for j in range(size))
     if fewest < 2:
         raise RecordsError(
-            f"some two roles of {table.name} occur together in {counted(fewest, 'group')} only; their "
-            "covariance needs at least two"
+            f"two roles of {table.name} occur together in {counted(fewest, 'group')} only; their covariance needs at "
+            "least two"
         )
     for i in range(size):
         for j in range(i, size):
@@ -193,8 +192,8 @@ def _by_role(table: Table, roles: Sequence[str], grids: Sequence[Grid]) -> Momen
     return Moments(fewest, mean, covariance, roles=roles)
 
 
-def check_roles(table: Table, twice: Mapping[str, int]) -> None:
-    """Refuse roles that are taken more than once in a group, given in how many groups each is."""
+def check_roles(table: LazyTable, twice: Mapping[str, int]) -> None:
+    """Refuse roles that occur more than once in a group, given the number of such groups."""
     for role, groups in twice.items():
         if groups:
             raise RecordsError(
@@ -222,12 +221,11 @@ def _covariance(sums: Mapping[str, int], grids: Sequence[Grid], i: int, j: int) 
         f"s{j}_{i}", f"a{j}_{i}", f"a{j}_{i}", common
     )
     if alone == 0:
-        raise RecordsError("two roles do not vary in the groups that have both, so their correlation is not known")
+        raise RecordsError("two roles do not vary in the groups that have both, so their correlation is unknown")
     return float(together * steps) * sqrt(float(variance(i) * variance(j) / alone))
 
 
-def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
-    """Return the one-way analysis of variance of the groups, from sums by group size."""
+def _exchangeable(table: LazyTable, layout: GroupLayout) -> AnovaMoments:
     value = layout.value[0]
     table = table.together(layout.group)
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
@@ -243,8 +241,8 @@ def _exchangeable(table: Table, layout: GroupLayout) -> AnovaMoments:
     return _anova(_sums_by_size(table, layout, grid), grid)
 
 
-def _sums_by_size(table: Table, layout: GroupLayout, grid: Grid) -> dict[int, list[int]]:
-    """Return, by group size: how many groups, Σ placed values, Σ (group sums)², Σ squares."""
+def _sums_by_size(table: LazyTable, layout: GroupLayout, grid: Grid) -> dict[int, list[int]]:
+    """Return, by group size: the number of groups, Σ places, Σ (group sums)², Σ squares."""
     value = layout.value[0]
     keys = {f"g{i}": nw.col(column) for i, column in enumerate(layout.group)}
 
@@ -258,19 +256,19 @@ def _sums_by_size(table: Table, layout: GroupLayout, grid: Grid) -> dict[int, li
     sizes: dict[int, list[int]] = {}
     for part in table.parts(by_size):
         for size, *sums in part:
-            kept = sizes.setdefault(whole(size), [0, 0, 0, 0])
-            sizes[whole(size)] = [before + whole(now) for before, now in zip(kept, sums, strict=True)]
+            before = sizes.get(whole(size), [0, 0, 0, 0])
+            sizes[whole(size)] = [old + whole(new) for old, new in zip(before, sums, strict=True)]
     return sizes
 
 
 def pair_sums(
     source: object, layout: GroupLayout, bounds: tuple[float, float], most: int, missing: Missing = "error"
 ) -> tuple[tuple[tuple[int, int], ...], tuple[int, int, int]]:
-    """Return how many groups there are of each size, and the three sums over pairs that a private fit releases.
+    """Return the number of groups of each size, and the three sums over pairs that a private fit releases.
 
-    Values are clipped to the bounds and placed on STEPS steps on either side of their middle. The sums, over all pairs
-    of different members of a group, in both orders: of the products, of the squares of the first, and of the first
-    times STEPS. `most` is the largest group there may be.
+    Values are clipped to the bounds and placed on STEPS steps on either side of their middle. The sums are over all
+    ordered pairs of different members of a group: of the products, of the squares of the first, and of the first times
+    STEPS. `most` is the size of the largest group allowed.
 
     >>> import polars
     >>> twins = polars.DataFrame({"pair": [1, 1, 2, 2], "height": [0.0, 10.0, 10.0, 10.0]})
@@ -281,7 +279,7 @@ def pair_sums(
     with reading(table):
         picked = checked_groups(table, layout, missing)
         if row_count(picked) * (most - 1) > MOST_PAIRS:
-            raise FrameError(f"{table.name} may have more than {MOST_PAIRS} pairs; their sums would not be exact")
+            raise FrameError(f"{table.name} may have more than {MOST_PAIRS} pairs, so their sums would not be exact")
         low, high = bounds
         grid = Grid(low, high, low + (high - low) / 2, (high - low) / 2 / STEPS)
         sizes = _sums_by_size(picked.together(layout.group), layout, grid)
@@ -298,7 +296,7 @@ def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
     groups = sum(sums[0] for sums in sizes.values())
     records = sum(size * sums[0] for size, sums in sizes.items())
     if groups < 2:
-        raise RecordsError("there is one group only; how members vary together needs at least two groups")
+        raise RecordsError("there is one group only; a correlation needs at least two groups")
     total = sum(sums[1] for sums in sizes.values())
     between = sum((Fraction(sums[2], size) for size, sums in sizes.items()), Fraction(-(total**2), records))
     within = sum((Fraction(sums[3]) - Fraction(sums[2], size) for size, sums in sizes.items()), Fraction(0))
@@ -317,13 +315,13 @@ def _anova(sizes: Mapping[int, Sequence[int]], grid: Grid) -> AnovaMoments:
 
 
 def _of_size(size: int, sums: Sequence[int], grid: Grid) -> tuple[int, int, float, float]:
-    """Return a group size, how many groups have it, the mean of their means, and the spread of these."""
+    """Return a group size, the number of such groups, the mean of their means, and the spread of these."""
     groups, total, squares, _ = sums
     spread = (Fraction(squares) - Fraction(total**2, groups)) / size**2 * Fraction(grid.step) ** 2
     return size, groups, float(grid.total(total, groups * size) / (groups * size)), float(spread)
 
 
-def moment_grid(table: Table, column: str, low: float, high: float, bits: int) -> Grid:
+def moment_grid(table: LazyTable, column: str, low: float, high: float, bits: int) -> Grid:
     """Return the grid between a column's extremes, of at most 2^bits steps; step 1 for whole numbers if it fits."""
     low, high = float(low), float(high)
     exact = table.kind(column) == "whole" and max(abs(low), abs(high)) < 2**53
@@ -336,11 +334,11 @@ def moment_grid(table: Table, column: str, low: float, high: float, bits: int) -
 
 
 def moment_bits(products: int) -> int:
-    """Return how many bits a placed value may have if `products` squares of such values are added up."""
+    """Return how many bits a place may have if `products` squares of places are added up."""
     return max(min((_BITS - max(products, 1).bit_length()) // 2, _FINEST), 1)
 
 
-def extremes(table: Table, column: str) -> tuple[float, float]:
+def extremes(table: LazyTable, column: str) -> tuple[float, float]:
     """Return the least and the largest value of a column; refuses one without values."""
 
     def ends(frame: Any) -> Any:
@@ -350,13 +348,3 @@ def extremes(table: Table, column: str) -> tuple[float, float]:
     if not pairs:
         raise RecordsError(f"column {column!r} of {table.name} holds no values")
     return float(min(low for low, _ in pairs)), float(max(high for _, high in pairs))
-
-
-def _sums(table: Table, products: Mapping[str, nw.Expr]) -> dict[str, int]:
-    """Return exact sums of derived columns."""
-
-    def totals(frame: Any) -> Any:
-        return frame.select(**products).select(*(nw.col(name).sum() for name in products))
-
-    parts = [list(map(whole, part[0])) for part in table.parts(totals)]
-    return {name: sum(part[i] for part in parts) for i, name in enumerate(products)}

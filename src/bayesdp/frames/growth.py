@@ -1,4 +1,4 @@
-"""How far a table that may grow reaches: counts by period, never contents."""
+"""The extent of a table that may grow: counts by period, never contents."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import narwhals as nw
 from bayesdp._support.validation import Scalar, natural, scalar, text
 from bayesdp.errors import InvalidInputError, LedgerError
 from bayesdp.frames.dates import dated
-from bayesdp.frames.source import Table, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, as_kind, plain, reading
 
 __all__ = ["Extent", "check_grown", "extent_of", "extents_of_parts"]
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How many records a table has, and where it ends: public numbers, by which a longer one is seen to continue it.
+    """How many records a table has and where it ends: public numbers that a longer table must continue.
 
-    order:    the column that says which record comes later; None if the records are in no order.
+    order:    the column that orders records; None if they are in no order.
     until:    the last value of that column in the table.
     before:   how many records come before it.      through: how many come no later.
-    by, part: a public column and one of its values, as text, if only the records of that part are counted.
+    by, part: a public column and one of its values, as text, if the extent is that of a part of the table.
     """
 
     records: int
@@ -37,13 +37,13 @@ class Extent:
     part: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a ledger keeps of it."""
+        """Return the JSON object that a ledger stores."""
         kept = {name: value for name, value in vars(self).items() if value is not None}
         return kept if self.order is not None else {n: v for n, v in kept.items() if n not in ("before", "through")}
 
     @classmethod
     def from_dict(cls, document: object) -> Self:
-        """Read what a ledger kept; LedgerError if that is damaged."""
+        """Read the JSON object of a ledger; LedgerError if it is damaged."""
         kept = document if isinstance(document, Mapping) else {"records": document}
         try:
             counts = {name: natural(name, kept.get(name, 0), least=0) for name in ("records", "before", "through")}
@@ -51,11 +51,11 @@ class Extent:
             until = {"until": scalar("until", kept.get("until"))} if "order" in named else {}
             return cls(**counts, **named, **until)  # type: ignore[arg-type]
         except (InvalidInputError, TypeError) as error:
-            raise LedgerError(f"the ledger is damaged: how far a table reached cannot be read ({error})") from None
+            raise LedgerError(f"the ledger is damaged: the extent of a table cannot be read ({error})") from None
 
 
-def extent_of(table: Table, order: str | None) -> Extent:
-    """Return how far a table reaches.
+def extent_of(table: LazyTable, order: str | None) -> Extent:
+    """Return the extent of a table.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
@@ -65,29 +65,28 @@ def extent_of(table: Table, order: str | None) -> Extent:
     return _counted(table, [Extent(0, order, None if order is None else _last(table, order))])[0]
 
 
-def extents_of_parts(table: Table, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
-    """Return how far each part of a table reaches, in one scan."""
+def extents_of_parts(table: LazyTable, extent: Extent, by: str, parts: Sequence[str]) -> list[Extent]:
+    """Return the extent of each part of a table, in one scan."""
     return _counted(table, [replace(extent, by=by, part=part) for part in parts])
 
 
-def check_grown(table: Table, earlier: Sequence[Extent]) -> None:
-    """Refuse a table that does not continue what it was: with fewer records, or others in a period that was over.
+def check_grown(table: LazyTable, earlier: Sequence[Extent]) -> None:
+    """Raise LedgerError unless a table continues its earlier extents.
 
-    Raises LedgerError: the account is of a table to which rows are only added, at its end.
+    In an account of growing data, rows may only be added at the end of the table.
     """
     pairs = list(zip(earlier, _counted(table, earlier) if earlier else (), strict=True))
     shrunk = any(now.records < then.records for then, now in pairs)
     if shrunk or any(now.before != then.before or now.through < then.through for then, now in pairs):
-        what = "fewer records" if shrunk else "another number of records in a period that was over"
+        what = "fewer records" if shrunk else "another number of records in a past period"
         raise LedgerError(
-            f"{table.name} does not continue the table of this account: it, or a part of it, has {what} than when it "
-            "was released. In an account of growing data rows are only added, after all the others, and stay in their "
-            "part"
+            f"{table.name} does not continue the table of this account: it, or a part of it, has {what} than at the "
+            "last release; in an account of growing data, add rows only after all others, and keep them in their part"
         )
 
 
-def _last(table: Table, order: str) -> Scalar | None:
-    """Return the last value of a column; a day as a day, also of engines that have moments only."""
+def _last(table: LazyTable, order: str) -> Scalar | None:
+    """Return the last value of a column; a date as a date, also in engines that have only times."""
     with reading(table):
         picked = dated(table.pick([order]), order)
         last = [row[0] for rows in picked.parts(lambda frame: frame.select(nw.col(order).max())) for row in rows]
@@ -95,8 +94,8 @@ def _last(table: Table, order: str) -> Scalar | None:
         return until.removesuffix(" 00:00:00") if isinstance(until, str) and picked.kind(order) == "time" else until
 
 
-def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
-    """Return the extents with how many records there are now, before their end, and no later, in one scan."""
+def _counted(table: LazyTable, extents: Sequence[Extent]) -> list[Extent]:
+    """Return the extents with the present numbers of records: in all, before their end, and no later; in one scan."""
     with reading(table):
         used = dict.fromkeys(name for extent in extents for name in (extent.order, extent.by) if name is not None)
         picked = table.pick(list(used) or list(table.schema)[:1])
@@ -105,33 +104,28 @@ def _counted(table: Table, extents: Sequence[Extent]) -> list[Extent]:
         numbers = {
             f"n{i}_{j}": number for i, extent in enumerate(extents) for j, number in enumerate(_numbers(picked, extent))
         }
-
-        def sums(frame: Any) -> Any:
-            return frame.select(**numbers).select(*(nw.col(name).sum() for name in numbers))
-
-        parts = [rows[0] for rows in picked.parts(sums)]
-        counts = dict(zip(numbers, (sum(map(whole, column)) for column in zip(*parts, strict=True)), strict=True))
+        counts = picked.sums(numbers)
     return [
         replace(extent, records=counts[f"n{i}_0"], before=counts.get(f"n{i}_1", 0), through=counts.get(f"n{i}_2", 0))
         for i, extent in enumerate(extents)
     ]
 
 
-def _numbers(table: Table, extent: Extent) -> list[nw.Expr]:
-    """Return ones for the records of an extent, and for those before its end and no later if it has an order."""
+def _numbers(table: LazyTable, extent: Extent) -> list[nw.Expr]:
+    """Return ones for the records of an extent and, if it has an order, for those before its end and no later."""
     conditions: list[nw.Expr | None] = [None]
     if extent.order is not None and extent.until is not None:
         column, end = table.column(extent.order), table.value(extent.order, _in_utc(table, extent))
         conditions += [column < end, column <= end]
     if extent.by is None or extent.part is None:
-        missing = nw.col(next(iter(table.schema))).is_null()  # a literal alone is one row in some engines
+        missing = nw.col(next(iter(table.schema))).is_null()  # some engines return one row for a literal alone
         return [table.ones(missing | ~missing if condition is None else condition) for condition in conditions]
-    inside = table.member(extent.by, [alike(table.kind(extent.by), extent.part)])
+    inside = table.member(extent.by, [as_kind(table.kind(extent.by), extent.part)])
     return [table.ones(inside if condition is None else inside & condition) for condition in conditions]
 
 
-def _in_utc(table: Table, extent: Extent) -> Scalar:
-    """Return the end of an extent; one that was kept as text with an offset, for times of that text, in UTC."""
+def _in_utc(table: LazyTable, extent: Extent) -> Scalar:
+    """Return the end of an extent; a text with an offset in UTC, as its column is then read."""
     assert extent.order is not None
     assert extent.until is not None
     if not isinstance(extent.until, str) or table.kind(extent.order) != "time":

@@ -1,4 +1,4 @@
-"""What compressed and text files hold, and whether that is small enough to be read: found in bounded memory."""
+"""Contents of compressed and text files, and checks of their size, in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,38 +14,35 @@ from bayesdp.errors import FrameError, RecordsError
 __all__ = ["AT_ONCE", "check_sheets", "check_text", "is_packed", "unpacked"]
 
 AT_ONCE = 2**20
-"""Bytes that are read at a time: a mebibyte."""
+"""Bytes that are read at a time."""
 
 _GZIP = b"\x1f\x8b"
-_UNPACKED_UNASKED = {
-    "zstd": (b"\x28\xb5\x2f\xfd",),
-    "zlib": (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"),
-}
-"""How a file begins that Polars takes for a compressed one, whatever its name says."""
+_UNPACKED_UNASKED = {"zstd": (b"\x28\xb5\x2f\xfd",), "zlib": (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")}
+"""The first bytes of files that Polars unpacks, whatever their name."""
 
 _MOST_CELLS = 10**8
-"""Cells of the rectangle that holds all cells of a sheet: in memory each takes some 30 bytes, even if it is empty."""
+"""The most cells in the rectangle around all cells of a sheet; each takes some 30 bytes, even if it is empty."""
 
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Za-z]{0,4})([0-9]{1,8})["']""")
 _LONGEST_PLACE = 64
 
 
 def is_packed(name: str) -> bool:
-    """Tell whether a file was compressed by gzip, whatever its name says, as Polars does."""
+    """Return whether a file is compressed by gzip, whatever its name, as Polars does."""
     with Path(name).open("rb") as file:
         return file.read(2) == _GZIP
 
 
 def unpacked(name: str) -> BinaryIO:
-    """Open a file to read what it holds, unpacked."""
+    """Open the unpacked contents of a file."""
     return cast("BinaryIO", gzip.open(name) if is_packed(name) else Path(name).open("rb"))
 
 
 def check_text(name: str) -> None:
-    """Refuse a text file that Polars would have to take into memory as a whole, or unpack without end.
+    """Refuse a text file that Polars would load as a whole, or unpack without limit.
 
-    Raises FrameError for one that is too large once it is unpacked, and for what Polars would unpack though it is not
-    packed by gzip. Raises RecordsError for a line that is too long, and for a row that quotation marks make too long.
+    Raises FrameError for a file that is too large once unpacked, and for one that is packed, but not by gzip. Raises
+    RecordsError for a line that is too long, and for a row that quotation marks make too long.
     """
     _check_beginning(name)
     packed, size, row = is_packed(name), 0, _Row(LINE_BYTES.value)
@@ -70,17 +67,16 @@ def check_text(name: str) -> None:
 
 
 class _Row:
-    """How long the line and the row are that have begun, chunk by chunk; no chunk is longer than `most`.
+    """The lengths of the current line and row, chunk by chunk; no chunk is longer than `most`.
 
-    Line breaks between quotation marks end a line, but no row. So every line that begins and ends in one chunk is short
-    enough, and so is every such row.
+    Line breaks between quotation marks end a line, but not a row. A line or row within one chunk is short enough.
     """
 
     def __init__(self, most: int) -> None:
         self.most, self.line, self.length, self.quoted = most, 0, 0, False
 
     def go_on(self, chunk: bytes) -> None:
-        """Take one more chunk. Stops where a line or a row that began earlier is too long."""
+        """Process one more chunk, up to a line or a row that is too long."""
         end = chunk.find(b"\n")
         self.line += len(chunk) if end < 0 else end
         if self.line > self.most:
@@ -97,7 +93,7 @@ class _Row:
             self.length = len(chunk) - 1 - self._last_end(chunk)
 
     def _first_end(self, chunk: bytes) -> int:
-        """Return where the first row ends, given whether the chunk begins between quotation marks; -1 if nowhere."""
+        """Return the end of the first row, or -1, given whether the chunk begins between quotation marks."""
         quoted, begin = self.quoted, 0
         while (end := chunk.find(b"\n", begin)) >= 0:
             quoted ^= chunk.count(b'"', begin, end) % 2 == 1
@@ -109,14 +105,14 @@ class _Row:
         return -1
 
     def _last_end(self, chunk: bytes) -> int:
-        """Return where the last row ends, given whether the chunk ends between quotation marks; there is one."""
+        """Return the end of the last row, given whether the chunk ends between quotation marks."""
         quoted, end = self.quoted, len(chunk)
         while (place := chunk.rfind(b"\n", 0, end)) >= 0:
             quoted ^= chunk.count(b'"', place, end) % 2 == 1
             if not quoted:
                 return place
             end, quoted = chunk.rfind(b'"', 0, place), False
-        raise AssertionError("a row that was found to end has an end")
+        raise AssertionError("no row ends in this chunk")
 
 
 def _check_beginning(name: str) -> None:
@@ -125,15 +121,15 @@ def _check_beginning(name: str) -> None:
     for packer, beginnings in _UNPACKED_UNASKED.items():
         if begun.startswith(beginnings):
             raise FrameError(
-                f"cannot read {name}: it begins like a file that was packed by {packer}; unpack it, or pack it by "
-                "gzip. If it is plain text, put the first name in quotes"
+                f"cannot read {name}: it begins like a file packed by {packer}; unpack it, or pack it by gzip; if it "
+                "is plain text, put the first name in quotes"
             )
 
 
 def check_sheets(name: str) -> None:
     """Refuse an Excel file that would take too much memory.
 
-    Raises FrameError for one that is too large once it is unpacked, RecordsError for cells that lie too far apart.
+    Raises FrameError for one that is too large once unpacked, RecordsError for cells that are too far apart.
     """
     size, most = 0, SHEET_BYTES.value
     with ZipFile(name) as archive:

@@ -1,9 +1,9 @@
-"""One long chain without entities, cut into stretches: each is computed by itself, wherever the engine puts it.
+"""One long chain without entities, cut into stretches that are computed in parallel.
 
-A window over a whole table brings all its records to one machine. So the order is cut at some records, and every
-stretch is given, as *guests*, the records just before it, as many as are looked back for. Guests are looked up, never
-counted. Which stretch a record belongs to depends on nothing but its own order: wherever the cuts are, and however
-often a lost part is computed again, the counts are the same integers.
+A window over a whole table moves all its records to one machine. So the order is cut at some records, and each stretch
+also gets, as *guests*, the earlier records that its first records are compared with. Guests are not counted. The
+stretch of a record depends only on its own order, so the counts do not depend on the cuts, nor on how often a lost
+partition is computed again.
 """
 
 from __future__ import annotations
@@ -22,37 +22,37 @@ import narwhals as nw
 import numpy as np
 
 from bayesdp._support.validation import Scalar
-from bayesdp.frames.source import Table, plain, whole
+from bayesdp.frames.source import LazyTable, plain, whole
 
 __all__ = ["EARLIER", "STRETCH", "PartitionedChains", "cut", "partitioned_chains"]
 
 STRETCH = "stretch"
-"""The column that says in which stretch a record is looked at; of a guest, the one after its own."""
+"""The column with the stretch in which a record is used; for a guest, the one after its own."""
 
 EARLIER = "earlier records"
-"""The column that says how many records come before the first one of that stretch, its guests included."""
+"""The column with the number of records before the first one of that stretch, its guests included."""
 
 _OWN, _LAST, _NODE = "own stretch", "last stretch", "node"
 
 FEWEST = 2**16
-"""A stretch has about so many records at least; a shorter one is not worth a partition."""
+"""The least number of records, about, in a stretch; a shorter one is not worth a partition."""
 
 MOST = 2**10
-"""So many stretches at most."""
+"""The most stretches."""
 
 _EACH_PARTITION = 4
-"""So many stretches for each partition of Spark: it deals them out by chance, so that partitions are about as large."""
+"""Stretches for each partition of Spark, which assigns them at random: partitions then have similar sizes."""
 
 _SAMPLED = 16
-"""So many orders for each stretch are looked at to cut the chain, which makes one record in sixteen a guest."""
+"""Sampled orders for each stretch, of which one is the cut: one record in sixteen is then a guest."""
 
-Place = tuple[Scalar, ...]
+OrderValues = tuple[Scalar, ...]
 """The values of the order columns at a record."""
 
 
 @dataclass(frozen=True)
 class PartitionedChains:
-    """Where a chain is cut.
+    """The stretches of a chain.
 
     cuts:   the order of the first record of every stretch but the first.
     guests: the order of the first guest of each of these.
@@ -61,18 +61,18 @@ class PartitionedChains:
     """
 
     orders: tuple[str, ...]
-    cuts: tuple[Place, ...]
-    guests: tuple[Place, ...]
+    cuts: tuple[OrderValues, ...]
+    guests: tuple[OrderValues, ...]
     before: tuple[int, ...] = ()
     rows: int = 0
     present: Mapping[str, int] = field(default_factory=dict)
 
     def own(self, frame: Any) -> Any:
-        """Return the records without the guests: each is now there once."""
+        """Return the records without the guests, so that each occurs once."""
         return frame.filter(nw.col(STRETCH) == nw.col(_OWN))
 
-    def placed(self, table: Table, frame: Any) -> Any:
-        """Return a frame with two columns: the stretch of each record, and the last one that it is looked at in."""
+    def placed(self, table: LazyTable, frame: Any) -> Any:
+        """Return a frame with two more columns: the stretch of each record, and the last one in which it is used."""
         if table.in_spark:
             return nw.from_native(_placed_in_spark(frame.to_native(), self)).lazy()
         return frame.with_columns(
@@ -80,12 +80,12 @@ class PartitionedChains:
         )
 
 
-def partitioned_chains(table: Table, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
-    """Return where to cut the one chain of a table, for looking `back` records back.
+def partitioned_chains(table: LazyTable, orders: Sequence[str], back: int, rows: int) -> PartitionedChains | None:
+    """Return the stretches of the one chain of a table, with `back` guests or more each.
 
-    orders: the columns that put its records in order. rows: how many rows it has.
+    orders: the columns that order records. rows: the number of rows.
 
-    None if the chain stays whole: in an engine of one machine, and if it is short.
+    None if the chain is not cut: in an engine of one machine, and if it is short.
     """
     several = _EACH_PARTITION if table.in_spark else 1
     wanted = min(several * table.partitions, rows // FEWEST, MOST)
@@ -109,8 +109,8 @@ def partitioned_chains(table: Table, orders: Sequence[str], back: int, rows: int
     return PartitionedChains(tried.orders, kept_cuts, kept_guests, kept_before, sizes.total(), present)
 
 
-def cut(table: Table, stretches: PartitionedChains) -> Table:
-    """Return the table with the guests of every stretch beside it, and each stretch in one partition."""
+def cut(table: LazyTable, stretches: PartitionedChains) -> LazyTable:
+    """Return the table with the guests of every stretch added, and each stretch in one partition."""
     if table.engine.is_dask():
         native: Any = table.frame.to_native()
         placed = native.map_partitions(
@@ -125,8 +125,8 @@ def cut(table: Table, stretches: PartitionedChains) -> Table:
     return replace(table, frame=nw.from_native(native).lazy())
 
 
-def _with_guests(native: Any, table: Table, stretches: PartitionedChains) -> Any:
-    """Return one partition, in pandas, with a second row for each record that is a guest elsewhere."""
+def _with_guests(native: Any, table: LazyTable, stretches: PartitionedChains) -> Any:
+    """Return one partition, in pandas, with a second row for each record that is also a guest."""
     placed = stretches.placed(table, nw.from_native(native, eager_only=True))
     guests = placed.filter(nw.col(_LAST) > nw.col(_OWN))
     both = [placed.with_columns(nw.col(_OWN).alias(STRETCH)), guests.with_columns(nw.col(_LAST).alias(STRETCH))]
@@ -135,10 +135,10 @@ def _with_guests(native: Any, table: Table, stretches: PartitionedChains) -> Any
 
 
 def _placed_in_spark(native: Any, stretches: PartitionedChains) -> Any:
-    """Do the same in Spark by a binary search: comparisons with each place would be more code than Java compiles.
+    """Do the same in Spark by binary search: comparisons with every place would be too much code for Java's compiler.
 
-    The places at which guests and stretches begin are laid out as a tree, level by level, in one array: below node i
-    are 2i, for what comes before its place, and 2i + 1.
+    The places where guests and stretches begin form a tree, stored level by level in one array: the children of node i
+    are 2i, for orders before its place, and 2i + 1.
     """
     functions: Any = import_module("pyspark.sql.functions")
     places = [place for both in zip(stretches.guests, stretches.cuts, strict=True) for place in both]
@@ -167,17 +167,17 @@ def _placed_in_spark(native: Any, stretches: PartitionedChains) -> Any:
 
 
 def _array(functions: Any, values: Sequence[Scalar | None], dtype: str) -> Any:
-    """Return a constant of Spark, an array; it is written as one text, for many literals take long to hand over."""
+    """Return a constant array of Spark, written as one text because many literals are slow."""
     texts = json.dumps([None if value is None else str(value) for value in values])
     return functions.from_json(functions.lit(texts), "array<string>").cast(f"array<{dtype}>")
 
 
-def _reached(table: Table, orders: Sequence[str], places: Sequence[Place]) -> nw.Expr:
-    """Return how many of these places, in ascending order, a record has reached; none if it has no order."""
+def _reached(table: LazyTable, orders: Sequence[str], places: Sequence[OrderValues]) -> nw.Expr:
+    """Return how many of these places, in ascending order, are not after a record; 0 if it has no order."""
     return reduce(add, (table.ones(_at_or_after(table, orders, place)) for place in places))
 
 
-def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
+def _at_or_after(table: LazyTable, orders: Sequence[str], place: OrderValues) -> nw.Expr:
     *earlier, (last, value) = [(order, table.value(order, value)) for order, value in zip(orders, place, strict=True)]
     reached = nw.col(last) >= value
     for order, held in reversed(earlier):
@@ -186,8 +186,7 @@ def _at_or_after(table: Table, orders: Sequence[str], place: Place) -> nw.Expr:
     return known
 
 
-def _sampled(table: Table, orders: Sequence[str], size: int, rows: int) -> list[Place]:
-    """Return about so many places of records, in ascending order: their order alone, not their state."""
+def _sampled(table: LazyTable, orders: Sequence[str], size: int, rows: int) -> list[OrderValues]:
     chosen = replace(table, frame=table.frame.select(*orders))
     if table.engine.is_dask():
         parts = chosen.parts(lambda frame: frame.gather_every(max(rows // size, 1)))
@@ -205,21 +204,18 @@ def _literal(value: Any) -> Scalar:
     return held
 
 
-def _sizes(table: Table, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
-    """Return how many records lie between the places at which guests and stretches begin, in their order.
-
-    And, from the same scan, how many records have a value of each column.
-    """
+def _sizes(table: LazyTable, stretches: PartitionedChains) -> tuple[Counter[int], Counter[str]]:
+    """Return the number of records between the starts of guests and stretches, and of values in each column."""
     columns = list(table.schema)
 
-    def counted(frame: Any) -> Any:
+    def counts_of(frame: Any) -> Any:
         cells = stretches.placed(table, frame).with_columns(cell=nw.col(_OWN) + nw.col(_LAST))
         counts = (nw.col(column).count().alias(f"n_{column}") for column in columns)
         return cells.group_by("cell").agg(nw.len().alias("n"), *counts)
 
     sizes: Counter[int] = Counter()
     present: Counter[str] = Counter()
-    for part in table.parts(counted):
+    for part in table.parts(counts_of):
         for cell, count, *having in part:
             sizes[whole(cell)] += whole(count)
             present.update(dict(zip(columns, map(whole, having), strict=True)))

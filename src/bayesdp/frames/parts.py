@@ -1,4 +1,4 @@
-"""Parts of a table, by a public column: is it the same for all records of a chain or group, and how large are they?"""
+"""Parts of a table by a public column: their sizes, and whether each chain or group is in one part."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import tally
 from bayesdp.frames.dates import dated
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import Table, alike, plain, reading, whole
+from bayesdp.frames.source import LazyTable, as_kind, plain, reading, whole
 from bayesdp.queries import Count
 
 __all__ = ["cells_of", "check_parts", "members", "part_sizes"]
 
 
-def cells_of(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
-    """Return the values of a column as the table holds them, however they were written."""
+def cells_of(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    """Return values converted to the kind of a column."""
     with reading(table):
         kind = table.pick([by]).kind(by)
-        return tuple(alike(kind, cell) for cell in cells)
+        return tuple(as_kind(kind, cell) for cell in cells)
 
 
-def check_parts(table: Table, by: str, apart: Sequence[str]) -> None:
-    """Refuse a column that differs within a chain or group, or that some record has no value of.
+def check_parts(table: LazyTable, by: str, apart: Sequence[str]) -> None:
+    """Raise RecordsError for a column that differs within a chain or group, or lacks a value.
 
-    apart: the columns that tell chains or groups apart; none if every record is independent of the others.
+    Parts that share a chain or group are not independent of one another.
 
-    Raises RecordsError: parts that share a chain or group are not independent of one another.
+    apart: the columns that identify chains or groups; none if every record is independent of the others.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
@@ -51,30 +51,28 @@ def check_parts(table: Table, by: str, apart: Sequence[str]) -> None:
 
         if max(whole(rows[0][0]) for rows in picked.together(apart).parts(most) if rows) > 1:
             raise RecordsError(
-                f"{by!r} is not the same for all records of one {', '.join(apart)} in {table.name}: such parts share "
-                "a chain or group, and are not independent of one another"
+                f"{by!r} differs between records of one {', '.join(apart)} in {table.name}, so its parts are not "
+                "independent of one another; use a column that is the same within a chain or group"
             )
 
 
-def part_sizes(table: Table, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:
-    """Return how many records each part has, public numbers, in one scan; RecordsError if one has none."""
+def part_sizes(table: LazyTable, by: str, cells: Sequence[Scalar]) -> tuple[int, ...]:
+    """Return the public number of records of each part, in one scan; RecordsError if a part is empty."""
     sizes = tuple(part.counts[0] for part in tally(table, [Count(by, equals=cell) for cell in cells]))
     for cell, size in zip(cells, sizes, strict=True):
         if size == 0:
-            raise RecordsError(
-                f"no record of {table.name} has {by} = {cell!r}; name the values as they stand in the table"
-            )
+            raise RecordsError(f"no record of {table.name} has {by} = {cell!r}; give values that occur in the table")
     return sizes
 
 
-def members(table: Table, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
-    """Return the fingerprint of who is in which part: of all different pairs of a chain or group and its part.
+def members(table: LazyTable, by: str, apart: Sequence[Sequence[str]], end: tuple[str, Scalar] | None = None) -> str:
+    """Return the fingerprint of the members of parts: of all different pairs of a chain or group and its part.
 
-    apart: the columns that tell chains or groups apart, once for each way to do so; none if every record is
-           independent of the others. Then how many records each part has is all there is to know.
+    apart: the columns that identify chains or groups, once for each way to do so; none if every record is independent
+           of the others, and the fingerprint is then that of the sizes of parts.
     end:   a column that orders records, and its last value that counts; None if all records count.
 
-    One row a chain or group is collected. The same table gives the same fingerprint in every engine.
+    One row is collected for each chain or group. A table has the same fingerprint in every engine.
 
     >>> import polars
     >>> from bayesdp.frames.source import scan
@@ -89,17 +87,17 @@ def members(table: Table, by: str, apart: Sequence[Sequence[str]], end: tuple[st
     return digest.hexdigest()
 
 
-def _pairs(table: Table, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
-    """Return the different pairs of a chain or group and its part, as texts; with their size if there is neither."""
+def _pairs(table: LazyTable, by: str, apart: Sequence[str], end: tuple[str, Scalar] | None) -> set[tuple[str, ...]]:
+    """Return the different pairs of a chain or group and its part, as texts; without chains or groups, with sizes."""
     order = () if end is None else (end[0],)
     with reading(table):
         picked = table.pick(list(dict.fromkeys([*apart, by, *order])))
         picked = picked if end is None else dated(picked, end[0])
         keys = {f"g{i}": nw.col(column) for i, column in enumerate((*apart, by))}
-        counted = None if end is None else picked.column(end[0]) <= picked.value(*end)
+        within = None if end is None else picked.column(end[0]) <= picked.value(*end)
 
         def pairs(frame: Any) -> Any:
-            kept = frame if counted is None else frame.filter(counted)
+            kept = frame if within is None else frame.filter(within)
             return kept.select(**keys, n=nw.lit(1)).group_by(*keys).agg(nw.col("n").sum())
 
         sizes: dict[tuple[str, ...], int] = {}

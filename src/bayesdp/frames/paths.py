@@ -1,4 +1,4 @@
-"""Which files a path names: regular ones, of kinds that we read."""
+"""The files that a path names."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _READERS = {
     "polars.read_avro": (".avro",),
     "pyreadr.read_r": (".rds", ".rdata", ".rda"),
 }
-"""What reads the kinds of files that we do not."""
+"""Functions that read other kinds of files."""
 
 _DATABASES = {"sqlite": (".db", ".sqlite", ".sqlite3", ".db3"), "duckdb": (".duckdb", ".ddb")}
-"""How the address of a file's tables begins."""
+"""The scheme in the address of a database file."""
 
 
 def matching(path: str) -> list[str]:
-    """Return the files that a path or a pattern names; of a folder, the Parquet files in it."""
+    """Return the files that a path or a pattern names; for a folder, the Parquet files in it."""
     if not Path(path).exists():
         return sorted(glob.glob(path, recursive=True))  # noqa: PTH207 (absolute patterns)
     return _in_folder(path) if Path(path).is_dir() else [path]
 
 
 def _in_folder(path: str) -> list[str]:
-    """Return the Parquet files in a folder and those below it; what begins with a dot or underscore is no data."""
+    """Return the Parquet files in a folder and below, except names that begin with a dot or underscore."""
     inside = ((file, file.relative_to(path)) for file in Path(path).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
     return sorted(
         str(file) for file, place in inside if file.is_file() and not any(part[0] in "._" for part in place.parts)
@@ -60,10 +60,10 @@ def _in_folder(path: str) -> list[str]:
 
 
 def files_of(path: str) -> list[str]:
-    """Return the files a table is in.
+    """Return the files of a table.
 
-    Raises FrameError for kinds of files that we do not read, for paths that lead nowhere, and for what is no regular
-    file: a pipe would be waited for, and a device may never end.
+    Raises FrameError for other kinds of files, for paths that do not exist, and for pipes and devices, which may never
+    end.
     """
     try:
         folder = Path(path).is_dir() and path != ""
@@ -75,7 +75,7 @@ def files_of(path: str) -> list[str]:
             f"{path} is a folder without .parquet files; name the files in it, for example {Path(path) / '*.csv'}"
         )
     if not folder and suffix(path) not in _KNOWN:
-        raise FrameError(f"{brief(path)} is no kind of table we read; " + _way_in(path))
+        raise FrameError(f"cannot read {brief(path)}: not a known kind of table; " + _advice(path))
     if not files:
         raise FrameError(f"cannot read {path}: there is no such file")
     if any(Path(file).is_dir() for file in files):
@@ -86,7 +86,7 @@ def files_of(path: str) -> list[str]:
 
 
 def _check_regular(file: str) -> None:
-    """Refuse what is no regular file, or cannot be opened. Links are followed."""
+    """Refuse a file that is not regular or cannot be opened. Links are followed."""
     try:
         mode = Path(file).stat().st_mode
         kind = next((name for name, is_kind in _IRREGULAR.items() if is_kind(mode)), None)
@@ -94,7 +94,7 @@ def _check_regular(file: str) -> None:
             raise FrameError(f"cannot read {file}: it is {kind}; name a regular file")
         Path(file).open("rb").close()
     except FileNotFoundError:
-        raise FrameError(f"cannot read {file}: it is a link to a file that is not there") from None
+        raise FrameError(f"cannot read {file}: it is a link to a file that does not exist") from None
     except (OSError, RuntimeError) as error:
         raise FrameError(f"cannot read {file}: {getattr(error, 'strerror', None) or type(error).__name__}") from None
 
@@ -103,9 +103,9 @@ _IRREGULAR: dict[str, Callable[[int], bool]] = {
     "a pipe (FIFO)": stat.S_ISFIFO,
     "a socket": stat.S_ISSOCK,
     "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
-    "no regular file": lambda mode: not stat.S_ISREG(mode),
+    "not a regular file": lambda mode: not stat.S_ISREG(mode),
 }
-"""What is no regular file, in words; the first that applies."""
+"""Kinds of files that are not regular; the first that applies."""
 
 
 def suffix(path: str) -> str:
@@ -116,12 +116,11 @@ def suffix(path: str) -> str:
 
 
 def is_text(path: str) -> bool:
-    """Whether a path names text files: CSV and its kin, compressed or not."""
+    """Whether a path names text files: CSV or TSV, compressed or not."""
     return suffix(path) in _TEXT and not Path(path).is_dir()
 
 
-def _way_in(path: str) -> str:
-    """Return how a file of another kind becomes a table."""
+def _advice(path: str) -> str:
     database = next((name for name, suffixes in _DATABASES.items() if suffix(path) in suffixes), None)
     if database is not None:
         return f"it is a database: name a table in it, {database}:///{path}#table"

@@ -1,4 +1,4 @@
-"""Autocovariances of series of numbers, from exact sums on a grid of integers: the same ones in every engine."""
+"""Autocovariances of series of numbers, from exact sums on a grid of integers, equal in every engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayesdp.frames.aggregates import column_totals, row_count
 from bayesdp.frames.grid import Grid
 from bayesdp.frames.groups import extremes, moment_bits, moment_grid
 from bayesdp.frames.source import Missing, checked_missing, plain, reading, scan, whole
-from bayesdp.frames.transitions import FOLLOWS, Sequences, check_steps, shown_by_order
+from bayesdp.frames.transitions import FOLLOWS, Sequences, shown_by_order
 from bayesdp.models.layout import ChainLayout, column_names
 from bayesdp.models.series_moments import SeriesMoments
 
@@ -26,13 +26,13 @@ __all__ = ["Series", "series_moments"]
 Key = tuple[Any, ...]
 
 _MOST_MEANS = 100_000
-"""At most this many strata may have a mean of their own."""
+"""The most strata with a mean of their own."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """What a series is estimated from: its moments, how many means were taken away, the most records of one entity, and
-    whether records may be missing inside some.
+    """The moments of a series, the number of means subtracted, the most records of one entity, and whether it may have
+    gaps.
     """
 
     moments: SeriesMoments
@@ -42,21 +42,16 @@ class Series:
 
 
 def series_moments(
-    source: object,
-    value: str,
-    layout: ChainLayout,
-    order: int,
-    missing: Missing = "error",
-    within: Sequence[str] = (),
+    source: object, value: str, layout: ChainLayout, order: int, missing: Missing = "error", within: Sequence[str] = ()
 ) -> Series:
-    """Return the autocovariances of every series in a table, up to lag `order`, after means are taken away.
+    """Return the autocovariances of the series in a table, up to lag `order`, after means are subtracted.
 
-    within: public columns, or hour, weekday and month of an order of times; every combination has a mean of its own.
+    within: public columns, or hour, weekday and month of an order of times; every combination has its own mean.
 
     Products are of records of one entity without a gap between them, and entities are pooled.
 
-    Raises FrameError for a column without numbers, missing values (unless dropped), infinite ones, ties in the order,
-    records closer than the step, and a series that does not vary or has no two records in a row.
+    Raises FrameError for a column that is not numeric, missing values (unless dropped), infinite ones, ties in the
+    order, records closer than the step, and a series that does not vary or has no two records in a row.
 
     >>> import polars
     >>> frame = polars.DataFrame({"t": range(6), "x": [1, 2, 3, 3, 2, 1]})
@@ -68,16 +63,14 @@ def series_moments(
         rows = row_count(table)
         picked = table.pick([value])
         if picked.kind(value) not in ("whole", "number"):
-            raise FrameError(f"column {value!r} of {table.name} holds no numbers, so it is no series")
+            raise FrameError(f"column {value!r} of {table.name} cannot be a series: it is not numeric")
         column_totals(picked, [value], missing)
         public = [name for name in within if name in table]
         chains = Sequences.of(table, value, layout, public, back=order, numeric=True)
         sizes = chains.sizes()
         if sizes.lacking == rows:
             raise RecordsError(f"no record of {table.name} has a value of {value!r}")
-        relations = chains.relations()
-        chains.check(relations, layout)
-        check_steps(table, relations, layout, sizes)
+        chains.check(chains.relations(), layout, sizes)
         grid = moment_grid(chains.table, "s", *extremes(chains.table, "s"), moment_bits(rows))
         strata = {
             f"k{i}": nw.col(f"w{public.index(name)}") if name in public else shown_by_order(chains, name, "o")
@@ -91,14 +84,14 @@ def series_moments(
     if unplaced:
         raise RecordsError(
             f"{having(unplaced, 'record', table.name)} no value of {listed(map(repr, within), 'or')}, and so no "
-            "stratum; fill these columns in"
+            "stratum; fill in these columns"
         )
     means = {key: Fraction(total, count) for key, (count, total, _, _) in by_lag[0].items()}
     pairs = [sum(sums[0] for sums in by_key.values()) for by_key in by_lag]
     if not all(pairs):
         raise RecordsError(
-            f"{table.name} has no {pairs.index(0) + 1} records in a row, one of an entity after the other without a "
-            f"gap; a series of order {order} needs many"
+            f"{table.name} has no {pairs.index(0) + 1} records in a row of one entity without a gap, but a series of "
+            f"order {order} needs many; ask for a lower order"
         )
     step = Fraction(grid.step)
     autocovariances = [
@@ -106,7 +99,7 @@ def series_moments(
         for lag, by_key in enumerate(by_lag)
     ]
     if autocovariances[0] <= 0:
-        raise RecordsError(f"the values of {value!r} do not vary, so nothing can be said about how they vary together")
+        raise RecordsError(f"the values of {value!r} do not vary, so they have no correlation")
     gaps = layout.step is None or pairs[1] < rows - sizes.chains
     return Series(SeriesMoments(autocovariances, pairs), len(means), sizes.longest, gaps)
 
@@ -114,7 +107,7 @@ def series_moments(
 def _around(by_key: Mapping[Key, Sequence[int]], means: Mapping[Key, Fraction], split: int) -> Fraction:
     """Return the sum of products around the means, given sums by the strata of both records.
 
-    split: how many entries of a key are those of the later record; 0 if both are the same record.
+    split: how many entries of a key belong to the later record; 0 if both are the same record.
     """
     total = Fraction(0)
     for key, (count, later, earlier, products) in by_key.items():
@@ -124,9 +117,9 @@ def _around(by_key: Mapping[Key, Sequence[int]], means: Mapping[Key, Fraction], 
 
 
 def _sums(chains: Sequences, grid: Grid, strata: Mapping[str, nw.Expr], lag: int) -> dict[Key, list[int]]:
-    """Return how many pairs of records lie `lag` apart without a gap, the sums of the later, the earlier, and products.
+    """Return the number of pairs of records `lag` apart without a gap, the sums of later, of earlier ones, of products.
 
-    They are by the strata of the later record and, unless it is the same, of the earlier one.
+    The keys are the strata of the later record and, unless the lag is 0, of the earlier one.
     """
     keys = list(strata)
     both = [*keys, *(f"e{key}" for key in keys)] if lag else keys
@@ -155,6 +148,6 @@ def _sums(chains: Sequences, grid: Grid, strata: Mapping[str, nw.Expr], lag: int
     for part in (chains.along if lag else chains.table).parts(summed):
         for row in part:
             key, sums = tuple(map(plain, row[: len(both)])), [whole(entry) for entry in row[len(both) :]]
-            before = by_key.setdefault(key, [0, 0, 0, 0])
+            before = by_key.get(key, [0, 0, 0, 0])
             by_key[key] = [old + new for old, new in zip(before, sums, strict=True)]
     return by_key

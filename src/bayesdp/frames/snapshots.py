@@ -1,4 +1,4 @@
-"""Files as they were when a table was opened: what was checked then must be what is read later."""
+"""Snapshots of files: the data that were checked when a table was opened must be those read later."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from bayesdp.frames.paths import matching
 __all__ = ["Snapshot", "Stamp"]
 
 _TICK = 0.01
-"""Seconds. Two changes of a file that lie closer together may get the same time from the system."""
+"""Seconds within which two changes of a file may get the same time from the system."""
 
 
 class Stamp(NamedTuple):
-    """What a file system says about a file; every change of the file changes some of it."""
+    """The metadata of a file; every change of the file changes some of it."""
 
     size: int
     modified: int
@@ -30,21 +30,21 @@ class Stamp(NamedTuple):
 
     @classmethod
     def of(cls, file: str) -> Stamp | None:
-        """Return what is said about a file now; None if it is not there."""
+        """Return the metadata of a file now; None if the file does not exist."""
         try:
-            reported = Path(file).stat()
+            stat = Path(file).stat()
         except (OSError, ValueError):
             return None
-        return cls(reported.st_size, reported.st_mtime_ns, reported.st_ctime_ns, reported.st_ino, reported.st_dev)
+        return cls(stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev)
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """The files of a table, as they were when it was opened.
 
-    name:   what the table is called in messages.
-    paths:  the paths and patterns that named the files; a file that they name later is a change, too.
-    stamps: what the file system said about each file.
+    name:   the name of the table in messages.
+    paths:  the paths and patterns that matched the files; a new match is a change, too.
+    stamps: the metadata of each file.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Snapshot:
 
     @classmethod
     def of(cls, name: str, files: Sequence[str], paths: Sequence[str] | None = None) -> Snapshot:
-        """Return a snapshot of files; nothing of them must have been read before.
+        """Return a snapshot of files, which must be taken before anything of them is read.
 
-        paths: what named them; by default the files themselves.
+        paths: the paths and patterns that matched them; by default the files themselves.
 
-        A file that was changed just now could change once more without a trace in its times, so its next change is
-        awaited for a hundredth of a second.
+        A file that changed just now could change again without a new time, so the snapshot then waits for a hundredth
+        of a second.
         """
         snapshot = cls(name, tuple(files if paths is None else paths), _stamps(files))
         latest = max((stamp.changed for _, stamp in snapshot.stamps if stamp is not None), default=0)
@@ -67,19 +67,19 @@ class Snapshot:
         return snapshot
 
     def check(self) -> None:
-        """Raise ChangedError if a file changed, is gone or has come."""
+        """Raise ChangedError if a file changed, is gone or is new."""
         try:
             files = [file for path in self.paths for file in matching(path)]
         except OSError:
             files = []
         if _stamps(files) != self.stamps or any(stamp is None for _, stamp in self.stamps):
             raise ChangedError(
-                f"{self.name} changed since it was opened; open it again, so that what it holds now is checked"
+                f"{self.name} changed since it was opened; open it again, so that its present data are checked"
             )
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Check before and after what is done inside; also if it fails, for a change may be why."""
+        """Check before and after the block, also if it fails, because a change may be the cause."""
         self.check()
         try:
             yield

@@ -1,8 +1,7 @@
-"""A table wherever it lives: any dataframe Narwhals knows, or Parquet and CSV files, scanned lazily.
+"""Lazy tables of every engine: the dataframes that Narwhals supports, files and databases.
 
-The engines differ in what they make of NaN, of nulls in comparisons and of integers with gaps. What is decided here
-makes them agree: a value is *present* if it is neither null nor NaN, whatever is computed from a value that is not
-present is masked, and nothing but aggregates is collected.
+Engines treat NaN, nulls in comparisons and integers with gaps differently. The rules here make them agree: a value is
+*present* if it is neither null nor NaN, expressions on other values are masked, and only aggregates are collected.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -25,25 +25,30 @@ import narwhals as nw
 
 from bayesdp._support.validation import Missing, Scalar, brief, checked_missing, plain_number
 from bayesdp._support.words import folded
-from bayesdp.errors import (
-    BayesDPError,
-    FrameError,
-    MissingDependencyError,
-    NoColumnError,
-    QueryError,
-    RecordsError,
-)
+from bayesdp.errors import BayesDPError, FrameError, MissingDependencyError, NoColumnError, QueryError, RecordsError
 from bayesdp.frames.databases import is_database, open_database
 from bayesdp.frames.failures import first_line, refusing
-from bayesdp.frames.files import listed, odd_csv, open_files
+from bayesdp.frames.files import name_list, odd_csv, open_files
 from bayesdp.frames.snapshots import Snapshot
 
-__all__ = ["Kind", "Missing", "Table", "alike", "checked_missing", "places", "plain", "reading", "scan", "whole"]
+__all__ = [
+    "Kind",
+    "LazyTable",
+    "Missing",
+    "as_kind",
+    "checked_missing",
+    "one_or_zero",
+    "places",
+    "plain",
+    "reading",
+    "scan",
+    "whole",
+]
 
 Kind = Literal["truth", "whole", "number", "text", "time"]
 
 _SHUFFLED = 200
-"""How many partitions Spark makes where it is free to choose."""
+"""The default number of partitions of Spark."""
 
 _NAMES: dict[Kind, str] = {
     "truth": "true and false",
@@ -55,50 +60,50 @@ _NAMES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table that has not been read: its columns are known, its rows stay where they are."""
+class LazyTable:
+    """A table that has not been read: only its columns are known."""
 
     frame: nw.LazyFrame[Any]
     schema: Mapping[str, nw.dtypes.DType]
     name: str = "the table"
     pending: tuple[Callable[[Any], Any], ...] = ()
     void: frozenset[str] = frozenset()
-    """Columns of a CSV file that lack every value, and so have no type."""
+    """Columns of a CSV file without any value, and so without a type."""
     guessed: bool = False
-    """Whether the types of columns were read off the values, as those of a CSV file are."""
+    """Whether the types of columns were inferred from values, as in a CSV file."""
     complete: bool = False
-    """Whether no value is taken to be missing or NaN: masks are left out, and the same scan must show that it is so."""
+    """Whether to assume that no value is missing or NaN and leave out masks; the same scan must then verify it."""
     snapshot: Snapshot | None = None
-    """The files of the table as they were when it was opened, if it was opened from files: they must not change."""
+    """The state of the table's files when it was opened, if it was opened from files: they must not change."""
 
     @property
     def engine(self) -> nw.Implementation:
-        """The engine that computes."""
+        """The engine that computes on the table."""
         engine: nw.Implementation = self.frame.implementation
         return engine
 
     def __contains__(self, column: object) -> bool:
         return column in self.schema
 
-    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> Table:
-        """Return the table with these columns only, cleaned; refuses names it does not have.
+    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> LazyTable:
+        """Return the table with only these columns, cleaned; raises NoColumnError for other names.
 
-        Cleaned: NaN is missing, numbers are 64-bit floats, whole ones 64-bit integers, categories are texts, and what
-        is missing is null.
+        Cleaned means: missing values and NaN are null, numbers are 64-bit floats, whole numbers 64-bit integers, and
+        categories are texts.
 
-        apart:    columns that only tell records apart, which are never computed with: their whole numbers stay as
-                  narrow as they are, and are sorted and grouped faster.
-        complete: take no value to be missing, which is faster. What is then computed holds if the same scan finds that
-                  every value is present and that all columns of numbers have a finite sum; else it means nothing.
+        apart:    columns that only distinguish records: their integers keep their width, so sorting and grouping are
+                  faster.
+        complete: assume that no value is missing, which is faster. The results hold only if the same scan finds that
+                  every value is present and that every column of numbers has a finite sum.
         """
         self.check_names(columns)
         with reading(self):
             return self._picked(columns, apart, complete)
 
-    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> Table:
+    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
             if column in self.void:
-                raise RecordsError(f"column {column!r} of {self.name} holds no values: every one of them is missing")
+                raise RecordsError(f"column {column!r} of {self.name} holds no values: all of them are missing")
             self._check_name(column)
         frame = self.frame.select(*dict.fromkeys(columns))
         native: Any = frame.to_native()
@@ -107,31 +112,31 @@ class Table:
         elif self.engine.is_dask():
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
-        frame = frame.select(*_cleaned(Table(frame, frame.collect_schema(), self.name, complete=complete), apart))
+        frame = frame.select(*_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), apart))
         return self.made_of(frame, complete=complete)
 
-    def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> Table:
-        """Return the table in a frame that was made of this table's: of the same name, and in the same files."""
+    def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> LazyTable:
+        """Return the table in a frame derived from this table's, with the same name and files."""
         schema = frame.collect_schema()
-        return Table(frame, schema, self.name, guessed=self.guessed, complete=complete, snapshot=self.snapshot)
+        return LazyTable(frame, schema, self.name, guessed=self.guessed, complete=complete, snapshot=self.snapshot)
 
     def check_names(self, columns: Iterable[str]) -> None:
-        """Refuse names of columns that the table does not have."""
+        """Raise NoColumnError for columns that the table does not have."""
         for column in columns:
             if column not in self.schema:
                 complaint = f"{self.name} has no column {brief(column)}"
-                whole = f"{complaint}; it has {listed(list(self.schema))}"
+                whole = f"{complaint}; it has {name_list(list(self.schema))}"
                 raise NoColumnError(whole, complaint if self.guessed else whole)
 
     def types_from_values(self, columns: Iterable[str]) -> bool:
-        """Whether what some of these columns hold was read off their values: in a CSV file, in pandas's objects."""
+        """Whether the type of some of these columns was inferred from values: in a CSV file, in pandas's objects."""
         if self.guessed or not self.in_pandas:
             return self.guessed
         types: Any = self.frame.to_native().dtypes
         return any(types[column].kind == "O" for column in columns)
 
     def _check_name(self, column: str) -> None:
-        """Refuse a name that the engine would take for something else, perhaps for other columns."""
+        """Refuse a name that the engine would read as a pattern, or as another column."""
         misread = column == "*" and self.engine.is_duckdb()
         if self.engine.is_polars():
             misread = column == "*" or (column.startswith("^") and column.endswith("$"))
@@ -139,14 +144,14 @@ class Table:
             misread = column == "*" or "." in column or "`" in column
         if misread:
             raise FrameError(
-                f"to {self.engine.value} the column name {brief(column)} is a pattern or a path; rename the column"
+                f"{self.engine.value} reads the column name {brief(column)} as a pattern or a path; rename the column"
             )
         if self.engine.is_duckdb() or self.engine.is_ibis():
             native: Any = self.frame.to_native()
             if sum(name.lower() == column.lower() for name in native.columns) > 1:
                 raise FrameError(
-                    f"{self.name} has several columns called {brief(column)} in upper or lower case, which "
-                    f"{self.engine.value} cannot tell apart; rename them"
+                    f"{self.name} has several columns called {brief(column)} that differ only in case, which "
+                    f"{self.engine.value} ignores; rename them"
                 )
 
     @property
@@ -156,28 +161,28 @@ class Table:
 
     @property
     def partitions(self) -> int:
-        """How many parts the engine cuts a table into to compute them apart; 1 if it does not."""
+        """How many partitions the engine computes separately; 1 if it does not partition tables."""
         native: Any = self.frame.to_native()
         if self.engine.is_dask():
             return int(native.npartitions)
-        reported = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
-        return int(reported) if reported.isdigit() else _SHUFFLED
+        setting = native.sparkSession.conf.get("spark.sql.shuffle.partitions") if self.in_spark else "1"
+        return int(setting) if setting.isdigit() else _SHUFFLED
 
     @property
     def in_pandas(self) -> bool:
-        """Whether aggregates are computed in pandas, where a window follows the order of the rows."""
+        """Whether pandas computes aggregates, so that a window follows the order of the rows."""
         return self.engine.is_pandas() or self.engine.is_dask()
 
-    def together(self, columns: Sequence[str]) -> Table:
-        """Bring the records that agree in these columns (none: all records) into one partition of a Dask table."""
+    def together(self, columns: Sequence[str]) -> LazyTable:
+        """Move the records that agree in these columns (none: all records) into one partition of a Dask table."""
         if not self.engine.is_dask():
             return self
         native: Any = self.frame.to_native()
         native = native.shuffle(on=list(columns)) if columns else native.repartition(npartitions=1)
         return replace(self, frame=nw.from_native(native).lazy())
 
-    def mapped(self, function: Callable[[Any], Any]) -> Table:
-        """Return the table a function makes of this one; of each partition, for Dask."""
+    def mapped(self, function: Callable[[Any], Any]) -> LazyTable:
+        """Return the table with a function applied to its frame; for Dask, to each partition."""
         if self.engine.is_dask():
             return replace(self, pending=(*self.pending, function))
         frame = function(self.frame)
@@ -186,13 +191,22 @@ class Table:
     def parts(self, aggregate: Callable[[Any], Any]) -> list[list[tuple[Any, ...]]]:
         """Compute an aggregate and return its rows: once, or for Dask once for each partition.
 
-        Dask's own integers cannot be missing, and it has no windows; inside a partition it is pandas, which has both.
+        Dask has no integers with missing values and no windows; inside a partition pandas has both.
 
-        Every number that is taken from a table is computed here. Raises FrameError if the files of the table changed
-        since it was opened.
+        This is the only place that reads from a table. Raises FrameError if the files of the table changed since it
+        was opened.
         """
         with reading(self), nullcontext() if self.snapshot is None else self.snapshot.held():
             return self._computed(aggregate)
+
+    def sums(self, numbers: Mapping[str, nw.Expr]) -> dict[str, int]:
+        """Return the exact sums of expressions of whole numbers, by their names."""
+
+        def totals(frame: Any) -> Any:
+            return frame.select(**numbers).select(*(nw.col(name).sum() for name in numbers))
+
+        parts = [map(whole, part[0]) for part in self.parts(totals)]
+        return dict(zip(numbers, map(sum, zip(*parts, strict=True)), strict=True))
 
     def _computed(self, aggregate: Callable[[Any], Any]) -> list[list[tuple[Any, ...]]]:
         native: Any = self.frame.to_native()
@@ -206,7 +220,7 @@ class Table:
         return list(dask.compute(*(dask.delayed(_in_pandas)(steps, part) for part in native.to_delayed())))
 
     def kind(self, column: str) -> Kind:
-        """Return what a column holds; refuses lists, bytes and other things that are not values."""
+        """Return the kind of values in a column; refuses lists, bytes and other types."""
         dtype = self.schema[column]
         if dtype.is_boolean():
             return "truth"
@@ -228,37 +242,37 @@ class Table:
         return nw.col(name)
 
     def present(self, columns: Iterable[str]) -> nw.Expr:
-        """Return whether a record lacks none of these columns. Never null."""
+        """Return whether a record has a value in all of these columns. Never null."""
         return reduce(and_, (~nw.col(column).is_null() for column in columns))
 
     def decided(self, truth: nw.Expr) -> nw.Expr:
-        """Return a truth that is false where it is null."""
+        """Return a condition that is false where it is null."""
         return truth if self.complete else truth.fill_null(False)
 
     def ones(self, condition: nw.Expr) -> nw.Expr:
-        """Return a condition as ones and zeros; PostgreSQL, which Ibis may be, casts no truths so."""
-        return _one_or_zero(condition) if self.engine.is_ibis() else condition.cast(nw.Int64)
+        """Return a condition as ones and zeros; PostgreSQL, through Ibis, cannot cast booleans to 64-bit integers."""
+        return one_or_zero(condition) if self.engine.is_ibis() else condition.cast(nw.Int64)
 
     def occurrences(self, condition: nw.Expr) -> nw.Expr:
-        """Return what adds up to how often a condition holds, in the way that is fastest.
+        """Return the expression, fastest in this engine, whose sum is the number of records that meet a condition.
 
-        DuckDB adds up truths themselves; to choose a number takes Spark less time than to cast a truth to one.
+        DuckDB adds up booleans; Spark chooses numbers faster than it casts booleans.
         """
         if self.engine.is_duckdb():
             return condition
-        return _one_or_zero(condition) if self.in_spark else self.ones(condition)
+        return one_or_zero(condition) if self.in_spark else self.ones(condition)
 
     def truth(self, name: str) -> nw.Expr:
-        """Return a column that is a condition by itself. Raises FrameError if it does not hold true and false."""
+        """Return a column of booleans as a condition; FrameError for any other column."""
         if self.kind(name) != "truth":
             raise FrameError(
-                f"column {name!r} of {self.name} holds {_NAMES[self.kind(name)]}, so by itself it is no condition; "
-                f"compare it with something, such as {name} > 0"
+                f"column {name!r} of {self.name} holds {_NAMES[self.kind(name)]}, so it is not a condition by itself; "
+                f"compare it with a value, such as {name} > 0"
             )
         return self.column(name)
 
     def pair(self, left: str, right: str) -> tuple[nw.Expr, nw.Expr]:
-        """Return two columns as they can be compared. Raises FrameError if they cannot, as texts with numbers."""
+        """Return two columns in types that can be compared; FrameError for others, such as texts and numbers."""
         kinds = self.kind(left), self.kind(right)
         if kinds == ("time", "time") and _clock(self.schema[left]) != _clock(self.schema[right]):
             raise FrameError(
@@ -283,10 +297,10 @@ class Table:
         return column.clip(low, high)
 
     def value(self, name: str, literal: Scalar) -> Any:
-        """Return a value as a column can be compared with it. Raises QueryError for one the column cannot hold.
+        """Return a value in a type that can be compared with the column; QueryError if the column cannot hold it.
 
-        A condition means the type it writes: `room > 0` is refused of texts. Values that are asked for by name, and the
-        states of a chain, go through `alike` before.
+        A value in a condition keeps its type: a column of texts refuses `room > 0`. Values of questions and states of
+        chains are first converted by `as_kind`.
         """
         kind = self.kind(name)
         if kind == "text" and isinstance(literal, str):
@@ -305,7 +319,7 @@ class Table:
         )
 
     def _whole(self, name: str, literal: float) -> float:
-        """Return a number as what engines compare integers with: beyond their range, any float beyond it."""
+        """Return a number that engines can compare with integers: beyond their range, a float beyond it."""
         if not float(literal).is_integer():
             return literal
         dtype = self.schema[name]
@@ -331,21 +345,21 @@ class Table:
                 f"column {name!r} of {self.name} holds times without a time zone, but {brief(literal)} has one; leave "
                 "it out"
             )
-        if self.in_spark:  # whose own literals are in a time zone
+        if self.in_spark:  # Spark's own literals have a time zone
             return nw.lit(moment.isoformat(sep=" ")).cast(nw.Datetime("us"))
         return moment
 
     def check_distinct(self, name: str, values: Sequence[Scalar]) -> None:
-        """Refuse values the column cannot hold, and values that are one and the same to it."""
+        """Refuse values that the column cannot hold, and values that are equal in it."""
         for value in values:
-            self.value(name, alike(self.kind(name), value))
+            self.value(name, as_kind(self.kind(name), value))
         places(name, self.kind(name), values)
 
     def check_distinct_cells(self, name: str, cells: Sequence[Sequence[Scalar]]) -> None:
-        """Refuse texts in different cells that a database may hold for one: a record would be in several cells.
+        """Refuse texts in different cells that a database may treat as equal: a record would be in several cells.
 
-        Polars, pandas and Dask compare texts letter by letter; a database compares them as the column was declared,
-        perhaps without regard to case, accents or spaces at the end.
+        Polars, pandas and Dask compare texts exactly. A database compares them by the collation of the column, which
+        may ignore case, accents or trailing spaces.
         """
         if self.kind(name) != "text" or self.engine.is_polars() or self.in_pandas:
             return
@@ -354,13 +368,13 @@ class Table:
             for value in cell:
                 if place_of.setdefault(folded(str(value)), place) != place:
                     raise QueryError(
-                        f"{brief(value)} may be the same value of {name!r} to {self.engine.value} as one in another "
-                        "cell, for databases may disregard case, accents and spaces; count them in one cell, or read "
+                        f"{self.engine.value} may treat {brief(value)} as equal to a value of {name!r} in another "
+                        "cell, because databases may ignore case, accents and spaces; count both in one cell, or read "
                         "the table with Polars"
                     )
 
     def member(self, name: str, values: Sequence[Scalar]) -> nw.Expr:
-        """Return whether a column holds one of these values. Raises QueryError for one it cannot hold."""
+        """Return whether a column has one of these values; QueryError for a value that it cannot hold."""
         wanted = [self.value(name, value) for value in values]
         if self.kind(name) == "whole":
             wanted = [value for value in wanted if isinstance(value, int)]
@@ -374,14 +388,14 @@ class Table:
         return self.column(name).is_in(wanted)
 
 
-def alike(kind: Kind, literal: Scalar) -> Scalar:
-    """Return what a column of some kind holds for a value that is written in another type; else the value itself.
+def as_kind(kind: Kind, literal: Scalar) -> Scalar:
+    """Return a value converted to the kind of a column, or unchanged if it cannot be converted.
 
-    A model that says "1" means the number 1 of a table with numbers, and one that says 1 the text "1" of a table with
-    texts. Texts true and false are truths, but no text stands for a truth: it could be written true, True or TRUE.
+    The state "1" of a model matches the number 1 of a table with numbers, and 1 matches the text "1". The texts true
+    and false match booleans. A boolean matches no text, which could be true, True or TRUE.
 
-    >>> alike("whole", "1"), alike("text", 1.0), alike("truth", "True"), alike("whole", "01"), alike("text", True)
-    (1, '1', True, '01', True)
+    >>> as_kind("whole", "1"), as_kind("text", 1.0), as_kind("truth", "True"), as_kind("whole", "01")
+    (1, '1', True, '01')
     """
     if kind == "text":
         return literal if isinstance(literal, str | bool) else str(plain_number(literal))
@@ -397,17 +411,17 @@ def alike(kind: Kind, literal: Scalar) -> Scalar:
 _TRUTHS = {"true": True, "false": False}
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,299})")
 _REAL = re.compile(r"-?(0|[1-9]\d{0,15})(\.\d{1,99}([eE][+-]?\d\d?)?|[eE][+-]?\d\d?)")
-"""Numbers as JSON writes them, and no longer than a number that someone means."""
+"""Numbers as in JSON, of limited length."""
 
 
 def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
-    """Return the places of values, by what a column of that kind holds for them.
+    """Return the positions of values, by the value that a column of that kind holds for each.
 
-    Raises QueryError for values that are one and the same to it, such as 1 and "1", or a moment written in two ways.
+    Raises QueryError for values that are equal in it, such as 1 and "1", or a time written in two ways.
     """
     place_of: dict[Any, int] = {}
     for place, value in enumerate(values):
-        held: Any = alike(kind, value)
+        held: Any = as_kind(kind, value)
         if kind == "number" and not isinstance(held, str):
             held = float(held)
         elif kind == "time":
@@ -421,25 +435,28 @@ def places(name: str, kind: Kind, values: Sequence[Scalar]) -> dict[Any, int]:
     return place_of
 
 
-def scan(source: object) -> Table:
-    """Open a table: a dataframe of any engine Narwhals knows, files by path or glob, or one of a database by URL.
+def scan(source: object) -> LazyTable:
+    """Open a table: a dataframe of any engine that Narwhals supports, files by path or glob, or a database by URL.
 
-    Raises FrameError for what is not a table, MissingDependencyError where an engine's package is missing.
+    Raises FrameError for anything else, MissingDependencyError if the package of an engine is missing.
 
     >>> import polars
     >>> list(scan(polars.DataFrame({"steps": [0, 7]})).schema)
     ['steps']
     """
-    if isinstance(source, Table):
+    if isinstance(source, LazyTable):
         return source
     if isinstance(source, str) and is_database(source):
         native, name, snapshot = open_database(source)
         return replace(_frame(native), name=name, snapshot=snapshot)
-    return _file(str(source)) if isinstance(source, str | Path) else _frame(source)
+    if not isinstance(source, str | Path):
+        return _frame(source)
+    opened = open_files(str(source))
+    table = _frame(opened.frame)
+    return replace(table, name=str(source), void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot)
 
 
-def _frame(source: object) -> Table:
-    """Return the table in a dataframe of any engine Narwhals knows."""
+def _frame(source: object) -> LazyTable:
     with refusing(lambda error: _not_opened(source, error)):
         frame = nw.from_native(source)  # type: ignore[call-overload]
         frame = frame.lazy(backend="polars") if frame.implementation.is_pyarrow() else frame.lazy()
@@ -447,26 +464,26 @@ def _frame(source: object) -> Table:
     odd = [name for name in schema if not isinstance(name, str)]
     if odd:
         raise FrameError(
-            f"the names of columns must be texts, but the table has {listed(odd)}; rename them, for example with "
+            f"the names of columns must be texts, but the table has {name_list(odd)}; rename them, for example with "
             "frame.columns = frame.columns.map(str)"
         )
-    return Table(frame, schema)
+    return LazyTable(frame, schema)
 
 
 def _not_opened(source: object, error: BaseException) -> BayesDPError:
-    """Return what may be said of an error that a frame's engine raised when it was opened."""
+    """Return the error to raise if an engine fails to open a frame; its own text may quote records."""
     if isinstance(error, ImportError):
         return _lacking(type(source).__name__, error)
     if isinstance(error, TypeError | ValueError | AttributeError):
         return FrameError(_no_table(source))
-    return RecordsError(f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_UNSAID}")
+    return RecordsError(f"the table cannot be opened: its engine stopped with {type(error).__name__}; {_WITHHELD}")
 
 
 def _no_table(source: object) -> str:
-    """Return why something is no table of ours. Only its type is named: what it holds may be private."""
+    """Return why something is not a table. The message has its type but none of its values, which may be private."""
     repeated = _repeated(source)
     if repeated:
-        return f"the table has several columns called {listed(repeated)}; rename them, so that each has its own name"
+        return f"the table has several columns called {name_list(repeated)}; rename them, so that each has its own name"
     column = hasattr(type(source), "__array__") or hasattr(type(source), "to_numpy")
     return (
         "expected a table (pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis) or a file's path, not something of "
@@ -475,20 +492,14 @@ def _no_table(source: object) -> str:
 
 
 def _repeated(source: Any) -> list[Any]:
-    """Return the names that several columns have, if it has columns at all."""
     with suppress(Exception):
         names = source.column_names if hasattr(source, "column_names") else source.columns
         return [name for name, count in Counter(names).items() if count > 1]
     return []
 
 
-def _file(path: str) -> Table:
-    opened = open_files(path)
-    return replace(_frame(opened.frame), name=path, void=opened.void, guessed=opened.guessed, snapshot=opened.snapshot)
-
-
-def _cleaned(table: Table, apart: Collection[str]) -> Iterator[nw.Expr]:
-    as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # where NaN, clipped, is a number
+def _cleaned(table: LazyTable, apart: Collection[str]) -> Iterator[nw.Expr]:
+    as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # there, a clipped NaN is a number
     for column, dtype in table.schema.items():
         kind = table.kind(column)
         if kind == "number":
@@ -504,7 +515,8 @@ def _cleaned(table: Table, apart: Collection[str]) -> Iterator[nw.Expr]:
             yield nw.col(column)
 
 
-def _one_or_zero(condition: nw.Expr) -> nw.Expr:
+def one_or_zero(condition: nw.Expr) -> nw.Expr:
+    """Return a condition as 1 where it holds and 0 elsewhere."""
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
@@ -523,10 +535,10 @@ _NULLABLE = {"f": "Float64", "i": "Int64", "u": "Int64", "b": "boolean"}
 
 
 def with_nulls(frame: Any, name: str, objects: Mapping[str, str] = _OBJECTS) -> Any:
-    """Return a pandas frame with pandas's nullable types; which ones depends on its own types only.
+    """Return a pandas frame with pandas's nullable types, which depend only on its own types.
 
-    objects: what columns of Python objects may hold, and the types for it. A partition of a Dask table must have the
-             type of all the others, which have not been seen: then texts only.
+    objects: the kinds of Python objects that columns may hold, with their types. All partitions of a Dask table must
+             have one type, so their objects must be texts.
     """
     return frame.assign(**{column: _with_nulls(frame[column], column, name, objects) for column in frame.columns})
 
@@ -546,18 +558,18 @@ def _with_nulls(column: Any, called: str, name: str, objects: Mapping[str, str])
 
 
 def _typed(column: Any, called: str, name: str, objects: Mapping[str, str]) -> Any:
-    """Return a column of Python objects as texts, truths or times; refuses all others.
+    """Return a column of Python objects as texts, booleans or times; refuses all others.
 
-    What they are must be read off the values. For numbers that would be unsafe: the step of a sum depends on whether
-    they are whole, so one private value could change it. A refusal is the most that one value can bring about here.
+    The type must be inferred from the values. That is unsafe for numbers: the step of a sum depends on whether they
+    are whole, so one private value could change it. Here one value can cause a refusal at most.
     """
     pandas: Any = import_module("pandas")
     held = pandas.api.types.infer_dtype(column, skipna=True)
     if held not in objects:
         raise RecordsError(
-            f"column {called!r} of {name} has pandas's type object, of which only texts"
-            f"{', truths and times' if 'boolean' in objects else ''} can be used; give it a type of its own, such as "
-            'Int64, Float64, boolean or datetime64[us]: frame.astype({"column": "Int64"})'
+            f"column {called!r} of {name} has pandas's type object, which may hold only texts"
+            f"{', booleans and times' if 'boolean' in objects else ''}; convert it to a type such as Int64, Float64, "
+            'boolean or datetime64[us]: frame.astype({"column": "Int64"})'
         )
     return pandas.to_datetime(column) if objects[held] == "datetime64[us]" else column.astype(objects[held])
 
@@ -565,7 +577,7 @@ def _typed(column: Any, called: str, name: str, objects: Mapping[str, str]) -> A
 def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple[Any, ...]]:
     numpy: Any = import_module("numpy")
     frame = nw.from_native(native, eager_only=True)
-    with numpy.errstate(all="ignore"):  # sums that are not finite are looked into, not warned about
+    with numpy.errstate(all="ignore"):  # sums that are not finite are checked later
         for step in steps:
             frame = step(frame)
     rows: list[tuple[Any, ...]] = frame.rows()
@@ -573,21 +585,21 @@ def _in_pandas(steps: Sequence[Callable[[Any], Any]], native: Any) -> list[tuple
 
 
 @contextmanager
-def reading(table: Table) -> Iterator[None]:
-    """Turn what the engine raises while it computes, panics included, into errors of our family."""
+def reading(table: LazyTable) -> Iterator[None]:
+    """Turn errors that the engine raises while it computes, panics included, into errors of this package."""
     with refusing(lambda error: _stopped(table, error)):
         yield
 
 
-def _stopped(table: Table, error: BaseException) -> BayesDPError:
-    """Return what may be said of an error that the engine raised while it computed: that files changed, if they did."""
+def _stopped(table: LazyTable, error: BaseException) -> BayesDPError:
+    """Return the error to raise if an engine stops while it computes; ChangedError if files of the table changed."""
     if table.snapshot is not None:
         table.snapshot.check()
     if isinstance(error, ImportError):
         return _lacking(table.engine.value, error)
-    reported = table.guessed and odd_csv(table.name)
-    stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_UNSAID}"
-    return RecordsError(f"{table.name} cannot be read: {reported or stopped}")
+    odd = table.guessed and odd_csv(table.name)
+    stopped = f"{table.engine.value} stopped with {type(error).__name__}; {_WITHHELD}"
+    return RecordsError(f"{table.name} cannot be read: {odd or stopped}")
 
 
 def _lacking(engine: str, error: ImportError) -> MissingDependencyError:
@@ -596,23 +608,23 @@ def _lacking(engine: str, error: ImportError) -> MissingDependencyError:
     )
 
 
-_UNSAID = "what it said is left out, for it may quote records: read the table there without us to see it"
+_WITHHELD = "its message is withheld because it may quote records; read the table with the engine itself to see it"
 
 
 def whole(value: object) -> int:
-    """Return an aggregate as a Python integer; the aggregate of no rows is 0."""
+    """Return an aggregate as a Python integer; that of no rows is 0."""
     if isinstance(value, int | Decimal):
         return int(value)
     return int(plain(value) or 0)
 
 
 def plain(value: Any) -> Scalar | None:
-    """Return a value an engine has returned as a Python scalar, integral floats as integers; None if it is missing.
+    """Return a value from an engine as a Python scalar, integral floats as integers; None if it is missing.
 
     >>> plain(2.0), plain(float("nan")), plain("é")
     (2, None, 'é')
     """
-    if value is None or value is getattr(_pandas(), "NA", None):
+    if value is None or value is getattr(sys.modules.get("pandas"), "NA", None):
         return None
     if hasattr(value, "item"):
         value = value.item()
@@ -623,9 +635,3 @@ def plain(value: Any) -> Scalar | None:
     if isinstance(value, str | bool | int):
         return value
     return str(value)
-
-
-def _pandas() -> Any:
-    import sys
-
-    return sys.modules.get("pandas")

@@ -1,4 +1,4 @@
-"""How far records lie apart, as the order of a table shows: the step of its chains, where nobody has named one."""
+"""The step of chains, found in the order of a table if none is given."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from bayesdp.models.layout import ChainLayout
 __all__ = ["spaced"]
 
 BY_FAR = 0.9
-"""So many of all records must follow the one before by the smallest spacing; the others then have a gap before them."""
+"""The least share of records that must follow the one before by the step; the others come after a gap."""
 
 MOST_LOOKED_AT = 10_000
-"""So many different pairs of neighbours are looked at for a step; if there are more, all records are then checked."""
+"""The most different pairs of neighbours that are read to find a step; if there are more, all records are checked."""
 
 _MINUTE = datetime.timedelta(minutes=1)
 
 
 def spaced(source: object, state: str, layout: ChainLayout, *, numeric: bool = False) -> ChainLayout:
-    """Return a layout with the step that the table shows; as it is if it has one, or if the table shows none.
+    """Return a layout with the step that the table shows; unchanged if it has one, or if the table shows none.
 
     The step is the smallest spacing of records of one entity. At least nine in ten records must follow the one before
-    by it, and the others by a multiple of it. An order of whole numbers has a step, one of dates or times, and one of
-    a date and a time of day.
+    by it, and the others by a multiple of it. An order of whole numbers, of dates or times, or of a date and a time of
+    day can have a step.
 
     Raises FrameError for columns that cannot be a state, an order or an entity.
 
@@ -58,7 +58,7 @@ def spaced(source: object, state: str, layout: ChainLayout, *, numeric: bool = F
 
 
 def _readable(chains: Sequences) -> int | None:
-    """Return how the time of day of two order columns is written, 0 for one column; None if they have no spacing."""
+    """Return the format of the time of day of two order columns, 0 for one column; None if they have no spacing."""
     kinds = [chains.table.kind(order) for order in chains.orders]
     if len(kinds) == 1:
         return 0 if kinds[0] in ("whole", "number", "time") else None
@@ -66,27 +66,24 @@ def _readable(chains: Sequences) -> int | None:
 
 
 def _pairs(chains: Sequences) -> Counter[tuple[Any, ...]]:
-    """Return how often an order follows another one in some chain, the first ones in that order."""
+    """Return how often each order follows another one in some chain; only the first pairs if there are many."""
     names = [*(f"b{i}" for i in range(len(chains.orders))), *chains.orders]
 
-    def counted(frame: Any) -> Any:
+    def counts_of(frame: Any) -> Any:
         followed = chains.own(chains.related(frame, {})).filter(~nw.col("b0").is_null(), ~nw.col("o0").is_null())
         return followed.group_by(*names).agg(nw.len().alias("n")).sort(*names).head(MOST_LOOKED_AT)
 
     pairs: Counter[tuple[Any, ...]] = Counter()
-    for part in chains.along.parts(counted):
+    for part in chains.along.parts(counts_of):
         for *pair, count in part:
             if all(plain(value) is not None for value in pair):
                 pairs[tuple(pair)] += whole(count)
-    return (
-        pairs
-        if len(pairs) <= MOST_LOOKED_AT
-        else Counter({pair: pairs[pair] for pair in sorted(pairs)[:MOST_LOOKED_AT]})
-    )
+    few = len(pairs) <= MOST_LOOKED_AT
+    return pairs if few else Counter({pair: pairs[pair] for pair in sorted(pairs)[:MOST_LOOKED_AT]})
 
 
 def _spacings(pairs: Counter[tuple[Any, ...]], minutes: int) -> Counter[Any]:
-    """Return how many records lie how far after the one before: whole numbers, or periods."""
+    """Return the number of records at each distance, a number or a period, from the one before."""
     spacings: Counter[Any] = Counter()
     for pair, count in pairs.items():
         before, now = (_place(pair[i * len(pair) // 2 : (i + 1) * len(pair) // 2], minutes) for i in (0, 1))
@@ -95,7 +92,7 @@ def _spacings(pairs: Counter[tuple[Any, ...]], minutes: int) -> Counter[Any]:
 
 
 def _place(orders: Sequence[Any], minutes: int) -> Any:
-    """Return the place of a record as something of which differences are spacings."""
+    """Return the place of a record as a number or a time, whose differences are spacings."""
     if minutes:
         day, shown = orders[0], int(orders[1])
         hours = shown if minutes == 1 else shown // minutes
@@ -108,14 +105,13 @@ def _place(orders: Sequence[Any], minutes: int) -> Any:
 
 
 def _moment(value: datetime.date) -> datetime.datetime:
-    """Return a date or a moment of any engine as a moment without a time zone."""
+    """Return a date or time of any engine as a time without a time zone."""
     if isinstance(value, datetime.datetime):
         return datetime.datetime.fromisoformat(value.isoformat()[:26]).replace(tzinfo=None)
     return datetime.datetime(value.year, value.month, value.day)
 
 
 def _step_of(spacings: Counter[Any]) -> float | datetime.timedelta | None:
-    """Return the spacing that the records keep; None if they keep none."""
     if not spacings:
         return None
     least = min(spacings)
@@ -127,7 +123,7 @@ def _step_of(spacings: Counter[Any]) -> float | datetime.timedelta | None:
 
 
 def _kept(chains: Sequences) -> bool:
-    """Tell whether by far the most records of all follow the one before by the step, and none comes earlier."""
+    """Return whether at least nine in ten of all records follow the one before by the step, and none comes earlier."""
     sizes, relations = chains.sizes(), chains.relations()
     rows = relations.total() - sizes.chains
     return not relations[CLOSE] and not relations[TIED] and relations[FOLLOWS] >= BY_FAR * rows

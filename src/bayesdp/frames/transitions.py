@@ -1,4 +1,4 @@
-"""How often each state follows the last ones, by stratum: the sufficient statistics of a chain."""
+"""Counts of transitions, by stratum: the sufficient statistics of a chain."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -19,45 +20,44 @@ from bayesdp._support.messages import name_of, param, params
 from bayesdp._support.validation import Scalar, brief
 from bayesdp._support.words import counted, having, listed
 from bayesdp.errors import FrameError, RecordsError
-from bayesdp.frames.aggregates import Subject, present_records, row_count, subject_of
-from bayesdp.frames.clocks import SHOWN, minutes_shown, showed
+from bayesdp.frames.aggregates import ColumnOrCondition, present_records, row_count, subject_of
+from bayesdp.frames.clocks import SHOWN, minutes_shown, reading_of
 from bayesdp.frames.dates import place_in_order, selected
 from bayesdp.frames.partitioned_chains import EARLIER, STRETCH, PartitionedChains, cut, partitioned_chains
-from bayesdp.frames.source import Missing, Table, checked_missing, places, plain, reading, scan, whole
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, one_or_zero, places, plain, reading, scan, whole
 from bayesdp.models.layout import ChainLayout, column_names, period
 from bayesdp.models.memory import tuples
 from bayesdp.models.strata import Stratum, stratum_order
 
-__all__ = ["Sequences", "Transitions", "check_steps", "shown_by_order", "transitions"]
+__all__ = ["Sequences", "Transitions", "shown_by_order", "transitions"]
 
 _MOST_ROWS = 4 * STATES.largest**2
-"""Pairs of states, related in one of four ways: more rows than that mean more states than a chain may have."""
+"""The most pairs of states with one of four relations; more rows mean more states than a chain may have."""
 
 TIED, FOLLOWS, CLOSE, GAP = range(4)
-"""How a record relates to the one before it."""
+"""The relation of a record to the one before it."""
 
 MOST_STRATA = 1000
-"""The most strata transitions are counted in; more have hardly any."""
+"""The most strata; in more there are hardly any transitions each."""
 
 _LARGEST_TABLE = 2**24
-"""The most counts there may be, those of all strata together."""
+"""The most counts of all strata together."""
 
 _DAY = 24 * 60
-"""The minutes of a day."""
 
 _STEP_TOLERANCE = 1e-6
-"""How far, in steps, an order of floats may be off: 0.8 − 0.7 is not quite 0.1."""
+"""The tolerance, in steps, of an order of floats: 0.8 − 0.7 is not quite 0.1."""
 
 
 @dataclass(frozen=True)
 class Transitions:
-    """What a chain is estimated from.
+    """The counts that a chain is estimated from.
 
-    counts:   row x, column y: how often state y followed state x directly. With memory k a table of k + 1 levels: how
+    counts:   row x, column y: how often state y directly followed state x. With memory k, a table of k + 1 levels: how
               often a state followed the last k, without a gap between any of them.
-    strata:   the same counts by what public columns held at the last record before; none if no columns were named.
-    gaps:     whether records may be missing inside some chain. Only a step can show that none is: every record then
-              follows the one before it by the step, and none lacks its state.
+    strata:   the same counts by the values of public columns at the last record before; none without such columns.
+    gaps:     whether records may be missing inside some chain. There are none only if every record follows the one
+              before it by the step, and has a state.
     records:  how many records have a state; missing: how many have none.
     entities: how many chains; longest: the largest number of records of one.
     condition: whether the states are those of a condition, false and true.
@@ -75,7 +75,7 @@ class Transitions:
 
 
 class Sizes(NamedTuple):
-    """How many chains have records, the most records of one, and how many records lack a state."""
+    """How many chains have records, the most records of one, and how many records have no state."""
 
     chains: int
     longest: int
@@ -86,16 +86,16 @@ class Sizes(NamedTuple):
 class Sequences:
     """The chains in a table, cleaned and named: `s` the state, `o0`, `o1`, … the order, `e0`, `e1`, … the entity.
 
-    Public columns that make strata are `w0`, `w1`, …
+    Public columns of strata are `w0`, `w1`, …
 
-    along:     the same records where those before each are at hand: what runs along chains is computed there.
-    zoned:     the order columns that hold times in a zone, though their type does not say so.
-    minutes:   how the second of two order columns tells the time of day, if there is a step (`clocks.minutes_shown`).
-    stretches: how `along` cuts the one chain of a table without entities, in an engine of many partitions.
+    along:     the same records, partitioned so that windows along chains can be computed.
+    zoned:     the order columns with times in a zone that their type does not show.
+    minutes:   the format of the time of day in the second of two order columns with a step (`clocks.minutes_shown`).
+    stretches: the stretches of `along`, if it is one chain without entities in an engine of many partitions.
     """
 
-    table: Table
-    along: Table
+    table: LazyTable
+    along: LazyTable
     orders: tuple[str, ...]
     entities: tuple[str, ...]
     step: float | str | None
@@ -118,10 +118,10 @@ class Sequences:
     ) -> Sequences:
         """Return the chains of a table; refuses columns that cannot be a state, an order or an entity.
 
-        public:  columns that make strata.
-        back:    how many records back is looked from a record.
-        numeric: whether states are numbers to compute with; else they only tell records apart.
-        rows:    how many rows the table has, if that is known.
+        public:  the columns of strata.
+        back:    how many earlier records each record is compared with.
+        numeric: whether states are numbers to compute with.
+        rows:    the number of rows of the table, if known.
         """
         whole_table = scan(source)
         subject = subject_of(whole_table, state)
@@ -134,11 +134,11 @@ class Sequences:
             _check_public(table, column, subject)
         held = _state(table, subject)
         placed = {name: place_in_order(table, column, as_text=layout.order_by_text) for name, column in orders.items()}
+        unchanged = entities | _named("w", public)
         chosen = [
             held.alias("s"),
             *(_finite(table, orders[name], place.order).alias(name) for name, place in placed.items()),
-            *(table.column(column).alias(name) for name, column in entities.items()),
-            *(table.column(column).alias(name) for name, column in _named("w", public).items()),
+            *(table.column(column).alias(name) for name, column in unchanged.items()),
         ]
         table = table.together(list(entities.values())) if entities else table
         read = not layout.order_by_text and any(table.kind(column) == "text" for column in layout.order_by)
@@ -150,7 +150,7 @@ class Sequences:
         return chains if entities else chains._cut(back, rows)
 
     def _spaced(self, layout: ChainLayout) -> Sequences:
-        """Return the chains with their step; refuses order columns that have none."""
+        """Return the chains with their step; refuses order columns without a spacing."""
         if len(self.orders) == 1:
             return replace(self, step=_step(self.table, layout.step))
         minutes = None
@@ -175,7 +175,7 @@ class Sequences:
         return replace(self, step=length // datetime.timedelta(minutes=1), minutes=minutes)
 
     def _cut(self, back: int, rows: int | None) -> Sequences:
-        """Return the one chain, cut into stretches where the engine computes them apart."""
+        """Return the one chain, cut into stretches if the engine computes partitions."""
         table = self.table
         if table.partitions == 1:
             return self
@@ -186,11 +186,11 @@ class Sequences:
 
     @property
     def entity_columns(self) -> tuple[str, ...]:
-        """The columns that tell apart what is run along: entities, or the stretches of one chain."""
+        """The columns that windows are partitioned by: entities, or the stretches of one chain."""
         return self.entities if self.stretches is None else (STRETCH,)
 
     def places(self, states: Sequence[Scalar]) -> dict[Any, int]:
-        """Return the places of a chain's states, by what `s` holds for them; refuses two that are the same to it."""
+        """Return the positions of a chain's states by their values in `s`; refuses states that are equal there."""
         return places("state", self.table.kind("s"), states)
 
     def before(self, column: str, steps: int = 1) -> nw.Expr:
@@ -198,24 +198,24 @@ class Sequences:
         return self.ordered(nw.col(column).shift(steps))
 
     def ordered(self, expression: nw.Expr) -> nw.Expr:
-        """Return an expression that runs along each chain."""
+        """Return an expression as a window along each chain."""
         if not self.table.in_pandas:
             return expression.over(*self.entity_columns, order_by=list(self.orders))
         return expression.over(*self.entity_columns) if self.entity_columns else expression
 
     def position(self) -> nw.Expr:
-        """Return which record of its chain each one is, from 1 on."""
+        """Return the position of each record in its chain, starting at 1."""
         place = self.ordered(nw.col("o0").cum_count())
         return place if self.stretches is None else place + nw.col(EARLIER)
 
     def own(self, frame: Any) -> Any:
-        """Return each record of a frame of `along` once, when what runs along chains is computed."""
+        """Return each record of a frame of `along` once, after its windows are computed."""
         return frame if self.stretches is None else self.stretches.own(frame)
 
     def relation(self) -> nw.Expr:
-        """Return how each record relates to the one before it, given the columns `b0`, `b1`, … of that one's order.
+        """Return the relation of each record to the one before it, given the columns `b0`, `b1`, … of its order.
 
-        Without a step that is true (FOLLOWS) or false (TIED). A first record has no predecessor, and no meaning here.
+        Without a step it is true (FOLLOWS) or false (TIED). For a first record it is undefined.
         """
         if self.placed_by_order:
             return (nw.col("b0") != nw.col("o0")) & ~nw.col("o0").is_null()
@@ -226,52 +226,45 @@ class Sequences:
             return reduce(or_, moved)
         if isinstance(self.step, str):
             expected = nw.col("b0").dt.offset_by(self.step)
-            follows, close = nw.col("o0") == expected, nw.col("o0") < expected
-        else:
-            apart, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
-            follows, close = (apart >= self.step - slack) & (apart <= self.step + slack), apart < self.step
-        otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
-        return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
+            return _relation(nw.col("o0") == expected, nw.col("o0") < expected)
+        apart, slack = nw.col("o0") - nw.col("b0"), 0 if isinstance(self.step, int) else _STEP_TOLERANCE * self.step
+        return _relation((apart >= self.step - slack) & (apart <= self.step + slack), apart < self.step)
 
     def _relation_of_days(self) -> nw.Expr:
-        """Return the same for a date and a time of day: the next record is of the same day, or of the next one."""
+        """Return the same for a date and a time of day: the next record is on the same day, or on the next one."""
         assert self.minutes is not None
         today, tomorrow = nw.col("o0") == nw.col("b0"), nw.col("o0") == nw.col("b0").dt.offset_by("1d")
         apart = _since_midnight("o1", self.minutes) - _since_midnight("b1", self.minutes)
         follows = (today & (apart == self.step)) | (tomorrow & (apart + _DAY == self.step))
-        close = (today & (apart < self.step)) | (tomorrow & (apart + _DAY < self.step))
-        otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
-        return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
+        return _relation(follows, (today & (apart < self.step)) | (tomorrow & (apart + _DAY < self.step)))
 
     @property
     def placed_by_order(self) -> bool:
-        """Whether a missing order shows in the relation, as TIED, so that no column need be read twice to find one."""
+        """Whether a missing order appears in the relation as TIED, so that no extra scan is needed to find one."""
         return self.step is None and len(self.orders) == 1 and not self.table.in_pandas
 
     def sizes(self) -> Sizes:
-        """Return how many chains there are, how long, and how many records lack a state.
+        """Return the number of chains, the longest, and the number of records without a state.
 
-        Raises FrameError if some record has no place in a chain, except for what `placed_by_order` will show.
+        Raises FrameError if a record has no place in a chain, unless `placed_by_order` holds.
         """
         orders = () if self.placed_by_order else self.orders
 
-        def counted(frame: Any) -> Any:
+        def counts_of(frame: Any) -> Any:
             counts = [nw.len().alias("n"), *(nw.col(name).count().alias(f"n_{name}") for name in ("s", *orders))]
             frame = frame.group_by(*self.entities).agg(*counts) if self.entities else frame.select(*counts)
             lost = ~self.table.present(self.entities) if self.entities else nw.col("n") < 0
-            return frame.with_columns(
-                chain=nw.when(nw.col("n_s") > 0).then(nw.lit(1)).otherwise(nw.lit(0)),
-                lost=nw.when(lost).then(nw.col("n")).otherwise(nw.lit(0)),
-            ).select(
+            lost_records = nw.when(lost).then(nw.col("n")).otherwise(nw.lit(0))
+            return frame.with_columns(chain=one_or_zero(nw.col("n_s") > 0), lost=lost_records).select(
                 nw.col("n_s").max().alias("longest"),
                 *(nw.col(name).sum() for name in ("chain", "lost", "n", "n_s", *(f"n_{name}" for name in orders))),
             )
 
-        if self.stretches is not None:  # which were found by a scan that has counted already
+        if self.stretches is not None:  # their scan has counted already
             of = self.stretches
             parts = [[0, 1, 0, of.rows, *(of.present[name] for name in ("s", *orders))]]
         else:
-            parts = [list(map(whole, part[0])) for part in self.table.parts(counted)]
+            parts = [list(map(whole, part[0])) for part in self.table.parts(counts_of)]
         chains, lost, rows, present, *placed = (sum(part[i] for part in parts) for i in range(1, len(parts[0])))
         if lost or min(placed, default=rows) < rows:
             self.refuse_unplaced(max(lost, rows - min(placed, default=rows)))
@@ -280,14 +273,14 @@ class Sequences:
         return Sizes(chains, max(part[0] for part in parts), rows - present)
 
     def refuse_unplaced(self, records: int) -> NoReturn:
-        """Refuse records that have no place in a chain."""
+        """Raise RecordsError for records without a place in a chain."""
         raise RecordsError(
-            f"{having(records, 'record', self.table.name)} no value in the columns that order records or tell entities "
-            "apart, and so no place in a chain; fill these columns in or remove such records"
+            f"{having(records, 'record', self.table.name)} no value in the columns that order records or identify "
+            "entities, and so no place in a chain; fill in these columns or remove such records"
         )
 
     def related(self, frame: Any, keys: Mapping[str, nw.Expr]) -> Any:
-        """Return a frame of `along` with columns that run along chains and `r`, how each relates to the last."""
+        """Return a frame of `along` with windows along chains and `r`, the relation of each record to the last."""
         frame = frame.sort(*self.entity_columns, *self.orders) if self.table.in_pandas else frame
         earlier = {f"b{i}": self.before(order) for i, order in enumerate(self.orders)}
         return frame.with_columns(**earlier, **keys).with_columns(r=self.relation())
@@ -300,11 +293,11 @@ class Sequences:
         by: Sequence[str] | None = None,
         of: nw.Expr | None = None,
     ) -> Counter[tuple[Any, ...]]:
-        """Count records by derived columns and, last, `r`: how each relates to the record before it.
+        """Count records by expressions and, last, `r`, the relation of each to the record before it.
 
-        after: columns derived from the keys and `r`.
-        by:    which of all these to count by; the keys by default.
-        of:    which entities to count; all by default.
+        after: expressions of the keys and `r`.
+        by:    the names of the expressions to count by; by default the keys.
+        of:    the records to count; by default all.
         """
         names = [*(by or keys), "r"]
 
@@ -325,11 +318,11 @@ class Sequences:
         return counts
 
     def relations(self) -> Counter[Any]:
-        """Return how many records relate in each way to the one before them."""
+        """Return the number of records with each relation to the one before."""
         return _relations(self.count({}))
 
-    def check(self, relations: Counter[Any], layout: ChainLayout) -> None:
-        """Refuse ties, records closer than the step, and records that have no place in a chain."""
+    def check(self, relations: Counter[Any], layout: ChainLayout, sizes: Sizes | None = None) -> None:
+        """Refuse ties, records closer than the step or without a place in a chain and, given sizes, no transitions."""
         table, order = self.table, ", ".join(layout.order_by)
         tied, close = relations[TIED], relations[CLOSE]
         if tied and self.placed_by_order:
@@ -351,6 +344,12 @@ class Sequences:
                 f"{early} the one before by less than the step ({layout.step}), or at the same {order}; give the "
                 f"spacing of {order}, or leave " + param("step") + " out"
             )
+        if layout.step is not None and sizes is not None and sizes.longest > 1 and not relations[FOLLOWS]:
+            raise RecordsError(
+                f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
+                f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
+                f"{order!r} as " + params("{step}, or leave {step} out")
+            )
 
 
 def transitions(
@@ -364,12 +363,12 @@ def transitions(
 ) -> Transitions:
     """Count the transitions of every chain in a table, inside its engine.
 
-    memory: how many records each transition remembers.
-    within: public columns, or hour, weekday and month of an order of times, by which transitions are counted as well:
-            what they were at the last record before.
+    memory: how many earlier records a transition has.
+    within: public columns, or hour, weekday and month of an order of times: the strata, by their values at the last
+            record before.
 
-    A record without a state is a gap (if missing="drop"), and so is a record more than `layout.step` after the one
-    before: what follows a gap is not a transition. With memory k, a transition is a run of k + 1 records without a gap.
+    A record without a state is a gap (if missing="drop"), and so is the time before a record more than `layout.step`
+    after the last one. No transition crosses a gap: with memory k, it is a run of k + 1 records without one.
 
     Raises FrameError for an empty table, missing states (unless dropped), missing orders, entities or strata, ties in
     the order, records closer than the step, and more states than a chain may have.
@@ -381,7 +380,7 @@ def transitions(
     """
     table, missing, within = scan(source), checked_missing(missing), column_names("within", within)
     if 2.0 ** (memory + 1) > _LARGEST_TABLE:
-        raise FrameError(f"a memory of {memory} records is more than can be counted")
+        raise FrameError(f"a memory of {memory} records is too long to count transitions; use a shorter one")
     with reading(table):
         rows = row_count(table)
         public = [name for name in within if name in table]
@@ -399,38 +398,28 @@ def transitions(
             raise RecordsError(f"no record of {table.name} has a value of {state!r}")
         runs = _runs(chains, memory, within, public)
     relations = _relations(runs)
-    chains.check(relations, layout)
-    check_steps(table, relations, layout, sizes)
+    chains.check(relations, layout, sizes)
     last = memory - 1
     followed = sum(
         count
         for (*run, relation), count in runs.items()
         if relation == FOLLOWS and run[last] is not None and run[memory] is not None
     )
-    states = (
-        (False, True) if chains.truth else _ordered({run[memory] for run in runs if run[memory] is not None}, state)
-    )
+    seen = {run[memory] for run in runs if run[memory] is not None}
+    states = (False, True) if chains.truth else _ordered(seen, state)
     if float(len(states)) ** (memory + 1) > _LARGEST_TABLE:
         raise RecordsError(f"{len(states)} states with a memory of {memory} records are more than can be counted")
     strata = _tables(table, runs, states, memory, within)
     counts = sum((np.array(stratum.counts, dtype=np.int64) for stratum in strata), start=_zeros(states, memory))
+    gaps = layout.step is None or followed < rows - sizes.chains
+    named = strata if within else ()
     return Transitions(
-        states,
-        tuples(counts.tolist()),
-        rows - lacking,
-        lacking,
-        sizes.chains,
-        sizes.longest,
-        layout.step is None or followed < rows - sizes.chains,
-        chains.truth,
-        strata if within else (),
+        states, tuples(counts.tolist()), rows - lacking, lacking, sizes.chains, sizes.longest, gaps, chains.truth, named
     )
 
 
 def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequence[str]) -> Counter[tuple[Any, ...]]:
-    """Count records by the states of the last ones and their own, the strata of the last, and how each relates to the
-    one before it: the earlier ones first, its own relation last.
-    """
+    """Count records by the last states, their own, the strata of the last record, and the relations of all of them."""
     keys = {f"p{back}": chains.before("s", back) for back in range(memory, 0, -1)} | {"n": nw.col("s")}
     strata: dict[str, nw.Expr] = {}
     for i, name in enumerate(within):
@@ -445,14 +434,14 @@ def _runs(chains: Sequences, memory: int, within: Sequence[str], public: Sequenc
 
 
 def shown_by_order(chains: Sequences, name: str, order_of: str = "b") -> nw.Expr:
-    """Return what strata are made of if it is no column: hour, weekday or month; refuses other names."""
+    """Return the hour, weekday or month of the order; refuses other names."""
     if name not in SHOWN:
         raise FrameError(
             f"{chains.table.name} has no column {brief(name)}; "
             + param("within")
             + f" names public columns, or of the columns that order records {listed(SHOWN, 'or')}"
         )
-    return showed(chains, name, order_of)
+    return reading_of(chains, name, order_of)
 
 
 def _zeros(states: Sequence[Scalar], memory: int) -> Any:
@@ -460,9 +449,8 @@ def _zeros(states: Sequence[Scalar], memory: int) -> Any:
 
 
 def _tables(
-    table: Table, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
+    table: LazyTable, runs: Counter[tuple[Any, ...]], states: Sequence[Scalar], memory: int, within: Sequence[str]
 ) -> tuple[Stratum, ...]:
-    """Return the counts of transitions for each stratum."""
     index = {state: place for place, state in enumerate(states)}
     counts: dict[tuple[Scalar, ...], Any] = {}
     unplaced = 0
@@ -485,15 +473,15 @@ def _tables(
     if unplaced:
         raise RecordsError(
             f"{having(unplaced, 'transition', table.name)} no value of {listed(map(repr, within), 'or')} at the record "
-            "before, and so no stratum; fill these columns in"
+            "before, and so no stratum; fill in these columns"
         )
     return tuple(Stratum((values,), tuples(counts[values].tolist())) for values in sorted(counts, key=stratum_order))
 
 
-def _check_public(table: Table, column: str, subject: Subject) -> None:
-    """Refuse a column that cannot make strata: they are public, and few."""
+def _check_public(table: LazyTable, column: str, subject: ColumnOrCondition) -> None:
+    """Refuse a column of protected values or of times: strata are public, and few."""
     if column in subject.columns:
-        raise FrameError(f"strata are public, so {column!r}, which is what is protected, cannot make them")
+        raise FrameError(f"strata are public, but {column!r} is protected; name another column")
     if table.kind(column) == "time":
         raise FrameError(
             f"column {column!r} holds times, too many for strata; name {listed(SHOWN, 'or')} of an order of times, or "
@@ -505,13 +493,13 @@ def _named(letter: str, columns: Iterable[str]) -> dict[str, str]:
     return {f"{letter}{i}": column for i, column in enumerate(columns)}
 
 
-def _finite(table: Table, column: str, order: nw.Expr) -> nw.Expr:
-    """Return the order that a column gives; what is infinite is no place, and becomes missing."""
+def _finite(table: LazyTable, column: str, order: nw.Expr) -> nw.Expr:
+    """Return the order of a column, in which infinite values become missing."""
     return nw.when(order.is_finite()).then(order).otherwise(None) if table.kind(column) == "number" else order
 
 
 def _since_midnight(name: str, minutes: int) -> nw.Expr:
-    """Return a time of day in minutes; `minutes` says how it is written, as `clocks.minutes_shown` does."""
+    """Return a time of day in minutes; `minutes` is its format, as in `clocks.minutes_shown`."""
     shown = nw.col(name).cast(nw.Int64)
     if minutes == 1:
         return shown * 60
@@ -519,7 +507,7 @@ def _since_midnight(name: str, minutes: int) -> nw.Expr:
     return hours * 60 + (shown - hours * minutes)
 
 
-def _state(table: Table, subject: Subject) -> nw.Expr:
+def _state(table: LazyTable, subject: ColumnOrCondition) -> nw.Expr:
     if subject.condition is not None:
         truth = subject.condition.expression(table)
         return nw.when(table.present(subject.columns)).then(truth).otherwise(None)
@@ -529,7 +517,7 @@ def _state(table: Table, subject: Subject) -> nw.Expr:
     return table.column(subject.text) + 0.0 if kind == "number" else table.column(subject.text)
 
 
-def _step(table: Table, step: object) -> float | str:
+def _step(table: LazyTable, step: object) -> float | str:
     """Return the step as a number, or as a period for an order of times."""
     kind = table.kind("o0")
     if kind == "time":
@@ -557,13 +545,16 @@ def _step(table: Table, step: object) -> float | str:
     return int(number) if kind == "whole" and number.is_integer() and number < 2**63 else number
 
 
+def _relation(follows: nw.Expr, close: nw.Expr) -> nw.Expr:
+    otherwise = nw.when(close).then(nw.lit(CLOSE)).otherwise(nw.lit(GAP))
+    return nw.when(follows).then(nw.lit(FOLLOWS)).otherwise(otherwise)
+
+
 def _as_number(step: object) -> float | None:
-    if isinstance(step, bool) or not isinstance(step, str | int | float):
-        return None
-    try:
-        return float(step)
-    except (ValueError, OverflowError):
-        return None
+    if isinstance(step, str | int | float) and not isinstance(step, bool):
+        with suppress(ValueError, OverflowError):
+            return float(step)
+    return None
 
 
 def _period(step: object) -> datetime.timedelta:
@@ -581,23 +572,11 @@ def _period(step: object) -> datetime.timedelta:
 
 
 def _relations(counts: Counter[tuple[Any, ...]]) -> Counter[Any]:
-    """Return how many records relate in each way to the one before, given counts whose keys end with the relation."""
+    """Return the number of records with each relation, given counts whose keys end with the relation."""
     relations: Counter[Any] = Counter()
     for (*_, relation), count in counts.items():
         relations[relation] += count
     return relations
-
-
-def check_steps(table: Table, relations: Counter[Any], layout: ChainLayout, sizes: Sizes) -> None:
-    """Refuse a step that no record keeps: then there is not one transition."""
-    if layout.step is None or sizes.longest < 2 or relations[FOLLOWS]:
-        return
-    order = ", ".join(layout.order_by)
-    raise RecordsError(
-        f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
-        f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
-        f"{order!r} as " + params("{step}, or leave {step} out")
-    )
 
 
 def _ordered(states: set[Any], name: str) -> tuple[Scalar, ...]:

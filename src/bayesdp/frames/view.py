@@ -1,4 +1,4 @@
-"""A table as models see it: what they need to know to say whether it is within them."""
+"""The view of a table that models check (`bayesdp.models.view`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesdp.errors import RecordsError
 from bayesdp.frames.aggregates import present_records, row_count, subject_of, tally
 from bayesdp.frames.dates import kinds_of_text
 from bayesdp.frames.groups import check_named
-from bayesdp.frames.source import Missing, Table, plain, reading, whole
+from bayesdp.frames.source import LazyTable, Missing, plain, reading, whole
 from bayesdp.frames.transitions import FOLLOWS, Sequences
 from bayesdp.models.layout import ChainLayout
 from bayesdp.models.view import Chains
@@ -26,18 +26,18 @@ __all__ = ["View"]
 
 @dataclass(frozen=True)
 class View:
-    """A table, and what is done with its missing values."""
+    """A table and the rule for its missing values."""
 
-    table: Table
+    table: LazyTable
     missing: Missing
 
     @property
     def name(self) -> str:
-        """What the table is called in messages."""
+        """The name of the table in messages."""
         return self.table.name
 
     def chains(self, subject: str, states: Values, layout: ChainLayout | None) -> Chains:
-        """Return the chains; refuses other states than these, ties, and records closer than the step."""
+        """Return the chains; refuses other states, ties, and records closer than the step."""
         records = self._records_in(subject, states) if states else self._records_of(subject)
         if layout is None:
             return Chains(records, unbroken=False)
@@ -50,7 +50,6 @@ class View:
         return Chains(sizes.longest, unbroken)
 
     def _records_in(self, subject: str, states: Values) -> int:
-        """Return how many records have a state; refuses a record in another."""
         known = tally(self.table, [Count(subject, isin=tuple(states))], missing=self.missing)[0]
         other = known.records - known.counts[0]
         if other:
@@ -61,7 +60,6 @@ class View:
         return known.records
 
     def _records_of(self, subject: str) -> int:
-        """Return how many records have a value, whatever it is; refuses missing ones unless they are dropped."""
         with reading(self.table):
             rows = row_count(self.table)
             present = present_records(self.table, subject_of(self.table, subject).columns)
@@ -77,22 +75,22 @@ class View:
         return max(self._largest(group, value, ()).values())
 
     def roles(self, group: Sequence[str], role: str, value: str | None = None) -> Mapping[str, int]:
-        """Return the roles, by their names, and the most records of one group that have each, and a `value`."""
+        """Return, for each role, the most records with a `value` that one group has in it."""
         largest = self._largest(group, value, (role,))
         return {str(role): most for (role,), most in largest.items() if most}
 
     def _largest(self, group: Sequence[str], value: str | None, by: Sequence[str]) -> Mapping[tuple[object, ...], int]:
-        """Return the size of the largest group for each value of the columns `by`, none for all together."""
+        """Return the size of the largest group for each value of the columns `by`; with none, of all groups."""
         with reading(self.table):
             named = [*group, *by]
             picked = self.table.pick([*named, *([] if value is None else [value])])
             check_named(picked, named)
             keys = {f"g{i}": nw.col(column) for i, column in enumerate(named)}
             kinds = list(keys)[len(group) :]
-            counted = nw.lit(1) if value is None else picked.ones(~nw.col(value).is_null())
+            ones = nw.lit(1) if value is None else picked.ones(~nw.col(value).is_null())
 
             def sizes(frame: Any) -> Any:
-                groups = frame.select(**keys, n=counted).group_by(*keys).agg(nw.col("n").sum())
+                groups = frame.select(**keys, n=ones).group_by(*keys).agg(nw.col("n").sum())
                 return groups.group_by(*kinds).agg(nw.col("n").max()) if kinds else groups.select(nw.col("n").max())
 
             largest: dict[tuple[object, ...], int] = {}

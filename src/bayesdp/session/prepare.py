@@ -19,7 +19,7 @@ from bayesdp.frames.expressions import canonical, parse
 from bayesdp.frames.grid import FINEST_BITS, grid_for
 from bayesdp.frames.growth import Extent, check_grown, extent_of, extents_of_parts
 from bayesdp.frames.parts import cells_of, check_parts, members, part_sizes
-from bayesdp.frames.source import Missing, Table, checked_missing, reading, scan
+from bayesdp.frames.source import LazyTable, Missing, checked_missing, reading, scan
 from bayesdp.frames.view import View
 from bayesdp.frames.wide_format import VALUE, unpivoted
 from bayesdp.ledger import Check
@@ -76,7 +76,7 @@ class CheckedTable:
     What it refuses because of the records it refuses in detail, with RecordsError; a session must not pass that on.
     """
 
-    table: Table
+    table: LazyTable
     model: Model
     missing: Missing
     rows: int
@@ -431,7 +431,7 @@ class CheckedTable:
 
 
 @contextmanager
-def _by_kinds(table: Table, columns: Iterable[str]) -> Iterator[None]:
+def _by_kinds(table: LazyTable, columns: Iterable[str]) -> Iterator[None]:
     """Make what is refused because of kinds that were read off the values a refusal about the records.
 
     In a CSV file one value decides whether a column holds numbers or texts, so such a refusal tells about values.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesdp.errors import ExpressionError, InvalidInputError, LedgerError
 from bayesdp.frames.expressions import parse
-from bayesdp.frames.source import Table
+from bayesdp.frames.source import LazyTable
 from bayesdp.ledger import Entry, Ledger, State
 from bayesdp.models import Model
 from bayesdp.models.layout import column_names
@@ -41,7 +41,7 @@ def name_public(ledger: Ledger, dataset: str, columns: str | Sequence[str], *, r
     return ledger.name_public(dataset, named, reason=reason, check=check)
 
 
-def check_nameable(columns: Collection[str], table: Table, described: Collection[str]) -> None:
+def check_nameable(columns: Collection[str], table: LazyTable, described: Collection[str]) -> None:
     """Refuse to open an account with columns as public that the table does not have, or the model describes."""
     table.check_names(columns)
     _refuse([column for column in columns if column in described])
