@@ -49,6 +49,7 @@ from bayesdp.theorems.markov.mixing import MarkovMixing
 from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.markov.quilt import MarkovQuilt
 from bayesdp.theorems.odds.chain import OddsChainTheorem
+from bayesdp.theorems.odds.elimination import OddsElimination
 from bayesdp.theorems.odds.network import OddsNetwork
 from bayesdp.theorems.odds.tree import OddsTree
 from bayesdp.theorems.registry import theorems
@@ -117,6 +118,11 @@ class TestOddsTree(ApproximateContract):
 class TestOddsNetwork(ApproximateContract):
     theorem = OddsNetwork()
     laws = network_laws(network_of)
+
+
+class TestOddsElimination(ApproximateContract):
+    theorem = OddsElimination()
+    laws = network_laws(network_of, hidden=True)
 
 
 CONTRACTS = [

@@ -33,6 +33,7 @@ COLOURS: Mapping[str, str] = {
     "odds-chain": _BROWN,
     "odds-tree": _PURPLE,
     "odds-network": _VERMILLION,
+    "odds-elimination": _GREEN,
     "any-of": _ORANGE,
     "chakrabarti-2022": _ORANGE,
     "randomized-response": _SKY,

@@ -81,6 +81,7 @@ def _own() -> tuple[Theorem, ...]:
     from bayesdp.theorems.markov.paper import MarkovPaper
     from bayesdp.theorems.markov.quilt import MarkovQuilt
     from bayesdp.theorems.odds.chain import OddsChainTheorem
+    from bayesdp.theorems.odds.elimination import OddsElimination
     from bayesdp.theorems.odds.network import OddsNetwork
     from bayesdp.theorems.odds.tree import OddsTree
 
@@ -95,6 +96,7 @@ def _own() -> tuple[Theorem, ...]:
         OddsChainTheorem(),
         OddsTree(),
         OddsNetwork(),
+        OddsElimination(),
         MarkovCount(),
         MarkovQuilt(),
         MarkovPaper(),

@@ -14,7 +14,7 @@ import numpy as np
 from bayesdp._support.arrays import Floats
 from bayesdp.models.network import Network, Ties
 from bayesdp.theorems.odds.contraction import contraction
-from bayesdp.theorems.odds.merging import merged, work
+from bayesdp.theorems.odds.merging import ROLES, merged, merged_along, work
 from bayesdp.theorems.odds.orders import Step, along, every_target, fronts, least_fill, one_target
 from bayesdp.theorems.odds.sweeps import Weighed, changes_of_sets, changes_of_singles, weighed
 
@@ -28,12 +28,13 @@ _MOST_SUMMED = 2**15
 _MOST_ODDS = 2**25
 """The most records summed out, and odds ratios computed, for all targets together."""
 
-_WIDEST_SETS = 13
-_MOST_SETS = 2**17
-"""Up to here every set of a front has its own bound: for a front of twelve records and the one summed out."""
+_SETS = 2
+_MOST_ROWS = {ROLES: 2**20, _SETS: 2**17}
+"""Up to so many rows in all tables, the roles of records, or else sets of them, have their own bounds."""
 
 _SMALL = 24
-"""Up to so many positions further orders are tried."""
+_FEW = 16
+"""Up to so many positions, in so many parts that differ, further orders are tried."""
 
 _MOST_MERGED = 8
 _MOST_ROLES = 2**18
@@ -67,8 +68,8 @@ class Part:
         others = contraction((len(self.targets) - 1) * taus * (1 + 2.0**-51), self.around[:, None])
         bounds = [np.nextafter(taus + others, np.inf)]
         for steps in self.orders:
-            found = changes_of_sets(steps, taus) if _few_sets(steps) else changes_of_singles(steps, taus)
-            bounds.append(np.array([found[target][-1] for target in self.targets]))
+            found = _bounds(steps, taus)
+            bounds.append(np.array([found[target] for target in self.targets]))
         if self.near:
             left = changes_of_singles(self.near, taus)
             bounds.append(merged(np.array([left[target] for target in self.targets]), self._odds_left))
@@ -81,9 +82,17 @@ class Part:
     @property
     def _numbers(self) -> int:
         """How many numbers are in memory at a time for one τ."""
-        sizes = [_sets(steps) if _few_sets(steps) else _singles(steps) for steps in self.orders]
-        merging = 4 * len(self.targets) * 3 ** (len(self.near[0].odds) - 1) if self.near else 0
-        return max(*sizes, merging, 1) if sizes else max(merging, 1)
+        merging = 4 * len(self.targets) * ROLES ** len(self.near[0].odds) if self.near else 1
+        return max(merging, *(_rows(steps, _states(steps)) for steps in self.orders))
+
+
+def _bounds(steps: Sequence[Weighed], taus: Floats) -> dict[int, Floats]:
+    """Return for each target a bound at each τ: by roles, else sets, else singles, the sharpest whose tables fit."""
+    states = _states(steps)
+    if states == ROLES:
+        return merged_along(steps, taus)
+    changes = changes_of_sets(steps, taus) if states == _SETS else changes_of_singles(steps, taus)
+    return {target: change[-1] for target, change in changes.items()}
 
 
 @lru_cache(maxsize=8)
@@ -91,35 +100,45 @@ def parts(network: Network) -> tuple[Part, ...] | str:
     """Return the connected parts of a network that differ, or the reason why records cannot be summed out."""
     ties = network.ties
     if ties.size > _MOST_POSITIONS:
-        return f"it sums out the records of at most {_MOST_POSITIONS:,} positions one after another, not of {ties.size:,}"
-    different = {_key(part): part for part in _connected(ties) if part.visible.any()}
-    found = [_part(part) for part in different.values()]
-    prepared = tuple(part for part in found if part is not None)
-    if len(prepared) < len(found):
+        return (
+            f"it sums out the records of at most {_MOST_POSITIONS:,} positions one after another, not of {ties.size:,}"
+        )
+    different = list({_key(part): part for part in _connected(ties) if part.visible.any()}.values())
+    ways = [_ways(part) for part in different]
+    best = [steps for several in ways for steps in several[:1]]
+    if not all(ways) or sum(map(_odds, best)) > _MOST_ODDS or sum(map(_summed, best)) > _MOST_SUMMED:
         return "too many records depend on one another at the same time for summing them out one after another"
-    return prepared
+    few = len(different) <= _FEW
+    return tuple(
+        _part(part, several, few and part.size <= _SMALL) for part, several in zip(different, ways, strict=True)
+    )
 
 
-def _part(ties: Ties) -> Part | None:
-    """Return one connected part, prepared; None if that is too much work."""
+def _ways(ties: Ties) -> list[list[Step]]:
+    """Return the steps for several orders, those of the least work first; none where fronts are too wide."""
     possible = [fronts(ties, least_fill(ties, _WIDEST), _WIDEST)]
-    forest = len(ties.log_odds) == ties.size - 1
-    if not forest:
+    if not _forest(ties):
         possible.append(fronts(ties, along(ties), _WIDEST))
-    ways = sorted((every_target(ties, order) for order in possible if order is not None), key=_odds)
-    if not ways or _odds(ways[0]) > _MOST_ODDS or _summed(ways[0]) > _MOST_SUMMED:
-        return None
-    small = ties.size <= _SMALL
+    return sorted((every_target(ties, order) for order in possible if order is not None), key=_odds)
+
+
+def _part(ties: Ties, ways: Sequence[Sequence[Step]], thorough: bool) -> Part:
+    """Return one connected part, prepared; by all orders, and by deleting and merging, if `thorough`."""
     targets = tuple(np.flatnonzero(ties.visible).tolist())
-    orders = tuple(tuple(weighed(ties, steps)) for steps in ways[: None if small else 1])
+    orders = tuple(tuple(weighed(ties, steps)) for steps in (ways if thorough else ways[:1]))
     near: tuple[Weighed, ...] = ()
-    if small and not forest:
+    if thorough and not _forest(ties):
         most = max(kept for kept in range(1, _MOST_MERGED + 1) if len(targets) * work(kept) <= _MOST_ROLES)
         near = tuple(weighed(ties, [one_target(ties, target, most) for target in targets]))
     ends = np.concatenate([ties.first, ties.second])
     around = np.bincount(ends, weights=np.concatenate([ties.log_odds, ties.log_odds]), minlength=ties.size)
     around *= 1 + (int(ties.degrees.max()) + 4) * 2.0**-52
     return Part(targets, around[list(targets)], orders, near)
+
+
+def _forest(ties: Ties) -> bool:
+    """Return whether a connected network has no loop; every order by the fewest neighbours is then exact."""
+    return len(ties.log_odds) == ties.size - 1
 
 
 def _connected(ties: Ties) -> list[Ties]:
@@ -156,13 +175,18 @@ def _summed(steps: Sequence[Step]) -> int:
     return sum(size - kept + 1 for size, kept in _sizes(steps))
 
 
-def _singles(steps: Sequence[Weighed]) -> int:
-    return sum(len(each.step.positions) for each in steps)
+def _states(steps: Sequence[Weighed]) -> int:
+    """Return how many states of each record are told apart: 1, none, if the tables would have too many rows.
+
+    On a forest that loses nothing: no front has more than two records.
+    """
+    if max(len(each.step.positions) for each in steps) > 2:
+        for states, most in _MOST_ROWS.items():
+            if _rows(steps, states) <= most:
+                return states
+    return 1
 
 
-def _sets(steps: Sequence[Weighed]) -> int:
-    return sum(2 ** len(each.step.positions) for each in steps)
-
-
-def _few_sets(steps: Sequence[Weighed]) -> bool:
-    return max(len(each.step.positions) for each in steps) <= _WIDEST_SETS and _sets(steps) <= _MOST_SETS
+def _rows(steps: Sequence[Weighed], states: int) -> int:
+    sizes = (len(each.step.positions) for each in steps)
+    return sum(states**size if states > 1 else size for size in sizes)

@@ -119,9 +119,7 @@ def every_target(ties: Ties, order: Iterable[Front]) -> list[Step]:
         return np.array([where[position] for position in of], dtype=np.intp)
 
     def incoming(position: int) -> list[tuple[int, Indices]]:
-        return [
-            (inwards[child], place(members[child][:-1], members[position])) for child in children.get(position, ())
-        ]
+        return [(inwards[child], place(members[child][:-1], members[position])) for child in children.get(position, ())]
 
     for front in ordered:
         everything, position = members[front.position], front.position
