@@ -29,7 +29,7 @@ _MOST_ODDS = 2**25
 """The most records summed out, and odds ratios computed, for all targets together."""
 
 _SETS = 2
-_MOST_ROWS = {ROLES: 2**20, _SETS: 2**17}
+_MOST_ROWS = {ROLES: 2**21, _SETS: 2**21}
 """Up to so many rows in all tables, the roles of records, or else sets of them, have their own bounds."""
 
 _SMALL = 24
