@@ -29,7 +29,7 @@ _MOST_ODDS = 2**25
 """The most records summed out, and odds ratios computed, for all targets together."""
 
 _SETS = 2
-_MOST_ROWS = {ROLES: 2**21, _SETS: 2**21}
+_MOST_ROWS = 2**21
 """Up to so many rows in all tables, the roles of records, or else sets of them, have their own bounds."""
 
 _SMALL = 24
@@ -132,8 +132,8 @@ def _part(ties: Ties, ways: Sequence[Sequence[Step]], thorough: bool) -> Part:
         near = tuple(weighed(ties, [one_target(ties, target, most) for target in targets]))
     ends = np.concatenate([ties.first, ties.second])
     around = np.bincount(ends, weights=np.concatenate([ties.log_odds, ties.log_odds]), minlength=ties.size)
-    around *= 1 + (int(ties.degrees.max()) + 4) * 2.0**-52
-    return Part(targets, around[list(targets)], orders, near)
+    widened = 1 + (int(ties.degrees.max()) + 4) * 2.0**-52
+    return Part(targets, np.asarray(around[list(targets)] * widened), orders, near)
 
 
 def _forest(ties: Ties) -> bool:
@@ -181,8 +181,8 @@ def _states(steps: Sequence[Weighed]) -> int:
     On a forest that loses nothing: no front has more than two records.
     """
     if max(len(each.step.positions) for each in steps) > 2:
-        for states, most in _MOST_ROWS.items():
-            if _rows(steps, states) <= most:
+        for states in (ROLES, _SETS):
+            if _rows(steps, states) <= _MOST_ROWS:
                 return states
     return 1
 

@@ -49,7 +49,7 @@ def merged(changes: Floats, odds: Floats) -> Floats:
     others = records - 1
     values = np.stack([leaves(*case) for case in zip(changes, odds, strict=True)], axis=1)
     known = values.reshape((ROLES,) * others + (ROLES, cases, taus))[..., _TARGET, :, :]
-    bounds = {(): known}
+    bounds: dict[tuple[int, ...], Floats] = {(): known}
     for undecided in range(1, others + 1):
         bounds = {
             chosen: np.minimum.reduce([_decided(bounds, chosen, record) for record in chosen])
@@ -60,7 +60,7 @@ def merged(changes: Floats, odds: Floats) -> Floats:
 
 def work(records: int) -> int:
     """Return how many numbers `merged` computes for one case and one τ."""
-    return (records - 1) * 4 ** max(records - 2, 0)
+    return int((records - 1) * 4 ** max(records - 2, 0))
 
 
 def _decided(bounds: dict[tuple[int, ...], Floats], undecided: tuple[int, ...], record: int) -> Floats:
@@ -83,7 +83,10 @@ def leaves(changes: Floats, odds: Floats) -> Floats:
     """
     target, answer = _roles(len(odds))
     between = np.einsum("la,la->l", target @ odds, answer)
-    return np.asarray((target @ changes + between[:, None]) * (1 + (len(odds) ** 2 + 8) * 2.0**-52))
+    total = np.broadcast_to(between[:, None], (len(target), changes.shape[1]))
+    for inside, change in zip(target.T, changes, strict=True):
+        total = total + inside[:, None] * change
+    return np.asarray(total * (1 + (len(odds) ** 2 + 8) * 2.0**-52))
 
 
 @lru_cache(maxsize=16)

@@ -22,7 +22,7 @@ from bayesdp.theorems.odds.orders import Indices, Step
 __all__ = ["Weighed", "changes_of_sets", "changes_of_singles", "tables", "weighed"]
 
 _UP = 1 + 2.0**-51
-"""A sum or difference of two numbers that are not negative is off by at most half an ulp, as is this product."""
+"""Rounds a sum or a difference up: it is off by at most 2⁻⁵³ of itself, and so is its product with this."""
 
 
 class Weighed(NamedTuple):
