@@ -299,6 +299,7 @@ class Composition:
     Applicable theorems are cached, because an account asks about the same queries repeatedly.
 
     >>> from bayesdp import ArbitraryGroups, Count
+    >>> from bayesdp.theorems.spend import as_spend
     >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
     3.0
     """
