@@ -205,6 +205,11 @@ def test_bad_input_is_one_clear_line(options: dict[str, Any], kind: type[BayesDP
     assert "\n" not in str(caught.value)
 
 
+def test_there_is_no_picture() -> None:
+    with pytest.raises(InvalidInputError, match="no picture"):
+        bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6).plot("noise.svg")
+
+
 def test_questions_without_a_known_noise_are_refused() -> None:
     with pytest.raises(QueryError, match="answered by selections that cost a tau"):
         bdp.calibrate(CHAIN, bdp.Quantile("x", at=0.5, candidates=[0, 1, 2]), epsilon=1, delta=1e-6)

@@ -119,7 +119,7 @@ def test_the_json_has_delta_rho_and_noise() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"tau": 1.0, "rho": 1.0}, "give one of tau=, rho= and profile=, not tau and rho"),
+    ({"tau": 1.0, "rho": 1.0}, "tau= and rho= are each the whole loss of the release: give one of them"),
     ({"rho": 0.1}, "rho= needs delta=, that of the promise"),
     ({"profile": PROFILE}, "profile= needs delta="),
     ({"rho": -1.0, "delta": 1e-6}, "rho must be greater than 0, not -1"),

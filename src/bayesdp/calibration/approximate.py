@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from bayesdp._support import validation
@@ -151,6 +152,10 @@ class ApproximateCalibration(Displayed, Document):
             best = "best" if option.theorem == self.leakage.headline and mine is not None else option.reason or ""
             rows.append([option.theorem, tau or "–", rho or "–", best])
         return Table(["theorem", "τ (Laplace)", "ρ (Gaussian)", ""], rows)
+
+    def plot(self, path: str | Path) -> Path:
+        """Refuse with InvalidInputError: there is no picture of a promise with a δ; `table` has the figures."""
+        raise InvalidInputError("there is no picture of noise for a delta or for several questions; print its table()")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that `bayesdp calibrate --delta --json` prints."""

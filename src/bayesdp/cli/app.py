@@ -19,15 +19,19 @@ from bayesdp.cli.parameters import (
     Credibility,
     Data,
     Dataset,
+    Delta,
     Engine,
     Growing,
     LedgerUrl,
     Master,
     Missing,
     ModelPath,
+    Neighbours,
+    Noise,
     Plot,
     Public,
     Separate,
+    TheoremName,
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
@@ -65,7 +69,17 @@ def bayesdp(version: Annotated[bool, typer.Option("--version", help="Print the v
 def leakage(
     model: ModelPath,
     question: Question,
-    tau: Annotated[str, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")],
+    tau: Annotated[
+        str | None, typer.Option(metavar="τ", help="The ordinary differential privacy of the release.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="δ", help="Beside --tau the release's own; beside --rho that of the promise.")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="ρ", help="Or its zCDP, such as 1/(2·scale²) for Gaussian noise on a count.")
+    ] = None,
+    neighbours: Neighbours = None,
+    theorem: TheoremName = None,
     target: Annotated[
         str | None, typer.Option(metavar="I", help="Only what one adversary learns: who asks about record I, from 0.")
     ] = None,
@@ -80,7 +94,8 @@ def leakage(
     assumed = options.model(model)
     asked = question.under(assumed)
     one = options.adversary(target, known)
-    leaked = leak(assumed, asked, tau=options.number("--tau", tau), **one)
+    losses: dict[str, Any] = options.numbers_given({"--tau": tau, "--delta": delta, "--rho": rho})
+    leaked = leak(assumed, asked, **losses, **options.given(neighbours=neighbours, theorem=theorem), **one)
     if plot is not None:
         leaked.plot(plot)
     _print(leaked, as_json)
@@ -94,6 +109,10 @@ def calibrate(
     epsilon: Annotated[str | None, typer.Option(metavar="ε", help="The leakage promised.")] = None,
     alpha: Annotated[str | None, typer.Option(metavar="α", help="Or the largest error wanted.")] = None,
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[str | None, typer.Option(metavar="K", help="How many such questions share the promise.")] = None,
+    theorem: TheoremName = None,
     credibility: Credibility = None,
     draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
     plot: Plot = None,
@@ -108,6 +127,8 @@ def calibrate(
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
+    target |= {} if count is None else {"count": options.natural("--count", count)}
+    target |= options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
     chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
     if plot is not None:
         chosen.plot(plot)

@@ -142,9 +142,8 @@ def as_losses(
     """
     given = [name for name, value in (("tau", tau), ("rho", rho), ("profile", profile)) if value is not None]
     if len(given) > 1:
-        raise InvalidInputError(
-            f"give one of tau=, rho= and profile=, not {' and '.join(given)}: each is the whole loss"
-        )
+        several = " and ".join(f"{name}=" for name in given)
+        raise InvalidInputError(f"{several} are each the whole loss of the release: give one of them")
     if delta is not None:
         delta = validation.probability("delta", delta)
     if not isinstance(releases, Query) or not given:
