@@ -146,6 +146,24 @@ def test_any_mechanism_gets_a_rho_to_spend() -> None:
         _ = chosen.scale
 
 
+def test_what_any_mechanism_may_cost_can_be_stated_for_adding_or_removing_a_record() -> None:
+    def chosen(**options: Any) -> ApproximateCalibration:
+        return bdp.calibrate(CHAIN, bdp.AnyMechanism(), epsilon=1, **options)  # type: ignore[no-any-return]
+
+    for options in ({"delta": 1e-6}, {"delta": 1e-6, "noise": "laplace"}, {"noise": "laplace"}):
+        stated, replaced = chosen(neighbours="add-remove", **options), chosen(**options)
+        assert stated.loss == replaced.loss
+        cost = {"rho": stated.rho, "delta": 1e-6} if stated.rho else {"tau": stated.tau}
+        back = bdp.leakage(CHAIN, bdp.AnyMechanism(), neighbours="add-remove", **cost)  # type: ignore[arg-type]
+        assert back.epsilon == pytest.approx(1, rel=1e-8)
+        assert "for adding or removing a record" in str(stated)
+        assert stated.to_dict()["neighbours"] == "add-remove"
+    with pytest.raises(InvalidInputError, match="neighbours= goes with AnyMechanism"):
+        bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6, neighbours="add-remove")
+    with pytest.raises(InvalidInputError, match="neighbours= goes with epsilon="):
+        bdp.calibrate(CHAIN, COUNT, alpha=30, delta=1e-6, neighbours="add-remove")
+
+
 def test_one_theorem_can_be_asked_by_name() -> None:
     chain = bdp.MarkovChain([[0.8, 0.2], [0.3, 0.7]], length=30)
     query = bdp.Count(equals=1)

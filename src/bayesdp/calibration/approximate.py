@@ -25,7 +25,7 @@ from bayesdp.errors import (
     QueryError,
     TooLargeError,
 )
-from bayesdp.losses import ConcentratedLoss, Loss, PureLoss, concentrated
+from bayesdp.losses import ConcentratedLoss, Loss, Neighbours, PureLoss, checked_neighbours, concentrated
 from bayesdp.models import Model
 from bayesdp.queries import AnyMechanism, Query
 from bayesdp.rounding import down, float_below, shown_above, shown_below
@@ -76,6 +76,7 @@ class ApproximateCalibration(Displayed, Document):
     beta:     how often the error may reach α.
     why:      why this noise was chosen, as a sentence.
     pure:     whether the noise keeps the promise without any δ.
+    neighbours: what `tau` and `rho` are about. `loss` is always about replacing a record.
     """
 
     query: Query
@@ -89,16 +90,24 @@ class ApproximateCalibration(Displayed, Document):
     beta: float = BETA
     why: str = ""
     pure: bool = False
+    neighbours: Neighbours = "replace"
 
     @property
     def tau(self) -> float | None:
         """The τ of each question with Laplace noise; None with Gaussian noise, which has none."""
-        return self.loss.tau if isinstance(self.loss, PureLoss) else None
+        return self._stated.tau if isinstance(self._stated, PureLoss) else None
 
     @property
     def rho(self) -> float | None:
         """The ρ of each question with Gaussian noise; None with Laplace noise."""
-        return self.loss.rho if isinstance(self.loss, ConcentratedLoss) else None
+        return self._stated.rho if isinstance(self._stated, ConcentratedLoss) else None
+
+    @property
+    def _stated(self) -> PureLoss | ConcentratedLoss:
+        """The loss in terms of the neighbours asked: half of τ and a quarter of ρ for adding or removing a record."""
+        if self.neighbours == "replace":
+            return self.loss
+        return PureLoss(self.loss.tau / 2) if isinstance(self.loss, PureLoss) else ConcentratedLoss(self.loss.rho / 4)
 
     @property
     def scale(self) -> float:
@@ -126,7 +135,8 @@ class ApproximateCalibration(Displayed, Document):
 
     @property
     def _release(self) -> str:
-        asked, cost = self.query.description, self.loss.description
+        about = "" if self.neighbours == "replace" else " for adding or removing a record"
+        asked, cost = self.query.description, f"{self._stated.description}{about}"
         several = f"each of {self.count:,} releases of " if self.count > 1 else ""
         together = " and all of them together" if self.count > 1 else " and"
         if self.query.unforeseen:
@@ -165,6 +175,7 @@ class ApproximateCalibration(Displayed, Document):
             "noise": self.noise,
             "tau": self.tau,
             "rho": self.rho,
+            "neighbours": self.neighbours,
             "scale": None if self.query.unforeseen else self.scale,
             "alpha": None if self.query.unforeseen else self.accuracy(self.beta),
             "beta": self.beta,
@@ -204,16 +215,23 @@ def calibrate_noise(
     beta: float = BETA,
     spent: Spend = (),
     only: Sequence[Theorem] | None = None,
+    neighbours: Neighbours = "replace",
 ) -> ApproximateCalibration:
     """Choose the noise for a promise of (ε, δ): for `count` questions of one kind, after what is `spent`.
 
     delta: None, or the δ of the promise; without it only Laplace noise keeps a promise.
     noise: insist on "laplace" or "gaussian".
     only:  ask these theorems instead of all that are registered.
+    neighbours: in which terms the τ or ρ of a mechanism that is run elsewhere is stated.
 
     Raises what `calibrate` raises.
     """
     _check(query, noise, delta)
+    if checked_neighbours(neighbours) != "replace" and not query.unforeseen:
+        raise InvalidInputError(
+            "neighbours= goes with AnyMechanism, whose noise is made elsewhere; the noise here is always for replacing "
+            "a record"
+        )
     check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
     rows = ask(
         model,
@@ -245,6 +263,7 @@ def calibrate_noise(
         count=count,
         beta=beta,
         why=_why(query, losses, chosen, delta, beta),
+        neighbours=neighbours,
         pure=chosen == "laplace" and all(getattr(_largest(options, chosen), "pure", False) for options in every),
     )
 

@@ -22,6 +22,7 @@ from bayesdp.accuracy import Laplace, laplace_scale, tau_for_accuracy
 from bayesdp.calibration.credibility import Sample, Uncertainty, chosen_rank, draws_needed, posterior, summary
 from bayesdp.calibration.search import SMALLEST_SHARE, searched, stepped_down
 from bayesdp.errors import CalibrationError, DoesNotApplyError, InvalidInputError, NoTheoremAppliesError
+from bayesdp.losses import Neighbours
 from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
@@ -258,6 +259,7 @@ def calibrate(
     delta: float,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -273,6 +275,7 @@ def calibrate(
     delta: float,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -287,6 +290,7 @@ def calibrate(
     epsilon: float,
     count: int,
     noise: NoiseKind | None = None,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -302,6 +306,7 @@ def calibrate(
     delta: float | None = None,
     noise: NoiseKind | None = None,
     count: int = 1,
+    neighbours: Neighbours | None = None,
     theorem: str | None = None,
     beta: float = BETA,
     spent: Iterable[Released] = (),
@@ -313,6 +318,7 @@ def calibrate(
     delta:       the δ of a promise of (ε, δ). Laplace or Gaussian noise is chosen, whichever errs less at `beta`.
     noise:       insist on "laplace" or "gaussian"; Gaussian noise needs a δ.
     count:       how many questions of this kind on the same records share the promise.
+    neighbours:  for AnyMechanism: "add-remove" states the τ or ρ that a mechanism may have as most libraries do.
     theorem:     ask this one only, by its name.
     spent:       what has been released on the same data before; the promise is then for everything together.
     credibility: account for what the data leave uncertain: at least this share of the posterior of the model's
@@ -343,10 +349,11 @@ def calibrate(
         raise InvalidInputError("draws= goes with credibility=; without it no models are drawn")
     count = validation.natural("count", count)
     only = None if theorem is None else [theorem_named(theorem)]
-    if credibility is not None and (delta is not None or noise is not None or count > 1 or only is not None):
-        raise InvalidInputError("credibility= goes without delta=, noise=, count= and theorem=")
-    if delta is not None or noise is not None or count > 1:
-        return _approximate(model, query, epsilon, alpha, delta, noise, count, beta, before, only)
+    beyond_tau = delta is not None or noise is not None or neighbours is not None or count > 1
+    if credibility is not None and (beyond_tau or only is not None):
+        raise InvalidInputError("credibility= goes without delta=, noise=, count=, neighbours= and theorem=")
+    if beyond_tau:
+        return _approximate(model, query, epsilon, alpha, delta, noise, count, neighbours, beta, before, only)
     if alpha is not None:
         tau = tau_for_accuracy(query, alpha, beta)
         leaked = report(model, spend_with(before, [query], tau), only=only)
@@ -374,6 +381,7 @@ def _approximate(
     delta: float | None,
     noise: NoiseKind | None,
     count: int,
+    neighbours: Neighbours | None,
     beta: float,
     spent: Spend,
     only: Sequence[Theorem] | None,
@@ -384,12 +392,25 @@ def _approximate(
     if delta is not None:
         delta = validation.probability("delta", delta)
     if alpha is not None:
+        if neighbours is not None:
+            raise InvalidInputError("neighbours= goes with epsilon=: an accuracy needs a noise that is known here")
         return noise_for_accuracy(
             model, query, alpha, delta, noise=noise, count=count, beta=beta, spent=spent, only=only
         )
     several = isinstance(epsilon, Iterable) and not isinstance(epsilon, str)
     chosen = tuple(
-        calibrate_noise(model, query, target, delta, noise=noise, count=count, beta=beta, spent=spent, only=only)
+        calibrate_noise(
+            model,
+            query,
+            target,
+            delta,
+            noise=noise,
+            count=count,
+            beta=beta,
+            spent=spent,
+            only=only,
+            neighbours=neighbours or "replace",
+        )
         for target in validation.positives("epsilon", epsilon if several else [epsilon])
     )
     return chosen if several else chosen[0]

@@ -112,6 +112,7 @@ def calibrate(
     delta: Delta = None,
     noise: Noise = None,
     count: Annotated[str | None, typer.Option(metavar="K", help="How many such questions share the promise.")] = None,
+    neighbours: Neighbours = None,
     theorem: TheoremName = None,
     credibility: Credibility = None,
     draws: Annotated[str | None, typer.Option(metavar="N", help="How many models to draw for that.")] = None,
@@ -128,7 +129,9 @@ def calibrate(
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
     target |= {} if count is None else {"count": options.natural("--count", count)}
-    target |= options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
+    target |= options.numbers_given({"--delta": delta}) | options.given(
+        noise=noise, neighbours=neighbours, theorem=theorem
+    )
     chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
     if plot is not None:
         chosen.plot(plot)
