@@ -65,6 +65,9 @@ def test_extreme_values_stay_probabilities() -> None:
     assert delta_of_rho(100.0, 1.0) == 1
     assert 0 < delta_of_rho(1e-300, 1.0) < 1e-300
     assert delta_of_rho(1e300, 1e-3) == 1
+    assert 1e12 <= largest_rho(1e300, 0.5) <= 4e12
+    assert 1e12 <= largest_rho(1.0, 1.0) <= 4e12
+    assert largest_rho(1e-300, 5e-324) == 0 or delta_of_rho(largest_rho(1e-300, 5e-324), 1e-300) <= 5e-324
 
 
 def test_bad_input_is_one_clear_line() -> None:

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesdp as bdp
-from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind
+from bayesdp.calibration.approximate import ApproximateCalibration, NoiseKind, largest_total_rho
+from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import BayesDPError, CalibrationError, InvalidInputError, NoTheoremAppliesError, QueryError
 from bayesdp.losses import ApproximateLoss, ConcentratedLoss, PureLoss
+from bayesdp.theorems.markov.paper import MarkovPaper
 from bayesdp.theorems.spend import Released
 
 COUNT = bdp.Count("active", equals=True)
@@ -71,6 +73,24 @@ def test_reference_deviations(count: int, deviation: float) -> None:
     assert gaussian.scale == pytest.approx(deviation, rel=1e-3)
     assert gaussian.rho is not None
     assert gaussian.tau is None
+
+
+def test_the_largest_rho_keeps_the_promise_of_the_lift() -> None:
+    """δ_zCDP(ρ, τ(ε))·(e^ε − 1)/(e^τ(ε) − 1) ≤ δ, and hardly less."""
+    rho = largest_total_rho(CHAIN, 1.0, 1e-6)
+    assert rho == bdp.calibrate(CHAIN, COUNT, epsilon=1, delta=1e-6, noise="gaussian").rho
+    tau = bdp.calibrate(CHAIN, bdp.AnyMechanism(), epsilon=1).tau
+    factor = (math.e - 1) / math.expm1(tau)
+    assert 0.9999e-6 < delta_of_rho(rho, tau) * factor <= 1e-6 * (1 + 1e-12)
+    assert largest_total_rho(bdp.AnyOf(CHAIN, bdp.OddsChain(100.0)), 1.0, 1e-6) == largest_total_rho(
+        bdp.OddsChain(100.0), 1.0, 1e-6
+    )
+    with pytest.raises(NoTheoremAppliesError):
+        largest_total_rho(bdp.GaussianSeries([0.5]), 1.0, 1e-6)
+    with pytest.raises(CalibrationError, match="no rho keeps"):
+        largest_total_rho(bdp.MarkovChain([[0.9, 0.1], [0.1, 0.9]]), 1.0, 1e-6, only=[MarkovPaper()])
+    with pytest.raises(InvalidInputError, match="delta must lie strictly between 0 and 1"):
+        largest_total_rho(CHAIN, 1.0, 0.0)
 
 
 def test_gaussian_noise_wins_from_some_ten_counts_on() -> None:

@@ -16,6 +16,7 @@ from bayesdp._support.documents import Document
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Gaussian, Laplace, gaussian_scale, laplace_scale, rho_for_accuracy, tau_for_accuracy
 from bayesdp.calibration.calibrate import largest_taus
+from bayesdp.calibration.search import stepped_down
 from bayesdp.concentrated import largest_rho
 from bayesdp.errors import (
     CalibrationError,
@@ -32,11 +33,18 @@ from bayesdp.rounding import down, float_below, shown_above, shown_below
 from bayesdp.theorems.approximate import ApproximateLeakage, approximate_report, combined_leakage, promised_with_delta
 from bayesdp.theorems.ask import Reply, ask
 from bayesdp.theorems.leakage import ANY_OF, BETA, Assessment, check_queries
-from bayesdp.theorems.lift import allowed_delta, objection
+from bayesdp.theorems.lift import DOES_NOT_LIFT, allowed_delta, objection
 from bayesdp.theorems.spend import Release, Spend, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["ApproximateCalibration", "NoiseKind", "NoiseOption", "calibrate_noise", "noise_for_accuracy"]
+__all__ = [
+    "ApproximateCalibration",
+    "NoiseKind",
+    "NoiseOption",
+    "calibrate_noise",
+    "largest_total_rho",
+    "noise_for_accuracy",
+]
 
 NoiseKind = Literal["laplace", "gaussian"]
 
@@ -395,8 +403,14 @@ def _pure(theorem: Theorem, model: Model, query: Query, count: int, epsilon: flo
     if not all(release.pure for release in spent):
         raise DoesNotApplyError(theorem.name, "what was released before is not pure")
     if not theorem.covers_every_mechanism:
-        (tau,) = largest_taus(theorem, model, (query,) * count, [epsilon], spent)
-        return tau
+        (one,) = largest_taus(theorem, model, query, [epsilon], spent)
+        if one is None or count == 1:
+            return one
+
+        def evaluate(taus: Sequence[float]) -> list[float]:
+            return theorem.epsilons(model, [_everything(spent, query, count, PureLoss(tau)) for tau in taus])
+
+        return stepped_down(float_below(Fraction(one) / count), epsilon, evaluate)
     # All mechanisms with this τ are covered, whatever they release: so many questions are one of them.
     total = _total_tau(theorem, model, epsilon, spent)
     return None if total is None else float_below(Fraction(total) / count)
@@ -426,16 +440,54 @@ def _total_tau(theorem: Theorem, model: Model, epsilon: float, spent: Spend) -> 
 
 
 def _by_lift(theorem: Theorem, model: Model, count: int, epsilon: float, delta: float, spent: Spend) -> float:
-    tau = _total_tau(theorem, model, epsilon, ())
     before = concentrated([release.loss for release in spent])
-    if tau is None or before is None:
+    if before is None:
+        return 0.0
+    total = Fraction(_largest_total(theorem, model, epsilon, delta, before.delta)) - Fraction(before.rho)
+    return max(0.0, float_below(total / count))
+
+
+def _largest_total(theorem: Theorem, model: Model, epsilon: float, delta: float, lost: float = 0.0) -> float:
+    """Return the largest ρ that the lift of one theorem allows, rounded down; 0 if none.
+
+    lost: a δ of the releases that comes on top of that of their ρ.
+    """
+    tau = _total_tau(theorem, model, epsilon, ())
+    if tau is None:
         return 0.0
     proven = theorem.epsilon(model, (Release(AnyMechanism(), tau),))
-    allowed = Fraction(allowed_delta(delta, proven, tau)) - Fraction(before.delta)
-    if allowed <= 0:
-        return 0.0
-    total = Fraction(largest_rho(tau, float_below(allowed))) - Fraction(before.rho)
-    return max(0.0, float_below(total / count))
+    allowed = Fraction(allowed_delta(delta, proven, tau)) - Fraction(lost)
+    return largest_rho(tau, float_below(allowed)) if allowed > 0 else 0.0
+
+
+def largest_total_rho(model: Model, epsilon: float, delta: float, *, only: Sequence[Theorem] | None = None) -> float:
+    """Return the largest ρ of everything together, by any mechanisms, that keeps (ε, δ); rounded down.
+
+    It is the largest ρ with δ_zCDP(ρ, τ)·(e^ε − 1)/(e^τ − 1) ≤ δ, where τ is the largest with ε(τ) ≤ ε: by the best
+    theorem that lifts, and under the worst of the models that may hold (docs/theory/approximate.md).
+
+    Raises NoTheoremAppliesError if no theorem that lifts covers a model, and CalibrationError if none allows any ρ.
+
+    >>> from bayesdp import OddsChain
+    >>> round(largest_total_rho(OddsChain(17.12), epsilon=1, delta=1e-6), 6)
+    0.001445
+    """
+    epsilon, delta = validation.positive("epsilon", epsilon), validation.probability("delta", delta)
+
+    def allowed(theorem: Theorem, member: Model) -> float:
+        if not theorem.covers_every_mechanism:
+            raise DoesNotApplyError(theorem.name, DOES_NOT_LIFT)
+        return _largest_total(theorem, member, epsilon, delta)
+
+    largest = math.inf
+    for replies in ask(model, allowed, only=only):
+        values = [reply.value for reply in replies if reply.value is not None]
+        if not values:
+            raise NoTheoremAppliesError((reply.theorem.name, reply.reason or "") for reply in replies)
+        largest = min(largest, max(values))
+    if largest <= 0:
+        raise CalibrationError(f"no rho keeps ε = {epsilon:g} with δ = {delta:g} under this model")
+    return largest
 
 
 def _by_own_rho(

@@ -24,7 +24,7 @@ from bayesdp.rounding import down, float_above, shown_above, up
 from bayesdp.theorems.spend import Release, Spend, losses_of, queries_of
 from bayesdp.theorems.theorem import Theorem
 
-__all__ = ["Lifted", "allowed_delta", "lifted", "lifted_delta", "objection"]
+__all__ = ["DOES_NOT_LIFT", "Lifted", "allowed_delta", "lifted", "lifted_delta", "objection"]
 
 _ULPS = 8
 """Two library functions and their quotient, with room to spare."""
