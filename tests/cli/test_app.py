@@ -457,3 +457,12 @@ def test_mistakes_with_delta_get_one_clear_line(
     said = refused(capsys, *given, *COUNTED)
     assert message in said
     assert len(said.strip().splitlines()) == 1
+
+
+def test_compare_in_epsilon_and_delta(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    promises = ("compare", str(models / "markov.json"), *COUNTED, "--epsilon", "0.5,1", "--delta", "1e-6")
+    rows = json.loads(answered(capsys, *promises, "--count", "50", "--theorem", "markov-mixing", "--json"))["rows"]
+    assert [(row["epsilon"], row["noise"]) for row in rows] == [
+        (epsilon, noise) for epsilon in (0.5, 1.0) for noise in ("laplace", "gaussian")
+    ]
+    assert "gaussian" in answered(capsys, *promises)

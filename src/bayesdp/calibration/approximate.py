@@ -44,6 +44,7 @@ __all__ = [
     "calibrate_noise",
     "largest_total_rho",
     "noise_for_accuracy",
+    "noise_options",
 ]
 
 NoiseKind = Literal["laplace", "gaussian"]
@@ -240,18 +241,9 @@ def calibrate_noise(
             "neighbours= goes with AnyMechanism, whose noise is made elsewhere; the noise here is always for replacing "
             "a record"
         )
-    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
-    rows = ask(
-        model,
-        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
-        only=only,
-    )
+    rows = _asked(model, query, epsilon, delta, noise, count, spent, only)
     every = [[_as_option(reply) for reply in replies] for replies in rows]
-    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
-    for kind in _KINDS:
-        allowed = [_loss_of(option, kind) for options in every if (option := _largest(options, kind)) is not None]
-        if len(allowed) == len(every):
-            losses[kind] = min((loss for loss in allowed if loss is not None), key=_size)
+    losses = _allowed(every)
     if not losses:
         _refuse(epsilon, delta, rows, every)
     chosen = _least_error(query, losses, beta)
@@ -267,13 +259,58 @@ def calibrate_noise(
         noise=chosen,
         loss=loss,
         leakage=combined_leakage(model, parts),
-        options=(*_together(every), *([_best_of_each(losses)] if len(every) > 1 else [])),
+        options=_together(every),
         count=count,
         beta=beta,
         why=_why(query, losses, chosen, delta, beta),
         neighbours=neighbours,
         pure=chosen == "laplace" and all(getattr(_largest(options, chosen), "pure", False) for options in every),
     )
+
+
+def noise_options(
+    model: Model,
+    query: Query,
+    epsilon: float,
+    delta: float | None,
+    *,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    only: Sequence[Theorem] | None = None,
+) -> tuple[NoiseOption, ...]:
+    """Return what every theorem allows for a promise of (ε, δ) under all the models that may hold, or why nothing."""
+    _check(query, noise, delta)
+    rows = _asked(model, query, epsilon, delta, noise, count, (), only)
+    return _together([[_as_option(reply) for reply in replies] for replies in rows])
+
+
+def _asked(
+    model: Model,
+    query: Query,
+    epsilon: float,
+    delta: float | None,
+    noise: NoiseKind | None,
+    count: int,
+    spent: Spend,
+    only: Sequence[Theorem] | None,
+) -> tuple[tuple[Reply[NoiseOption], ...], ...]:
+    """Ask every theorem under every model that may hold."""
+    check_queries(model, _everything(spent, query, count, PureLoss(1.0)))
+    return ask(
+        model,
+        lambda theorem, member: _option(theorem, member, query, count, epsilon, delta, spent, noise),
+        only=only,
+    )
+
+
+def _allowed(every: Sequence[Sequence[NoiseOption]]) -> dict[NoiseKind, PureLoss | ConcentratedLoss]:
+    """Return for each kind of noise what the best theorem allows under the worst of the models, where all allow it."""
+    losses: dict[NoiseKind, PureLoss | ConcentratedLoss] = {}
+    for kind in _KINDS:
+        best = [loss for options in every if (loss := _loss_of(_largest(options, kind), kind)) is not None]
+        if len(best) == len(every):
+            losses[kind] = min(best, key=_size)
+    return losses
 
 
 def noise_for_accuracy(
@@ -574,7 +611,10 @@ def _as_option(reply: Reply[NoiseOption]) -> NoiseOption:
 
 
 def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]:
-    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason."""
+    """Return what every theorem allows under all the models that may hold: the smallest losses, or the first reason.
+
+    With several models a last row takes the best theorem of each.
+    """
     found = []
     for options in zip(*every, strict=True):
         taus, rhos = ([getattr(option, name) for option in options] for name in ("tau", "rho"))
@@ -585,14 +625,15 @@ def _together(every: Sequence[Sequence[NoiseOption]]) -> tuple[NoiseOption, ...]
         if refused is not None and len(every) > 1:
             reason = f"under model {refused + 1}: {reason}"
         found.append(NoiseOption(options[0].theorem, tau, rho, reason=reason, covered=refused is None))
-    return tuple(found)
+    return (*found, *([_best_of_each(_allowed(every))] if len(every) > 1 else []))
 
 
 def _best_of_each(losses: dict[NoiseKind, PureLoss | ConcentratedLoss]) -> NoiseOption:
     """Return what the best theorem of each model allows, as a last row."""
     laplace, gaussian = (losses.get(kind) for kind in _KINDS)
     tau = laplace.tau if isinstance(laplace, PureLoss) else None
-    return NoiseOption(ANY_OF, tau, gaussian.rho if isinstance(gaussian, ConcentratedLoss) else None)
+    rho = gaussian.rho if isinstance(gaussian, ConcentratedLoss) else None
+    return NoiseOption(ANY_OF, tau, rho, reason=None if losses else "no noise keeps the promise under every model")
 
 
 def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | None:
@@ -601,7 +642,9 @@ def _largest(options: Sequence[NoiseOption], noise: NoiseKind) -> NoiseOption | 
     return max(usable, key=lambda option: _size(_loss_of(option, noise)), default=None)
 
 
-def _loss_of(option: NoiseOption, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
+def _loss_of(option: NoiseOption | None, noise: NoiseKind) -> PureLoss | ConcentratedLoss | None:
+    if option is None:
+        return None
     if noise == "laplace":
         return None if option.tau is None else PureLoss(option.tau)
     return None if option.rho is None else ConcentratedLoss(option.rho)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesdp._support import hooks, validation
 from bayesdp._support.display import Displayed, Section, Table, lines
@@ -20,6 +20,10 @@ from bayesdp.models import Model
 from bayesdp.queries import Query
 from bayesdp.rounding import shown_above, shown_below
 from bayesdp.theorems.leakage import BETA
+from bayesdp.theorems.registry import theorem_named
+
+if TYPE_CHECKING:
+    from bayesdp.calibration.approximate import NoiseKind
 
 __all__ = ["Comparison", "compare"]
 
@@ -115,13 +119,26 @@ class Comparison(Displayed, Document):
 
 
 def compare(
-    model: Model, query: Query, *, epsilons: Sequence[float], beta: float = BETA, composing: bool = False
+    model: Model,
+    query: Query,
+    *,
+    epsilons: Sequence[float],
+    delta: float | None = None,
+    noise: NoiseKind | None = None,
+    count: int = 1,
+    theorem: str | None = None,
+    beta: float = BETA,
+    composing: bool = False,
 ) -> Comparison:
     """Show for each ε what every theorem allows, and what others published.
 
     model:     how records are correlated.
     query:     what would be released.
     epsilons:  the promises to compare at.
+    delta:     the δ of promises of (ε, δ): rows for Laplace and for Gaussian noise, without what others published.
+    noise:     show "laplace" or "gaussian" noise only.
+    count:     how many questions of this kind on the same records share each promise.
+    theorem:   this one only, by its name.
     beta:      how often the error may reach the α that is shown.
     composing: only theorems that cover any number of releases together, as a ledger must; the slow ones are not.
 
@@ -135,7 +152,12 @@ def compare(
         raise InvalidInputError(f"expected a query such as Count(...), not {brief(query)}")
     targets = validation.positives("epsilons", epsilons)
     beta = validation.probability("beta", beta)
-    every = options(model, query, targets, beta=beta, composing=composing)
+    only = None if theorem is None else [theorem_named(theorem)]
+    if delta is not None or noise is not None or count != 1:
+        from bayesdp.calibration.noise_comparison import compare_noise
+
+        return compare_noise(model, query, targets, delta, noise=noise, count=count, beta=beta, only=only)
+    every = options(model, query, targets, beta=beta, composing=composing, only=only)
     rows = tuple(row for choices in every for row in combined(choices))
     distinct = list(dict.fromkeys(targets))
     published = [result for method in PRIOR_ART for result in _published(method, model, query, distinct, beta)]

@@ -145,6 +145,10 @@ def compare(
     question: Question,
     epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises to compare at; comma-separated.")],
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[str | None, typer.Option(metavar="K", help="How many such questions share a promise.")] = None,
+    theorem: TheoremName = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -155,7 +159,9 @@ def compare(
     assumed = options.model(model)
     asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
-    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
+    more: dict[str, Any] = options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
+    more |= {} if count is None else {"count": options.natural("--count", count)}
+    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta), **more)
     if plot is not None:
         comparison.plot(plot)
     print(text_of(comparison, True) if as_json else escaped(spelled(str(comparison))))
