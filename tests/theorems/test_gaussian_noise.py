@@ -219,4 +219,5 @@ def test_what_is_calibrated_keeps_its_promise(
     chosen = calibrate(chain, COUNT, epsilon=epsilon, delta=delta, count=count, noise="gaussian")
     truth = true_delta(rows, length, chosen.scale / math.sqrt(count), epsilon)
     assert truth <= delta * (1 + 1e-5)
-    assert truth >= delta / 1000 or length > 3  # the noise is not absurdly wide
+    if length == 1:  # only the account in ρ loses: records that anti-correlate leak far less in a count
+        assert truth >= delta / 100
