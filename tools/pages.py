@@ -258,8 +258,8 @@ def main(arguments: Sequence[str]) -> int:
             shown = run(page.resolve(), Path(folder).resolve(), given.bash)
         if given.write:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), shown), encoding="utf-8")
-        elif told := differences(shown):
-            print(f"{page} is not true:\n{told}")
+        elif differing := differences(shown):
+            print(f"{page} is not true:\n{differing}")
             status = 1
     return status
 

@@ -1,4 +1,4 @@
-"""`bayesdp fit`, `bayesdp diagnose` and `bayesdp calibrate --credibility`, as a stranger would type them."""
+"""`bayesdp fit`, `bayesdp diagnose` and `bayesdp calibrate --credibility`, as users type them."""
 
 from __future__ import annotations
 

@@ -228,20 +228,20 @@ KILLED = """
 import os, signal, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
-import test_charging as told
+import test_charging as charging
 from bayesdp.session import retries
 
 attempts.PATIENCE = 0.0
-model, use = told.KINDS[{kind!r}]
+model, use = charging.KINDS[{kind!r}]
 
 
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-for owner, name in told.STEPS[{step!r}]:
+for owner, name in charging.STEPS[{step!r}]:
     setattr(owner, name, die)
-with told.opened(Path({folder!r}), model) as session:
+with charging.opened(Path({folder!r}), model) as session:
     use(session)
 """
 

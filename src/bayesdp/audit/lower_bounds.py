@@ -215,7 +215,7 @@ class _Runs:
         event = best_event(counts[0], counts[1], confidence)
         more, less, tested = 0, 0, runs - choosing
         for one, other in self.batches(tables, tested):
-            hits, misses = event.counted(cells.count(one), cells.count(other))
+            hits, misses = event.counts_of(cells.count(one), cells.count(other))
             more, less = more + hits, less + misses
         leaks = float(log_ratio_below(np.array([more]), np.array([less]), tested, confidence)[0])
         return LowerBound(leaks, confidence, tested, more, less, tables.who, claimed)

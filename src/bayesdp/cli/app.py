@@ -361,7 +361,7 @@ def advise(
     master: Master = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the models of correlation that a table does not contradict, what each costs, and what if it is wrong."""
+    """List the models that a table does not contradict, the error of each, and its leakage if it is wrong."""
     from bayesdp.cli import advising
 
     options.picture(plot, options.files(data))

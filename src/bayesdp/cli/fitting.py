@@ -121,7 +121,7 @@ def fitted(data: str | LazyTable, kind: str, chosen: Mapping[str, Any]) -> Model
 
 @dataclass(frozen=True)
 class Privately:
-    """What `bayesdp fit --private-tau` was told beside the options of the model; None for what was not given."""
+    """The options of `bayesdp fit --private-tau` besides those of the model; None for one that is not given."""
 
     tau: str | None
     odds_ceiling: str | None
@@ -159,7 +159,7 @@ class Privately:
         for name in refused:
             if getattr(self, name) is not None:
                 raise InvalidInputError(f"--{name.replace('_', '-')} does not go with --model {kind}")
-        lesson = {
+        specified = {
             "tau": options.number("--private-tau", self.tau),
             "credibility": options.number("--credibility", chosen["credibility"]),
             "within": given.pop("within", None),
@@ -170,7 +170,7 @@ class Privately:
         reported |= {"public": options.columns("--public", self.public)}
         place, model = options.ledger(self.ledger), opened(self, given)
         with releasing.session(data, model, place, self.dataset, budget, **reported) as session:
-            return session.fit(**lesson)
+            return session.fit(**specified)
 
 
 def _odds_chain(reported: Privately, given: dict[str, Any]) -> Model:

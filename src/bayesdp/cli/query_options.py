@@ -82,7 +82,7 @@ class Question:
 class QueryOptions:
     """A command of which the parameter `question` stands for the options that say what is asked; perhaps nothing.
 
-    Typer reads the parameters when the command line is run, so that also a stranger's kinds of queries are listed, and
+    Typer reads the parameters when the command line is run, so that registered extensions are listed, and
     the options that they declare offered.
     """
 

@@ -22,7 +22,7 @@ from bayesdp.theorems.spend import as_spend
 
 __all__ = [
     "SHOWN",
-    "Table",
+    "ReportTable",
     "agrees",
     "joined",
     "least_epsilon",
@@ -40,7 +40,7 @@ _MARKOV = ("markov-paper", "markov-quilt", "markov-mixing", "markov-count", "gen
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table of texts. grouped: rows with the same first cell are shown together below it."""
 
     name: str
@@ -57,9 +57,9 @@ class Table:
         return out.getvalue()
 
 
-def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
+def joined(tables: Sequence[ReportTable]) -> tuple[ReportTable, ...]:
     """Merge tables of the same name: all rows in order, and each note once."""
-    by_name: dict[str, Table] = {}
+    by_name: dict[str, ReportTable] = {}
     for part in tables:
         before = by_name.get(part.name, replace(part, rows=(), notes=()))
         notes = tuple(dict.fromkeys([*before.notes, *part.notes]))
@@ -67,7 +67,7 @@ def joined(tables: Sequence[Table]) -> tuple[Table, ...]:
     return tuple(table for table in by_name.values() if table.rows)
 
 
-def study_tables(study: Study, result: Result) -> list[Table]:
+def study_tables(study: Study, result: Result) -> list[ReportTable]:
     """Return the rows of all tables for one data set."""
     return [
         paper_table(study, result),
@@ -85,7 +85,7 @@ def least_epsilon(theorem: str, study: Study) -> float | None:
     return chosen.epsilon(spec.model, spend) if chosen.objection(spec.model, spend) is None else None
 
 
-def data_table(study: Study, result: Result) -> Table:
+def data_table(study: Study, result: Result) -> ReportTable:
     """Return a data set with the paper's values beside ours."""
     printed, answers = DATA[study.name], result.answers
     symbol, value = ("ρ", _correlation(study)) if printed.matrix is None else ("γ", _chain(study).gamma)
@@ -99,10 +99,10 @@ def data_table(study: Study, result: Result) -> Table:
     )
     header = ("data set", "records n", "correlated m", "parameter", "sensitivity", "exact answer")
     notes = ("The paper's value / ours.", *(f"{study.title}: {_lower(remark)}." for remark in study.remarks))
-    return Table("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
+    return ReportTable("data-sets", "Data sets, the paper's values and ours", header, (row,), notes)
 
 
-def diagnosis_table(study: Study) -> Table:
+def diagnosis_table(study: Study) -> ReportTable:
     """Return the diagnosis of a data set."""
     row = (study.label, study.diagnosis.verdict, study.judged)
     notes = (
@@ -115,7 +115,7 @@ def diagnosis_table(study: Study) -> Table:
         ),
     )
     header = ("data set", "verdict", "what contradicts the model")
-    return Table("diagnosis", "Do the data look like their models?", header, (row,), notes)
+    return ReportTable("diagnosis", "Do the data look like their models?", header, (row,), notes)
 
 
 def _answer(answers: Sequence[float]) -> str:
@@ -123,7 +123,7 @@ def _answer(answers: Sequence[float]) -> str:
     return f"{mean:,.0f}" if mean.is_integer() else f"{mean:,.1f}"
 
 
-def least_table(study: Study) -> Table:
+def least_table(study: Study) -> ReportTable:
     """Return the smallest ε of a Markov data set under every theorem; no row for another data set."""
     rows = []
     if DATA[study.name].matrix is not None:
@@ -135,10 +135,10 @@ def least_table(study: Study) -> Table:
         rows.append((study.label, " / ".join(dict.fromkeys(DATA[study.name].least)), *cells))
     header = ("data set", "printed in the paper", *_MARKOV)
     note = "What a theorem proves for next to no τ; an ε below it cannot be promised, however much noise is added."
-    return Table("least-epsilon", "The smallest ε that can be promised", header, tuple(rows), (note,))
+    return ReportTable("least-epsilon", "The smallest ε that can be promised", header, tuple(rows), (note,))
 
 
-def multiples_table(study: Study, result: Result) -> Table:
+def multiples_table(study: Study, result: Result) -> ReportTable:
     """Return the error under every theorem as a multiple of plain DP's, at a few ε."""
     rows = []
     for name in result.mechanisms[1:]:
@@ -154,25 +154,25 @@ def multiples_table(study: Study, result: Result) -> Table:
     )
     supposed = any(IF_EQUAL in name for name in result.mechanisms)
     notes = (*([equal] if supposed else []), *_refusals(study, result))
-    return Table("multiples", "Error as a multiple of plain DP's", header, tuple(rows), notes, grouped=True)
+    return ReportTable("multiples", "Error as a multiple of plain DP's", header, tuple(rows), notes, grouped=True)
 
 
-def paper_table(study: Study, result: Result) -> Table:
+def paper_table(study: Study, result: Result) -> ReportTable:
     """Return every recomputable number of the paper about a data set, beside ours, with a verdict."""
     about = _gaussian if DATA[study.name].matrix is None else _markov
     rows = (*_records(study.name, study), *about(study.name, study, result))
     return _beside(study.label, rows)
 
 
-def theory_table(charts: Sequence[str]) -> Table:
+def theory_table(charts: Sequence[str]) -> ReportTable:
     """Return every number of the paper about the theory in these figures, beside ours, with a verdict."""
     return _beside("Theory, no data", [row for chart in charts for row in _theory(chart)])
 
 
-def _beside(about: str, rows: Sequence[Cells]) -> Table:
+def _beside(about: str, rows: Sequence[Cells]) -> ReportTable:
     header = ("about", "what", "printed", "from the paper's own numbers", "from the data", "verdict")
     cells = tuple((about, *row) for row in rows)
-    return Table("paper-vs-ours", "The paper's numbers and ours", header, cells, grouped=True)
+    return ReportTable("paper-vs-ours", "The paper's numbers and ours", header, cells, grouped=True)
 
 
 def agrees(printed: str, value: float) -> str | None:

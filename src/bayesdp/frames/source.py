@@ -85,22 +85,22 @@ class LazyTable:
     def __contains__(self, column: object) -> bool:
         return column in self.schema
 
-    def pick(self, columns: Sequence[str], *, apart: Collection[str] = (), complete: bool = False) -> LazyTable:
+    def pick(self, columns: Sequence[str], *, key_columns: Collection[str] = (), complete: bool = False) -> LazyTable:
         """Return the table with only these columns, cleaned; raises NoColumnError for other names.
 
         Cleaned means: missing values and NaN are null, numbers are 64-bit floats, whole numbers 64-bit integers, and
         categories are texts.
 
-        apart:    columns that only distinguish records: their integers keep their width, so sorting and grouping are
-                  faster.
-        complete: assume that no value is missing, which is faster. The results hold only if the same scan finds that
-                  every value is present and that every column of numbers has a finite sum.
+        key_columns: columns that only distinguish records: their integers keep their width, so sorting and grouping
+                     are faster.
+        complete:    assume that no value is missing, which is faster. The results hold only if the same scan finds that
+                     every value is present and that every column of numbers has a finite sum.
         """
         self.check_names(columns)
         with reading(self):
-            return self._picked(columns, apart, complete)
+            return self._picked(columns, key_columns, complete)
 
-    def _picked(self, columns: Sequence[str], apart: Collection[str], complete: bool) -> LazyTable:
+    def _picked(self, columns: Sequence[str], key_columns: Collection[str], complete: bool) -> LazyTable:
         for column in columns:
             if column in self.void:
                 raise RecordsError(f"column {column!r} of {self.name} holds no values: all of them are missing")
@@ -112,7 +112,9 @@ class LazyTable:
         elif self.engine.is_dask():
             known = with_nulls(native._meta, self.name, _TEXTS)
             frame = nw.from_native(native.map_partitions(with_nulls, self.name, _TEXTS, meta=known)).lazy()
-        frame = frame.select(*_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), apart))
+        frame = frame.select(
+            *_cleaned(LazyTable(frame, frame.collect_schema(), self.name, complete=complete), key_columns)
+        )
         return self.made_of(frame, complete=complete)
 
     def made_of(self, frame: nw.LazyFrame[Any], *, complete: bool = False) -> LazyTable:
@@ -498,14 +500,14 @@ def _repeated(source: Any) -> list[Any]:
     return []
 
 
-def _cleaned(table: LazyTable, apart: Collection[str]) -> Iterator[nw.Expr]:
+def _cleaned(table: LazyTable, key_columns: Collection[str]) -> Iterator[nw.Expr]:
     as_it_is = table.complete and (table.engine.is_duckdb() or table.in_spark)  # there, a clipped NaN is a number
     for column, dtype in table.schema.items():
         kind = table.kind(column)
         if kind == "number":
             number = nw.col(column) if isinstance(dtype, nw.Float64) else nw.col(column).cast(nw.Float64)
             yield number if as_it_is else number.fill_nan(None)
-        elif kind == "whole" and not (column in apart or isinstance(dtype, _WIDE)):
+        elif kind == "whole" and not (column in key_columns or isinstance(dtype, _WIDE)):
             yield nw.col(column).cast(nw.Int64)
         elif isinstance(dtype, nw.Datetime) and dtype.time_zone not in (None, "UTC") and table.engine.is_polars():
             yield nw.col(column).dt.convert_time_zone("UTC")

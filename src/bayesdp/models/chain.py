@@ -228,7 +228,7 @@ class Chain(Model):
         if self.length is not None and chains.longest > self.length:
             raise RecordsError(
                 f"{table.name} has a chain of {chains.longest} records, but the model describes chains of at most "
-                f"{self.length}; fit it again, or say how entities are told apart"
+                f"{self.length}; fit it again, or name the columns that identify entities"
             )
         return replace(self, gaps=self.gaps or not chains.unbroken)
 

@@ -32,8 +32,8 @@ class LedgerKey:
     by, parts: the public column by which they are about parts of the table, and its values there, as texts.
 
     >>> from bayesdp.queries import Count
-    >>> key = Count("steps", equals=1).standing()
-    >>> key.to_dict(), key == Count("steps", equals=2).standing(), key.query.description
+    >>> key = Count("steps", equals=1).ledger_key()
+    >>> key.to_dict(), key == Count("steps", equals=2).ledger_key(), key.query.description
     ({'column': 'steps'}, True, 'anything at all (steps)')
     """
 
@@ -60,7 +60,7 @@ class LedgerKey:
         for name in entries.keys() & {"bounds", "parts"}:
             entries[name] = tuple(validation.items(name, entries[name], QueryError))
         key = cls(**entries)
-        if (key.step is not None and key.bounds is None) or key.query.standing() != key:
+        if (key.step is not None and key.bounds is None) or key.query.ledger_key() != key:
             raise QueryError(f"{brief(document)} is not the key of a charge")
         return key
 
@@ -76,7 +76,7 @@ class LedgerKey:
             )
         from bayesdp.queries.query import query_from_dict
 
-        return query_from_dict(document).standing()
+        return query_from_dict(document).ledger_key()
 
     @classmethod
     def from_text(cls, written: str) -> LedgerKey:

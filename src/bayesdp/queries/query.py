@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayesdp._support import validation
 from bayesdp._support.documents import Document
+from bayesdp._support.lazy import warn_renamed
 from bayesdp._support.messages import in_python, name_of, param
 from bayesdp._support.validation import Scalar, Values, brief, plain_number
 from bayesdp.errors import QueryError
@@ -302,17 +303,22 @@ class Query(Document):
         """
         return f"the number that a state adds to a {self.kind} is unknown"
 
-    def standing(self) -> LedgerKey:
+    def ledger_key(self) -> LedgerKey:
         """Return the key under which an account adds up this question with others.
 
         A theorem needs the column, bounds and step of a clipped sum, and only the column of everything else. The parts
         stay: what is spent on one is not spent on another.
 
         >>> from bayesdp.queries import Count
-        >>> Count("steps", equals=1).standing() == Count("steps", equals=2).standing()
+        >>> Count("steps", equals=1).ledger_key() == Count("steps", equals=2).ledger_key()
         True
         """
         return LedgerKey(self.column, by=self.by, parts=self.parts)
+
+    def standing(self) -> LedgerKey:
+        """Return what `ledger_key` returns: its former name."""
+        warn_renamed("Query.standing", "Query.ledger_key", stacklevel=3)
+        return self.ledger_key()
 
 
 def query_from_dict(document: object) -> Query:

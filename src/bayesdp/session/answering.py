@@ -123,7 +123,7 @@ class Answering(Work[Answer]):
             worst_case=leakage.worst_case,
             diagnosis=self.terms["diagnosis"],
             accepted=self.terms["accepted"],
-            consequences=self.accountant.what_if(spend, leakage.epsilon),
+            consequences=self.accountant.sensitivity_to_assumption(spend, leakage.epsilon),
             credibility=self.accountant.credibility,
             **self.facts,
         )

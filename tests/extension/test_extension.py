@@ -1,4 +1,4 @@
-"""A stranger adds two models, a theorem and four queries from outside; they appear wherever ours do."""
+"""An extension adds two models, a theorem and four queries; they appear wherever the built-in ones do."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bayesdp.cli import run
 from bayesdp.errors import InvalidInputError, ModelError, QueryError, RecordsError, RefusedError
 from bayesdp.experiments import Experiment
 from bayesdp.experiments import run as run_experiment
+from bayesdp.explorer.explored_file import discreet
 from bayesdp.explorer.pictures import pictures
-from bayesdp.explorer.subject import discreet
 from bayesdp.frames.source import scan
 from bayesdp.frames.view import View
 from bayesdp.models import ChainLayout
@@ -43,7 +43,7 @@ TYPES = {kind: bdp.Model._types.pop(kind) for kind in ("twins", "lingering")}
 
 
 @pytest.fixture(autouse=True)
-def strangers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def extension(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for kind, query in KINDS.items():
         monkeypatch.setitem(bdp.Query._kinds, kind, query)
     for kind, model in TYPES.items():
@@ -106,7 +106,7 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
     assert run(["diagnose", str(path), str(data), "--pair", "couple", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["basis"] == "pairs told by couple"
+    assert json.loads(capsys.readouterr().out)["basis"] == "pairs by couple"
     chain = ["fit", str(data), "--model", "lingering", "--state", "ill", "--order-by", "t", "--json"]
     assert run([*chain, "--step", "1", "--margin", "0.125"]) == 0
     fitted = bdp.Model.from_json(capsys.readouterr().out)
