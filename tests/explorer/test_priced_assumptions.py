@@ -1,5 +1,6 @@
 """The priced assumptions of a table: computed on request, with one recommendation and no value of a record."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from screens import secrets_in, settled  # type: ignore[import-not-found]
 from bayesdp.errors import InvalidInputError
 from bayesdp.explorer.choices import Choices
 from bayesdp.explorer.explored_file import ExploredFile
+from bayesdp.explorer.page import assumption_list
 from bayesdp.explorer.page_text import page_text
 from bayesdp.explorer.priced_assumptions import look
 
@@ -69,6 +71,13 @@ def test_one_assumption_is_recommended_and_another_can_be_chosen(families: Explo
         "groups of at most 3"
         in page_text(families, replace(chosen, assumption=last.name), priced_assumptions).assumption
     )
+
+
+def test_the_radio_buttons_are_named_as_their_choice(families: ExploredFile) -> None:
+    chosen = Choices(kind="sum", column="height", low="0", high="200", group="family")
+    drawn = str(assumption_list(look(families, chosen), chosen, "", busy=False))
+    (name,) = set(re.findall(r'<input type="radio" name="(\w+)"', drawn))
+    assert name in Choices.names()
 
 
 @pytest.mark.parametrize(

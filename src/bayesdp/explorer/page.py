@@ -23,7 +23,7 @@ from bayesdp.explorer.question import KINDS
 from bayesdp.explorer.view import Findings, Job, Wanted, done, next_job, together
 from bayesdp.queries import Query
 
-__all__ = ["application"]
+__all__ = ["application", "assumption_list"]
 
 _ASSETS = Path(__file__).parent / "www"
 
@@ -342,9 +342,10 @@ def _listing(name: str, label: str, text: str) -> TagList:
     return TagList(tags.div(tags.h3(label), copy, class_="head"), tags.pre(text, id=name, tabindex="0"))
 
 
-def _priced_assumptions(
+def assumption_list(
     priced_assumptions: PricedAssumptions | None, choices: Choices, problem: str, *, busy: bool
 ) -> TagChild:
+    """Return the priced assumptions of a table, with a radio button for each that has a price; or why there are none."""
     if busy:
         return tags.p("Looking at the table …", class_="wait", role="status")
     if problem:
@@ -462,7 +463,7 @@ class _Conversation:
         status = self._look.status()
         result = self._look.result() if status == "success" else None
         now = self.choices()
-        return _priced_assumptions(
+        return assumption_list(
             self.priced_assumptions(), now, result if isinstance(result, str) else "", busy=status == "running"
         )
 
