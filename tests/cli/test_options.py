@@ -77,7 +77,7 @@ def test_an_adversary_has_a_target() -> None:
     assert options.adversary(None, None) == {}
     assert options.adversary("0", None) == {"target": 0, "known": []}
     assert options.adversary("3", "0,2") == {"target": 3, "known": [0, 2]}
-    with pytest.raises(InvalidInputError, match="--known goes with --target"):
+    with pytest.raises(InvalidInputError, match="--known requires --target"):
         options.adversary(None, "1")
     with pytest.raises(InvalidInputError, match="--known"):
         options.adversary("3", "-1")

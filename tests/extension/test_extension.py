@@ -94,14 +94,13 @@ def test_the_command_line_fits_and_diagnoses_the_models(tmp_path: Path, capsys: 
     data, path = tmp_path / "table.parquet", tmp_path / "model.json"
     TABLE.with_row_index("t").write_parquet(data)
     assert run(["fit", "--help"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "--pair NAME twins: the column that tells pairs apart." in printed
+    printed = " ".join(capsys.readouterr().out.split()).replace("- ", "-")
+    assert "--pair NAME The column that identifies a pair (twins)." in printed
     assert (
-        "--order-by A,B markov, odds-chain, gaussian-series, lingering: the columns that put records in order."
-        in printed
+        "--order-by A,B The columns that order the records (markov, odds-chain, gaussian-series, lingering)." in printed
     )
-    assert "--record NAME What one record is" in printed
-    assert "--missing RULE gaussian, markov, odds-chain, gaussian-series, lingering: error, or drop" in printed
+    assert "--record NAME What a record is" in printed
+    assert "error, or drop the records (gaussian, markov, odds-chain, gaussian-series, lingering)." in printed
     assert run(["fit", str(data), "--model", "twins", "--pair", "couple", "--record", "twin", "-o", str(path)]) == 0
     assert bdp.Model.load(path) == Twins(pair="couple", record="twin")
     capsys.readouterr()
@@ -318,7 +317,7 @@ def test_the_command_line_offers_the_option_of_a_query(tmp_path: Path, capsys: p
         assert run([command, "--help"]) == 0
         help_page = " ".join(capsys.readouterr().out.split())
         assert "share, shares, cents or exchanged." in help_page
-        assert "--rate VALUE exchanged: what one unit is worth there." in help_page
+        assert "--rate VALUE The worth of one unit (exchanged)." in help_page
     wrong = ["leakage", str(path), "--query", "sum", "--bounds", "0", "5", "--tau", "1", "--rate", "2"]
     assert run(wrong) == 2
     assert "--rate goes with exchanged, not with sum" in capsys.readouterr().err

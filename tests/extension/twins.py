@@ -27,7 +27,7 @@ class Twins(Model):
     kind: ClassVar[str] = "twins"
     about_values: ClassVar[bool] = False
     fit_options: ClassVar[tuple[FitOption, ...]] = (
-        FitOption("pair", "the column that tells pairs apart.", required=True, example="couple", locates=True),
+        FitOption("pair", "The column that identifies a pair.", required=True, example="couple", locates=True),
         RECORD,
     )
 
@@ -66,7 +66,9 @@ class Lingering(Chain):
     kind: ClassVar[str] = "lingering"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         *CHAIN_OPTIONS,
-        FitOption("margin", "taken off the share that was seen to stay.", "X", reads="number", default="0"),
+        FitOption(
+            "margin", "The margin subtracted from the observed share that stays.", "X", reads="number", default="0"
+        ),
     )
 
     @classmethod
@@ -161,7 +163,7 @@ class Exchanged(Sum):
     rate: float = field(default=1.0, kw_only=True)
 
     kind: ClassVar[str] = "exchanged"
-    options: ClassVar[dict[str, str]] = {"rate": "what one unit is worth there."}
+    options: ClassVar[dict[str, str]] = {"rate": "The worth of one unit."}
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -345,7 +345,7 @@ def _listing(name: str, label: str, text: str) -> TagList:
 def assumption_list(
     priced_assumptions: PricedAssumptions | None, choices: Choices, problem: str, *, busy: bool
 ) -> TagChild:
-    """Return the priced assumptions of a table, with a radio button for each that has a price; or why there are none."""
+    """Return the priced assumptions of a table, with a radio button for each possible one, or a notice."""
     if busy:
         return tags.p("Looking at the table …", class_="wait", role="status")
     if problem:

@@ -23,7 +23,7 @@ __all__ = ["CHAIN_OPTIONS", "MEMORY", "ORDER_BY_TEXT", "Chain"]
 CHAIN_OPTIONS = (
     FitOption(
         "state",
-        "a column, or a condition such as 'steps > 0'.",
+        "The column of states, or a condition such as 'steps > 0'.",
         "EXPRESSION",
         required=True,
         example="steps > 0",
@@ -31,24 +31,39 @@ CHAIN_OPTIONS = (
     ),
     FitOption(
         "order_by",
-        "the columns that put records in order.",
+        "The columns that order the records.",
         "A,B",
         reads="columns",
         required=True,
         example="time",
         locates=True,
     ),
-    FitOption("entity", "the columns that tell independent chains apart.", "A,B", reads="columns", locates=True),
-    FitOption("step", "the spacing of the order: 5, 5m, 1d; by default what the table shows.", "STEP", locates=True),
+    FitOption(
+        "entity",
+        "The columns that identify a chain; chains are independent of one another.",
+        "A,B",
+        reads="columns",
+        locates=True,
+    ),
+    FitOption(
+        "step",
+        "The spacing of the order, such as 5, 5m or 1d; estimated from the table by default.",
+        "STEP",
+        locates=True,
+    ),
     MISSING,
     RECORD,
 )
 """The options of every fit of a chain; `fit_options` of a chain that can be fitted includes them."""
 
-ORDER_BY_TEXT = FitOption("order_by_text", "sort order columns of text as text.", "", reads="flag", locates=True)
+ORDER_BY_TEXT = FitOption(
+    "order_by_text", "Sort text in the order columns alphabetically.", "", reads="flag", locates=True
+)
 """The option to sort order columns of text as text."""
 
-MEMORY = FitOption("memory", "how many records the next one depends on.", "K", reads="whole", default="1")
+MEMORY = FitOption(
+    "memory", "The number of preceding records that a record depends on.", "K", reads="whole", default="1"
+)
 """The option for the memory of a chain."""
 
 _MOST_LISTED = 8

@@ -74,7 +74,7 @@ class GaussianGroups(Model):
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         FitOption(
             "value",
-            "the column; several: one row a group.",
+            "The column of values; several columns mean one row for each group.",
             "A,B",
             reads="columns",
             required=True,
@@ -82,9 +82,9 @@ class GaussianGroups(Model):
             locates=True,
         ),
         FitOption(
-            "group", "the columns that tell groups apart.", "A,B", reads="columns", example="family", locates=True
+            "group", "The columns that identify a group.", "A,B", reads="columns", example="family", locates=True
         ),
-        FitOption("role", "the column of roles.", locates=True),
+        FitOption("role", "The column of roles in a group, such as father or child.", locates=True),
         MISSING,
         RECORD,
     )

@@ -77,8 +77,10 @@ class MarkovChain(Chain):
         *CHAIN_OPTIONS,
         ORDER_BY_TEXT,
         MEMORY,
-        FitOption("smoothing", "added to every count.", "X", reads="number", default="0"),
-        FitOption("start", "stationary, or any: nothing is assumed of the first records.", "LAW", default="stationary"),
+        FitOption("smoothing", "The number added to every count of transitions.", "X", reads="number", default="0"),
+        FitOption(
+            "start", "The law of the first record: stationary, or any to assume nothing.", "LAW", default="stationary"
+        ),
     )
 
     def __post_init__(self) -> None:

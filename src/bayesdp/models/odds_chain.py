@@ -81,13 +81,19 @@ class OddsChain(Chain):
         MEMORY,
         FitOption(
             "within",
-            "public columns, or hour, weekday, month: the odds ratio may differ between their values.",
+            "Public columns, or hour, weekday or month: estimate the odds ratio for each of their values.",
             "A,B",
             reads="columns",
         ),
-        FitOption("credibility", "how sure it is that no odds ratio is larger.", "P", reads="number", default="0.95"),
         FitOption(
-            "merge", "merge strata with fewer transitions than this in some cell.", "N", reads="whole", default="0"
+            "credibility",
+            "The probability that no odds ratio exceeds the fitted one.",
+            "P",
+            reads="number",
+            default="0.95",
+        ),
+        FitOption(
+            "merge", "Merge strata that have fewer transitions than this in some cell.", "N", reads="whole", default="0"
         ),
     )
     _instead_of_diagnosis: ClassVar[str] = "; fit a Markov chain to the table to see its odds ratio"

@@ -54,14 +54,14 @@ class GaussianSeries(Chain):
     kind: ClassVar[str] = "gaussian-series"
     fit_options: ClassVar[tuple[FitOption, ...]] = (
         FitOption(
-            "value", "the column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
+            "value", "The column of numbers.", "A,B", reads="columns", required=True, example="load", locates=True
         ),
         *(option for option in CHAIN_OPTIONS if option.name != "state"),
         ORDER_BY_TEXT,
-        FitOption("order", "how many of the last records each is a weighted sum of.", "P", reads="whole", default="1"),
+        FitOption("order", "The number of preceding records in the regression.", "P", reads="whole", default="1"),
         FitOption(
             "within",
-            "public columns, or hour, weekday, month: each of their values has a mean of its own.",
+            "Public columns, or hour, weekday or month: subtract the mean of each of their values.",
             "A,B",
             reads="columns",
         ),
