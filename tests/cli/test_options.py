@@ -86,7 +86,7 @@ def test_an_adversary_has_a_target() -> None:
 def test_engines_are_named_and_a_master_goes_with_spark_alone() -> None:
     with options.table("data.csv", "polars", None) as opened:
         assert opened == "data.csv"
-    for engine, master, said in (("excel", None, "polars or spark"), ("polars", "local", "--master goes with")):
+    for engine, master, said in (("excel", None, "polars or spark"), ("polars", "local", "--master requires")):
         with pytest.raises(InvalidInputError, match=said), options.table("data.csv", engine, master):
             pass
 
