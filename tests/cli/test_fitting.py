@@ -226,7 +226,7 @@ MEMORY = (
         ('{"type": "odds-chain", "odds": 3, "column": "s", "length": 2}', "fit a Markov chain", "a chain of 3 records"),
         (
             '{"type": "network", "edges": [[0, 1, 2]], "records": 2, "column": "s"}',
-            "who depends",
+            "which records depend",
             "network of 3 records",
         ),
         (MEMORY + "}", "for a chain with a memory of 2 records", "1 record of"),

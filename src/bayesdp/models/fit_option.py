@@ -20,7 +20,7 @@ class FitOption:
     default:  the default as a user would type it; None if there is none.
     required: whether fit needs it.
     example:  a value for the message that asks for it.
-    locates:  whether it locates the records in a table, so that `diagnose` takes it, too.
+    locates:  whether it locates the records in a table, so that `diagnose` accepts it, too.
 
     >>> FitOption("order_by", "The columns that order the records.", "A,B", reads="columns").flag
     '--order-by'
