@@ -315,7 +315,7 @@ def test_sums_are_rounded_up(losses: list[Loss]) -> None:
         (lambda: PrivacyProfile(lambda tau: 1 / 0, neighbours="replace"), "it raised ZeroDivisionError"),
         (lambda: PrivacyProfile(lambda tau: 0.1, neighbours="both"), 'must be "replace" or "add-remove"'),  # type: ignore[arg-type]
         (lambda: PrivacyProfile.from_opendp(3, neighbours="replace"), "expected a profile of OpenDP"),  # type: ignore[arg-type]
-        (lambda: under_replacement(ApproximateLoss(20.0, 1e-6), "add-remove"), "promises nothing for replacing one"),
+        (lambda: under_replacement(ApproximateLoss(20.0, 1e-6), "add-remove"), "guarantees nothing for replacing one"),
         (lambda: under_replacement(ConcentratedLoss(0.1, 1e-6), "add-remove"), "no conversion from adding or removing"),
     ],
 )

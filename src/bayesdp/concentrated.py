@@ -16,13 +16,13 @@ from bayesdp.rounding import down, float_above, up
 __all__ = ["delta_of_rho", "largest_rho", "tau_of_rho"]
 
 _HALVINGS = 200
-"""At most so many halvings of a bracket: more than floats can tell apart on a logarithmic scale."""
+"""The most halvings of a bracket: more than floats can resolve on a logarithmic scale."""
 
 _ULPS = 4
 """Library functions are within one ulp; sums of three and a product add a few more (docs/numerics.md)."""
 
 _TINY = 1e-300
-"""Below this an order's distance from 1 is not searched for."""
+"""The smallest distance of an order from 1 in the search."""
 
 
 def delta_of_rho(rho: float, tau: float) -> float:

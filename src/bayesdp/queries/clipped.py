@@ -68,7 +68,7 @@ class Placement:
 class Clipped(Query):
     """A query that adds values clipped to `bounds`.
 
-    step: values are rounded to this grid before they are added; a release fills it in (docs/frames.md). The bounds must
+    step: values are rounded to this grid before they are added; a release chooses it (docs/frames.md). The bounds must
           be a whole number of steps apart.
     """
 

@@ -141,7 +141,7 @@ class Quantile(Query):
 
     @property
     def not_metric(self) -> str:
-        return f"a {self.kind} is selected by how many records lie below, and jumps when a value crosses a candidate"
+        return f"a {self.kind} is selected by counts of records below candidates, and jumps when a value crosses one"
 
 
 def _listed(name: str, value: object) -> Sequence[object]:

@@ -70,7 +70,7 @@ class Query(Document):
     """Whether the answer is divided by the number of records it is about, which must then be public."""
 
     made_elsewhere: ClassVar[bool] = False
-    """Whether it is a release made elsewhere, which has no answer here: only its τ is known."""
+    """Whether it is a release made elsewhere, of which only the τ is known and no answer is computed."""
 
     unforeseen: ClassVar[bool] = False
     """Whether its accuracy is unknown before the release, so that no τ can be chosen for an accuracy."""
@@ -146,7 +146,7 @@ class Query(Document):
         }
 
     def identity(self) -> dict[str, Any]:
-        """Return the entries of `to_dict` in a normal form: equal for queries that ask the same."""
+        """Return the entries of `to_dict` in a normal form, which is the same for equivalent queries."""
         return {
             name: [*map(plain_number, value)] if isinstance(value, list) else value
             for name, value in self.to_dict().items()
@@ -268,7 +268,7 @@ class Query(Document):
     def in_l2(self, moved: Fraction) -> Fraction:
         """Return the square of how far one replaced record can move the answer in ℓ2, if it is `moved` in ℓ1.
 
-        It is never more than the square of that. Override it if more is known of how the numbers move.
+        It is at most the square of `moved`. Override it for a sharper bound.
         """
         return moved**2
 
@@ -293,7 +293,7 @@ class Query(Document):
 
     @property
     def most_records(self) -> int | None:
-        """The most records that it may be about; None without a limit."""
+        """The largest number of records; None without a limit."""
         return None
 
     def state_values(self, states: Sequence[Scalar]) -> tuple[int, ...] | str:
@@ -304,10 +304,10 @@ class Query(Document):
         return f"the number that a state adds to a {self.kind} is unknown"
 
     def ledger_key(self) -> LedgerKey:
-        """Return the key under which an account adds up this question with others.
+        """Return the key of the total to which an account adds this query.
 
-        A theorem needs the column, bounds and step of a clipped sum, and only the column of everything else. The parts
-        stay: what is spent on one is not spent on another.
+        A theorem needs the column, bounds and step of a clipped sum, and only the column of any other query. The parts
+        belong to the key, because a charge for one part is not a charge for another.
 
         >>> from bayesdp.queries import Count
         >>> Count("steps", equals=1).ledger_key() == Count("steps", equals=2).ledger_key()

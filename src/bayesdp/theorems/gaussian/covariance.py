@@ -124,7 +124,7 @@ def _floats(reaches: tuple[Fraction, ...]) -> tuple[float, ...]:
 
 
 def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matrix], str | None]) -> str | None:
-    """Return why a covariance theorem does not apply, or None; `objection` checks one covariance."""
+    """Return the reason why a covariance theorem does not apply, or None; `objection` checks one covariance."""
     if not isinstance(model, GaussianGroups):
         return "it is about normal groups"
     if model.precision is not None and not model.kinds:
@@ -139,7 +139,7 @@ def _refused(model: Model, queries: tuple[Query, ...], objection: Callable[[Matr
 
 
 def covariance_factor(covariance: Matrix, reach: float = 1.0) -> WorstAdversary:
-    """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and who attains it.
+    """Return the largest Σ_j min(|β_j|·reach, 1) over all adversaries of one group, rounded up, and the adversary.
 
     >>> covariance_factor(((1.0, 0.4), (0.4, 1.0))).known
     ()
@@ -152,8 +152,8 @@ def covariance_factor(covariance: Matrix, reach: float = 1.0) -> WorstAdversary:
 def worst_adversaries(covariance: Matrix, reaches: tuple[float, ...]) -> tuple[WorstAdversary, ...]:
     """Return the adversaries of one group who may be the worst of several sums, with their factors rounded up.
 
-    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, how far apart target values may be
-    in widths. The factors of every other adversary are at most those of one that is returned; for one sum that is the
+    covariance: symmetric and positive definite, as tuples. reaches: D/M of each sum, the distance of target values in
+    widths. The factors of every other adversary are at most those of one that is returned; for one sum that is the
     worst. Call it only where `GaussianCovariance.refusal` returns None.
     """
     group, size = _Group.of(covariance), len(covariance)

@@ -131,7 +131,7 @@ def _in_common_units(values: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
 
 
 def _too_much(chain: MarkovChain, values: tuple[int, ...], depth: int | None) -> str | None:
-    """Return why the enumeration would take too long, or None."""
+    """Return the reason why the enumeration would take too long, or None."""
     if depth is None and not chain.is_primitive:
         return "dependence never fades in this chain, and its length is unknown or too large to enumerate"
     if depth is None:
