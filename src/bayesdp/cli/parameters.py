@@ -103,15 +103,15 @@ Credibility = Annotated[
     str | None,
     typer.Option(metavar="SHARE", help="The share of a fitted model's posterior for which the guarantee holds."),
 ]
-Delta = Annotated[str | None, typer.Option(metavar="δ", help="The delta of a promise of (epsilon, delta).")]
-Noise = Annotated[str | None, typer.Option(metavar="KIND", help="laplace or gaussian; by default what errs less.")]
+Delta = Annotated[str | None, typer.Option(metavar="δ", help="The δ of an (ε, δ) guarantee.")]
+Noise = Annotated[str | None, typer.Option(metavar="KIND", help="The noise, laplace or gaussian; by default, the one with the smaller error.")]
 Neighbours = Annotated[
     str | None,
     typer.Option(
-        metavar="KIND", help="What tau, delta and rho are about: replace (the default), or add-remove a record."
+        metavar="KIND", help="The neighbouring data sets of τ, δ and ρ: replace (the default) or add-remove."
     ),
 ]
-TheoremName = Annotated[str | None, typer.Option("--theorem", metavar="NAME", help="Ask this theorem only.")]
+TheoremName = Annotated[str | None, typer.Option("--theorem", metavar="NAME", help="Use only this theorem.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw the result: .png, .svg or .pdf.")]
 
