@@ -88,7 +88,7 @@ def commands(page: str) -> list[str]:
 
 
 def left_out(page: str, block: Token) -> bool:
-    """Whether nothing runs a block, and nobody says why."""
+    """Whether no test runs a block, without a stated reason."""
     language = block.info.partition(" ")[0]
     if block.type == "fence" and language in ELSEWHERE:
         return not (ROOT / ELSEWHERE[language]).exists()

@@ -59,7 +59,7 @@ def test_absent_rows_are_accounted_for_as_gaps() -> None:
 
 def test_gaps_are_ruled_out_only_by_what_the_table_shows() -> None:
     assert not gaps_of(UNBROKEN, chain())
-    assert gaps_of(UNBROKEN, chain(step=None)), "without a step nobody sees an absent row"
+    assert gaps_of(UNBROKEN, chain(step=None)), "without a step, an absent row does not show"
     assert gaps_of(UNBROKEN, chain(layout=None)), "without an order neither"
     assert gaps_of(UNBROKEN, chain(gaps=True)), "the model may know more than the table shows"
     assert gaps_of(UNBROKEN, bdp.MarkovChain(P, length=5)), "nor without a column"

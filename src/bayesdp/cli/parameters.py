@@ -104,12 +104,13 @@ Credibility = Annotated[
     typer.Option(metavar="SHARE", help="The share of a fitted model's posterior for which the guarantee holds."),
 ]
 Delta = Annotated[str | None, typer.Option(metavar="δ", help="The δ of an (ε, δ) guarantee.")]
-Noise = Annotated[str | None, typer.Option(metavar="KIND", help="The noise, laplace or gaussian; by default, the one with the smaller error.")]
+Noise = Annotated[
+    str | None,
+    typer.Option(metavar="KIND", help="The noise, laplace or gaussian; by default, the one with the smaller error."),
+]
 Neighbours = Annotated[
     str | None,
-    typer.Option(
-        metavar="KIND", help="The neighbouring data sets of τ, δ and ρ: replace (the default) or add-remove."
-    ),
+    typer.Option(metavar="KIND", help="The neighbouring data sets of τ, δ and ρ: replace (the default) or add-remove."),
 ]
 TheoremName = Annotated[str | None, typer.Option("--theorem", metavar="NAME", help="Use only this theorem.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

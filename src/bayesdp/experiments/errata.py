@@ -46,7 +46,7 @@ def errata_table(find: Find) -> ReportTable:
         present = [study for study in studies if study is not None]
         failed = [name for name, study in zip(needs, studies, strict=True) if study is None]
         rows.append((number, claim, f"not computed: {', '.join(failed)} failed" if failed else evidence(*present)))
-    notes = ("Numbers are those of docs/errata.md, which says what the library does instead.",)
+    notes = ("The numbers are those of docs/errata.md, which describes what the library does instead.",)
     return ReportTable(
         "errata", "Errata of the paper, with evidence", ("no.", "the paper", "evidence"), tuple(rows), notes
     )
@@ -219,7 +219,7 @@ _ERRATA: tuple[tuple[str, str, tuple[str, ...], Callable[..., str]], ...] = (
     ("9", "BDP composes like DP.", (), _composition),
     (
         "10",
-        f"For ε in (0, {CLAIMS.impossible_below}) nothing useful is 90 to 99 % sure under arbitrary correlation.",
+        f"For ε in (0, {CLAIMS.impossible_below}), no useful answer is 90 to 99 % certain under arbitrary correlation.",
         (),
         _impossible,
     ),

@@ -48,10 +48,10 @@ def introduction(studies: Sequence[Study], runs: int, seed: int) -> list[str]:
         "beside the paper's.",
         f"Data: {_used(studies)}. Simulated releases per mechanism and ε: {runs:,}, seed {seed}.",
         *_judged(studies),
-        "Plain DP is what ordinary differential privacy would do at τ = ε: unprotected, since records are correlated. "
-        "In figures “(ours)” marks theorems that are not in the paper, which are all but general, gaussian-paper and "
+        "Plain DP is ordinary differential privacy at τ = ε, which does not protect correlated records. "
+        "In figures “(ours)” marks theorems that are not in the paper, all except general, gaussian-paper and "
         "markov-paper. yang-2015 is the state of the art that the paper compares its Gaussian bound with. Models were "
-        "estimated from the data where there are any; the guarantees take them as public.",
+        "estimated from the data, if there are any; the guarantees treat them as public.",
     ]
 
 
@@ -78,7 +78,7 @@ def _judged(studies: Sequence[Study]) -> list[str]:
     sentences = []
     if against:
         sentences.append(
-            f"The diagnosis finds the model violated for {_names(against)}: what is proven is proven for the model, "
+            f"The diagnosis finds the model violated for {_names(against)}: the proofs hold for the model, "
             "and these data do not follow it, although the paper says that all its data sets meet the conditions."
         )
     hidden = {study.data.name: study.data.original_is for study in studies if study.data.original_is}

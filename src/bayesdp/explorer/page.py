@@ -1,4 +1,4 @@
-"""The page in Shiny: it lays out the texts of `screen` and starts the computations that are left."""
+"""The page in Shiny: it lays out `page_text` and starts the remaining computations."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _page(explored: ExploredFile, choices: Choices) -> TagList:
                 _assumption(explored, choices),
                 onsubmit="return false",
                 class_="long" if explored.kind == "table" else None,
-                aria_label="What is asked and assumed",
+                aria_label="Query and assumption",
             ),
             tags.div(ui.output_ui("answer"), ui.output_ui("chart"), ui.output_ui("picture")),
             tags.div(ui.output_ui("code"), class_="below"),

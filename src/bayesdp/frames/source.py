@@ -74,7 +74,7 @@ class LazyTable:
     complete: bool = False
     """Whether to assume that no value is missing or NaN and leave out masks; the same scan must then verify it."""
     snapshot: Snapshot | None = None
-    """The state of the table's files when it was opened, if it was opened from files: they must not change."""
+    """The state of the table's files when it was opened from files, which must not change."""
 
     @property
     def engine(self) -> nw.Implementation:
@@ -235,7 +235,7 @@ class LazyTable:
         if isinstance(dtype, (nw.Date, nw.Datetime)):
             return "time"
         raise FrameError(
-            f"column {column!r} of {self.name} holds values of type {dtype}; expected numbers, texts, times or truths"
+            f"column {column!r} of {self.name} holds values of type {dtype}; expected numbers, texts, times or booleans"
         )
 
     def column(self, name: str) -> nw.Expr:
@@ -317,7 +317,7 @@ class LazyTable:
             return self._whole(name, literal)
         raise QueryError(
             f"column {name!r} of {self.name} holds {_NAMES[kind]}, which {brief(literal)} is not; "
-            "write the value as it stands in the table"
+            "write the value as in the table"
         )
 
     def _whole(self, name: str, literal: float) -> float:

@@ -334,7 +334,7 @@ class Sequences:
             raise RecordsError(
                 f"{having(tied, 'record', table.name)} the same {order} as the previous record"
                 + (" of the same entity" if layout.entity else "")
-                + ", so which one comes first is not known; add a column that breaks the ties to "
+                + ", so their order is unknown; add a column that breaks the ties to "
                 + name_of("order_by")
                 + ("" if layout.entity else ", or name the entities with " + param("entity"))
             )
@@ -347,7 +347,7 @@ class Sequences:
         if layout.step is not None and sizes is not None and sizes.longest > 1 and not relations[FOLLOWS]:
             raise RecordsError(
                 f"not one record of {table.name} follows the one before it by exactly the step ({layout.step}) in "
-                f"{order!r}: each comes later, after a gap, so there is not one transition; give the spacing of "
+                f"{order!r}: each follows after a gap, so there is no transition; give the spacing of "
                 f"{order!r} as " + params("{step}, or leave {step} out")
             )
 

@@ -46,7 +46,7 @@ _FEWEST_STEPS = 16
 _CORRELATIONS = 100
 _HALVINGS = 10
 _PLACES = 4
-"""A correlation is looked for at so many places, then between two of them, and rounded up to so many decimals."""
+"""The number of correlations tried first, of those tried between two of them, and the decimals after rounding up."""
 
 _AT_ONCE = 1000
 _SEED = 14

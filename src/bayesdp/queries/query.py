@@ -124,7 +124,7 @@ class Query(Document):
                 raise QueryError(name_of("by_cells") + " is empty; name at least one value of the column")
             object.__setattr__(self, "by_cells", cells)
 
-    # What is asked
+    # The question
 
     @property
     @abstractmethod

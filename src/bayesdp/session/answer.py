@@ -320,7 +320,7 @@ class Answer(_Entries, Displayed, Document):
 
     @property
     def outcome(self) -> str:
-        """What was answered, as it is published."""
+        """The answer as published."""
         return self.published
 
     def shown(self, value: Value | None = None) -> str:

@@ -118,7 +118,7 @@ class PreparedQuery:
         return kind.fits(loss, self.sensitivity_in(kind.norm))
 
     def loss_for(self, units: int, beta: float) -> Loss:
-        """Return the smallest loss at which the noise stays below so many whole numbers, except with probability β."""
+        """Return the smallest loss at which the noise is below this many whole numbers, except with probability β."""
         kind = noise_for(PureLoss)
         return kind.for_accuracy(units, beta, self.sensitivity_in(kind.norm), self.dimension)
 

@@ -79,7 +79,7 @@ class PrivateFitSpec(ABC):
 
     @abstractmethod
     def asks(self) -> Mapping[str, Any]:
-        """Return what is asked for, beside τ, as what was learnt keeps it (`lesson`)."""
+        """Return the settings of the fit besides τ, as the result stores them."""
 
 
 @dataclass(frozen=True)

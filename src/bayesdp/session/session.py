@@ -556,7 +556,7 @@ class Session(Displayed):
         )
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
-        """Return what every answer says of the model: computed once, before anything is charged."""
+        """Return the facts about the model in every answer, computed once before anything is charged."""
         size, rows = model.group_size, self._checked_table.rows
         notes = [
             *notes_about(model),

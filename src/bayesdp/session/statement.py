@@ -136,7 +136,7 @@ def _assumptions(answer: Answer) -> list[Block]:
             (
                 "The filter ",
                 Code(query.where),
-                f" was asserted to be public by {answer.by or 'whoever asked'}: that it uses public attributes only "
+                f" was asserted to be public by {answer.by or 'the analyst'}: that it uses public attributes only "
                 "cannot be seen from the data.",
             ),
         )
