@@ -144,7 +144,7 @@ def test_a_role_covariance_refuses_two_records_in_one_role() -> None:
     twins = with_record(6, "child").extend(polars.DataFrame({"family": [6], "who": ["child"], "height": [66.0]}))
     with pytest.raises(RecordsError, match="more than one record in the role 'child'"):
         held(twins, fitted)
-    with pytest.raises(RecordsError, match=r"roles that the model does not know: .*uncle"):
+    with pytest.raises(RecordsError, match=r"roles that the model does not have: .*uncle"):
         held(with_record(6, "uncle"), fitted)
     with pytest.raises(RecordsError, match="a group of 3 records"):
         held(with_record(1, "uncle"), fitted)
@@ -183,7 +183,7 @@ def test_a_covariance_by_hand_knows_how_many_roles_there_are() -> None:
     layout = GroupLayout("height", "family", "who")
     by_hand = bdp.GaussianGroups(covariance=[[9, 4], [4, 9]], column="height", layout=layout)
     assert held(FAMILIES, by_hand) == by_hand
-    with pytest.raises(RecordsError, match="roles that the model does not know"):
+    with pytest.raises(RecordsError, match="roles that the model does not have"):
         held(with_record(6, "uncle"), by_hand)
 
 

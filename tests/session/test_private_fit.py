@@ -374,7 +374,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "the transitions of s, to learn their odds ratio" in capsys.readouterr().out
     for wrong, said in (
         ([*fit, "--odds-ceiling", "500"], "--odds-ceiling goes with --private-tau"),
-        ([*private, "--merge", "20"], "--merge looks at the counts"),
+        ([*private, "--merge", "20"], "--merge depends on the counts"),
         ([*fit, "--private-tau", "0.2", "--dataset", "switch"], "needs --odds-ceiling and --dataset"),
         ([*[each if each != "odds-chain" else "markov" for each in private]], "--private-tau goes with"),
     ):

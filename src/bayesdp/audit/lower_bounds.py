@@ -1,6 +1,6 @@
 """A lower bound on what any mechanism leaks, from its outputs alone.
 
-Runs the mechanism on pairs of neighbouring tables (`worlds`), chooses an event on half of the outputs (`testers`) and
+Runs the mechanism on pairs of neighbouring tables (`neighbouring_tables`), chooses an event on half of the outputs (`testers`) and
 counts it on the other half. It uses no theorem, so it treats this package, pipelines and other libraries alike.
 """
 
@@ -48,7 +48,7 @@ class LowerBound(Displayed, Document):
     epsilon: the lower bound; 0 if no event distinguishes the tables.
     claimed: the ε claimed for the mechanism, if any.
     more, less: how often the event occurred in `runs` runs, for the table where it is more frequent and for the other.
-    worlds:  a description of the two neighbouring tables.
+    tables:  a description of the two neighbouring tables.
     """
 
     epsilon: float
