@@ -88,3 +88,8 @@ def test_what_is_no_key_is_refused(document: Any) -> None:
 def test_an_unknown_entry_is_named() -> None:
     with pytest.raises(QueryError, match="a key has no 'region'; it has bounds, by, column, parts, step"):
         LedgerKey.from_dict({"column": "s", "region": {}})
+
+
+def test_the_former_name_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="ledger_key"):
+        assert Count("s", equals=1).standing() == LedgerKey("s")

@@ -295,3 +295,10 @@ def test_an_answer_without_a_tau_has_a_loss() -> None:
             Answer.from_dict(wrong)
         with pytest.raises(LedgerError):
             Answer.stored(wrong)
+
+
+def test_the_former_name_of_the_sensitivity_works_with_a_warning() -> None:
+    answer = answered(consequences=["If groups are half as large again, 2 instead of 1."])
+    with pytest.warns(DeprecationWarning, match="sensitivity_to_assumption"):
+        assert answer.what_if == answer.sensitivity_to_assumption
+    assert answer.sensitivity_to_assumption.startswith("If the assumption is wrong, ε may be larger. If groups")
