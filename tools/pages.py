@@ -7,7 +7,7 @@ The blocks of a page are run in order, in one Python process and one empty folde
 
     ```python          is run; what it prints is shown by a ```text block right below it, if there is one
     ```console         lines after "$ " are run, by bash; below each stands what it prints
-    ```python NAME     is left alone: it needs a package of which nobody vouches that it is installed
+    ```python NAME     is left alone: it needs a package that may not be installed
 
 What depends on noise is not the same twice, so it stands in a block ```text noisy or ```console noisy. Noise is drawn
 from a seed here, and every number must be that of the page; only times and fingerprints stand for any other. With
@@ -259,8 +259,8 @@ def main(arguments: Sequence[str]) -> int:
             shown = run(page.resolve(), Path(folder).resolve(), given.bash)
         if given.write:
             page.write_text(rewritten(page.read_text(encoding="utf-8"), shown), encoding="utf-8")
-        elif told := differences(shown):
-            print(f"{page} is not true:\n{told}")
+        elif differing := differences(shown):
+            print(f"{page} is not true:\n{differing}")
             status = 1
     return status
 

@@ -16,7 +16,7 @@ from bayesdp.rounding import down, float_above, up
 __all__ = ["delta_of_rho", "largest_rho", "tau_of_rho"]
 
 _HALVINGS = 200
-"""At most so many halvings of a bracket: more than floats can tell apart on a logarithmic scale."""
+"""The most halvings of a bracket: more than floats can resolve on a logarithmic scale."""
 
 _MOST = 1e12
 """A larger ρ is not searched for."""
@@ -28,7 +28,7 @@ _FAR = 3000
 """The two logarithms add less than 700 each to an exponent, so that beyond this δ is 1, or below the smallest float."""
 
 _TINY = 1e-300
-"""Below this an order's distance from 1 is not searched for."""
+"""The smallest distance of an order from 1 in the search."""
 
 
 def delta_of_rho(rho: float, tau: float) -> float:

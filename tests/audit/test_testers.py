@@ -21,7 +21,7 @@ def test_clopper_pearson_is_exact(trials: int, successes: int) -> None:
 
 
 def test_the_bound_errs_as_seldom_as_it_says() -> None:
-    """Two worlds with a known ratio, bounded a thousand times."""
+    """Two laws with a known ratio, bounded a thousand times."""
     generator, truth = np.random.default_rng(6), math.log(0.3 / 0.1)
     more, less = generator.binomial(500, 0.3, 1000), generator.binomial(500, 0.1, 1000)
     wrong = (log_ratio_below(more, less, 500, 0.9) > truth).mean()
@@ -57,8 +57,8 @@ def test_few_values_are_cells_and_frequent_events_count() -> None:
     assert cells.number == 3
     assert (cells.count(one).tolist(), cells.count(other).tolist()) == ([2, 1, 0], [0, 2, 1])
     event = Event(np.array([True, False, False]), first=True, promise=0.0)
-    assert event.counted(cells.count(one), cells.count(other)) == (2, 0)
-    assert Event(event.cells, first=False, promise=0.0).counted(cells.count(one), cells.count(other)) == (0, 2)
+    assert event.counts_of(cells.count(one), cells.count(other)) == (2, 0)
+    assert Event(event.cells, first=False, promise=0.0).counts_of(cells.count(one), cells.count(other)) == (0, 2)
 
 
 def test_many_lists_are_sorted_by_a_score_with_power() -> None:
@@ -67,7 +67,7 @@ def test_many_lists_are_sorted_by_a_score_with_power() -> None:
     cells = Cells.between(one[:1500], other[:1500])
     assert 100 < cells.number < 200
     event = best_event(cells.count(one[:1500]), cells.count(other[:1500]), 0.95)
-    more, less = event.counted(cells.count(one[1500:]), cells.count(other[1500:]))
+    more, less = event.counts_of(cells.count(one[1500:]), cells.count(other[1500:]))
     assert more > 2 * less
 
 

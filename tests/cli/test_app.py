@@ -202,7 +202,7 @@ def test_states_are_found_whatever_their_type(
             "--bounds goes with sum, mean and varia",
         ),
         ("leakage {markov} --query count --states active --tau 1 --size 3", "--size goes with mean"),
-        ("leakage {markov} --query count --states active --tau 1 --known 3", "--known goes with --target"),
+        ("leakage {markov} --query count --states active --tau 1 --known 3", "--known requires --target"),
         ("leakage {markov} --query count --states active --tau 1 --target x", "--target must be a whole number"),
         ("leakage {markov} --query count --states active --tau 1 --target -1", "--target must be at least 0"),
         ("leakage {markov} --query count --states active --tau 1 --target 2 --known 1,,3", "without empty entries"),

@@ -144,7 +144,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"profile": lambda tau: 0.1, "delta": 1e-6}, "profile must be a PrivacyProfile"),
     ({"profile": PROFILE, "delta": 1e-6, "neighbours": "replace"}, "a profile is for the neighbours"),
     ({"tau": 1.0, "neighbours": "unbounded"}, 'neighbours must be "replace" or "add-remove"'),
-    ({"rho": 0.1, "delta": 1e-6, "target": 3}, "target= and known= go with tau= alone"),
+    ({"rho": 0.1, "delta": 1e-6, "target": 3}, "target= and known= require tau= alone"),
     ({"delta": 1e-6}, "say how private the release is"),
 ]
 

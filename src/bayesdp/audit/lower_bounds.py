@@ -1,7 +1,7 @@
 """A lower bound on what any mechanism leaks, from its outputs alone.
 
-Runs the mechanism on pairs of neighbouring tables (`worlds`), chooses an event on half of the outputs (`testers`) and
-counts it on the other half. It uses no theorem, so it treats a release of ours, a pipeline and any other library alike.
+Runs the mechanism on pairs of neighbouring tables (`neighbouring_tables`), chooses an event on half of the outputs (`testers`) and
+counts it on the other half. It uses no theorem, so it treats this package, pipelines and other libraries alike.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LowerBound(Displayed, Document):
     epsilon: the lower bound; 0 if no event distinguishes the tables.
     claimed: the ε claimed for the mechanism, if any.
     more, less: how often the event occurred in `runs` runs, for the table where it is more frequent and for the other.
-    worlds:  a description of the two neighbouring tables.
+    tables:  a description of the two neighbouring tables.
     """
 
     epsilon: float
@@ -215,7 +215,7 @@ class _Runs:
         event = best_event(counts[0], counts[1], confidence)
         more, less, tested = 0, 0, runs - choosing
         for one, other in self.batches(tables, tested):
-            hits, misses = event.counted(cells.count(one), cells.count(other))
+            hits, misses = event.counts_of(cells.count(one), cells.count(other))
             more, less = more + hits, less + misses
         leaks = float(log_ratio_below(np.array([more]), np.array([less]), tested, confidence)[0])
         return LowerBound(leaks, confidence, tested, more, less, tables.who, claimed)

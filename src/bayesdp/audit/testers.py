@@ -128,7 +128,7 @@ class Event:
     first: bool
     promise: float
 
-    def counted(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[int, int]:
+    def counts_of(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> tuple[int, int]:
         """Return the event's counts for the table where it is more frequent and for the other, from cell counts."""
         more, less = (one, other) if self.first else (other, one)
         return int(more[self.cells].sum()), int(less[self.cells].sum())

@@ -185,5 +185,5 @@ def _published(
 
 def _row(result: PublishedResult) -> list[str]:
     tau = "–" if result.tau is None else shown_below(result.tau)
-    standing = method_named(result.method).standing
-    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), standing]
+    status = method_named(result.method).status
+    return [f"({result.method})", f"{result.epsilon:g}", tau, shown_above(result.alpha), status]

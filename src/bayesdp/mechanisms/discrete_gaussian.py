@@ -22,7 +22,7 @@ from bayesdp.rounding import up
 __all__ = ["DiscreteGaussianMechanism"]
 
 _LARGEST_SQUARE = 2**124
-"""One record moves no number beyond 2^62."""
+"""The largest squared sensitivity: one record moves no number beyond 2^62."""
 
 _HALVINGS = 60
 _NUDGES = 16
@@ -40,7 +40,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
     dimension:           how many values there are.
     scale:               the scale σ of the noise; σ² is at least squared_sensitivity/(2ρ).
 
-    Raises `InvalidInputError` for what is not of that kind, and for a ρ so small that the scale passes 2^56.
+    Raises InvalidInputError for other arguments, and for a ρ so small that the scale exceeds 2^56.
 
     >>> mechanism = DiscreteGaussianMechanism(squared_sensitivity=2, rho=0.25, dimension=3)
     >>> round(mechanism.scale, 12)
@@ -108,10 +108,10 @@ class DiscreteGaussianMechanism(IntegerNoise):
         return ConcentratedLoss(high)
 
     def release(self, values: Sequence[int]) -> tuple[int, ...]:
-        """Return `values` with fresh noise; the operating system seeds the generator, and nobody else can.
+        """Return `values` with fresh noise; only the operating system seeds the generator.
 
-        Needs `dimension` whole numbers within ±2^62, else raises `InvalidInputError`; its messages never show a value.
-        Raises `NoiseError` if the noise cannot be drawn.
+        Raises InvalidInputError, whose message never shows a value, unless `values` are `dimension` whole numbers
+        within ±2^62, and NoiseError if the noise cannot be drawn.
         """
         checked = checked_integers(values, self.dimension)
         require_untouched_generator()
@@ -125,7 +125,7 @@ class DiscreteGaussianMechanism(IntegerNoise):
         scale = least_gaussian_scale(Fraction(self.squared_sensitivity), self.rho)
         if scale > LARGEST_SCALE:
             raise InvalidInputError(
-                f"rho = {self.rho:g} asks for noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
+                f"rho = {self.rho:g} needs noise of scale {scale:g}, beyond 2^56, which overflows 64-bit integers; "
                 "choose a larger rho or a coarser grid"
             )
         for _ in range(_NUDGES):

@@ -126,7 +126,7 @@ class Plan:
 
 def charge_of(asked: PreparedQuery, tau: float, details: Mapping[str, Any], state: State) -> Charge:
     """Return the charge of a question; it is added to the total of its key, however an older version wrote that."""
-    key = asked.standing
+    key = asked.ledger_key
     for total in state.totals:
         if total.region is None and total.loss is None and LedgerKey.from_text(total.asked) == key:
             return Charge(asked.question, total.key, total.query, tau, details)

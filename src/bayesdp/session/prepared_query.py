@@ -62,9 +62,9 @@ class PreparedQuery:
         return self.query.dimension
 
     @cached_property
-    def standing(self) -> LedgerKey:
+    def ledger_key(self) -> LedgerKey:
         """The key under which an account adds it up with others."""
-        return self.query.standing()
+        return self.query.ledger_key()
 
     def worth(self, records: int) -> Fraction:
         """Return what one whole number is worth in the answer."""
@@ -118,7 +118,7 @@ class PreparedQuery:
         return kind.fits(loss, self.sensitivity_in(kind.norm))
 
     def loss_for(self, units: int, beta: float) -> Loss:
-        """Return the smallest loss at which the noise stays below so many whole numbers, except with probability β."""
+        """Return the smallest loss at which the noise is below this many whole numbers, except with probability β."""
         kind = noise_for(PureLoss)
         return kind.for_accuracy(units, beta, self.sensitivity_in(kind.norm), self.dimension)
 

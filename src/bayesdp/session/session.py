@@ -42,7 +42,7 @@ from bayesdp.session.private_fit_spec import QUESTION, Within, private_fit_spec
 from bayesdp.session.public import check_members, check_nameable
 from bayesdp.session.randomize import Randomized, randomize
 from bayesdp.session.record import Neighbours, Recorded, record
-from bayesdp.session.releases import Release, Releases, release_stored
+from bayesdp.session.releases import Releases, StoredRelease, release_stored
 from bayesdp.session.retries import Attempt, with_retries
 from bayesdp.theorems.leakage import BETA, DROPPED, notes_about
 
@@ -298,7 +298,7 @@ class Session(Displayed):
         return overview_of(self._ledger, self._dataset).plot(path)
 
     @property
-    def history(self) -> Releases[Release]:
+    def history(self) -> Releases[StoredRelease]:
         """All releases of this data set that the ledger holds, oldest first.
 
         Of randomized columns, and of releases made elsewhere, it holds the cost only.
@@ -323,7 +323,7 @@ class Session(Displayed):
         that much with probability at most `beta`. A question that has been answered at least as well returns the stored
         answer at no cost.
 
-        accept: why it is released although the model's diagnosis says "violated"; by default as the session was told.
+        accept: why it is released although the diagnosis is "violated"; by default the reason given to the session.
 
         Raises BudgetError if the budget does not allow it, QueryError for a question the model does not describe,
         ModelError for a violated model without a reason, RefusedError for what is wrong with the records; then nothing
@@ -556,7 +556,7 @@ class Session(Displayed):
         )
 
     def _facts_of(self, model: Model) -> Mapping[str, Any]:
-        """Return what every answer says of the model: computed once, before anything is charged."""
+        """Return the facts about the model in every answer, computed once before anything is charged."""
         size, rows = model.group_size, self._checked_table.rows
         notes = [
             *notes_about(model),
