@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -309,7 +309,7 @@ def test_sums_are_rounded_up(losses: list[Loss]) -> None:
         (lambda: ConcentratedLoss(-0.1), "rho must be at least 0, not -0.1"),
         (lambda: ConcentratedLoss(0.1, 1.0), "delta must be below 1, not 1"),
         (lambda: PrivacyProfile(0.5, neighbours="replace"), "a profile must be a function"),  # type: ignore[arg-type]
-        (lambda: PrivacyProfile(lambda tau: tau / 1000, neighbours="replace"), "delta must not rise with tau"),
+        (lambda: PrivacyProfile(lambda tau: tau / 1000, neighbours="replace"), "a profile must not rise with tau"),
         (lambda: PrivacyProfile(lambda tau: 2.0, neighbours="replace"), r"must lie in \[0, 1\], not 2"),
         (lambda: PrivacyProfile(lambda tau: math.nan, neighbours="replace"), "must be a finite number, not nan"),
         (lambda: PrivacyProfile(lambda tau: 1 / 0, neighbours="replace"), "it raised ZeroDivisionError"),
@@ -333,6 +333,7 @@ def test_a_profile_comes_from_a_measurement_of_opendp() -> None:
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    noise = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=8.0)
-    profile = PrivacyProfile.from_opendp(make_zCDP_to_approxDP(noise).map(1), neighbours="replace")
+    noise: Any = make_gaussian(atom_domain(T="i64"), absolute_distance(T="i64"), scale=8.0)
+    converted: Any = make_zCDP_to_approxDP(noise)
+    profile = PrivacyProfile.from_opendp(converted.map(1), neighbours="replace")
     assert profile.delta_at(0.5) == pytest.approx(ConcentratedLoss(1 / 128).delta_at(0.5), rel=1e-9)

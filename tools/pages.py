@@ -146,15 +146,16 @@ def run(page: Path, folder: Path, by_bash: bool) -> list[Shown]:
 
 
 def _steady_noise() -> contextlib.AbstractContextManager[Any]:
-    """Draw the noise of this process from a seed for a while: for pages, whose data nobody has to protect."""
+    """Draw the noise of this process from a seed for a while: for pages, whose data need no protection."""
     from bayesdp.mechanisms import DiscreteLaplaceMechanism
+    from bayesdp.mechanisms.integers import checked_integers
 
     source = random.Random(0)
 
     def release(self: Any, values: Sequence[int]) -> tuple[int, ...]:
         return tuple(
             value + round(self.scale * (source.expovariate(1) - source.expovariate(1)))
-            for value in self._checked(values)
+            for value in checked_integers(values, self.dimension)
         )
 
     return mock.patch.object(DiscreteLaplaceMechanism, "release", release)

@@ -270,7 +270,7 @@ class RandomizedResponse(NoiseLaw):
         object.__setattr__(self, "records", validation.natural("records", self.records))
         object.__setattr__(self, "ones", validation.natural("ones", self.ones, least=0))
         if self.records > _MOST_RECORDS:
-            raise InvalidInputError(f"records must be at most a million, not {self.records}")
+            raise InvalidInputError(name_of("records") + f" must be at most a million, not {self.records}")
         if self.ones > self.records:
             raise InvalidInputError(name_of("ones") + f" must be at most records, but {self.ones} > {self.records}")
 

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.concentrated import delta_of_rho
 from bayesdp.errors import InvalidInputError
@@ -138,7 +139,7 @@ class ConcentratedLoss(Loss):
         object.__setattr__(self, "rho", validation.not_negative("rho", self.rho))
         delta = validation.not_negative("delta", self.delta)
         if delta >= 1:
-            raise InvalidInputError(f"delta must be below 1, not {delta:g}")
+            raise InvalidInputError(name_of("delta") + f" must be below 1, not {delta:g}")
         object.__setattr__(self, "delta", delta)
 
     @property
@@ -185,7 +186,7 @@ class PrivacyProfile(Loss):
         for place in range(1, len(deltas)):
             if deltas[place] > deltas[place - 1] * (1 + _SAME):
                 raise InvalidInputError(
-                    f"delta must not rise with tau, but the profile rises from {deltas[place - 1]:g} at tau = "
+                    f"a profile must not rise with tau, but this one rises from {deltas[place - 1]:g} at tau = "
                     f"{_PROBED[place - 1]:g} to {deltas[place]:g} at tau = {_PROBED[place]:g}"
                 )
 
@@ -255,7 +256,8 @@ def checked_neighbours(neighbours: object) -> Neighbours:
     if neighbours == "add-remove":
         return "add-remove"
     raise InvalidInputError(
-        f'neighbours must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
+        name_of("neighbours")
+        + f' must be "replace" or "add-remove", not {brief(neighbours)}; most libraries add or remove a record'
     )
 
 

@@ -96,7 +96,7 @@ def test_entities_come_last_for_series() -> None:
 
 
 def test_what_belongs_together_must_be_said() -> None:
-    with pytest.raises(InvalidInputError, match="which records may belong together"):
+    with pytest.raises(InvalidInputError, match="columns of records that belong together"):
         bdp.advise(families(0.2, 20), HEIGHT)
     lacking = families(0.2, 20).with_columns(height=polars.when(polars.col("height") > 50).then(polars.col("height")))
     with pytest.raises(RecordsError, match="missing"):

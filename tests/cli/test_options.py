@@ -132,3 +132,10 @@ def test_without_a_name_the_ledger_is_the_default_one(monkeypatch: pytest.Monkey
     monkeypatch.setenv("BAYESDP_LEDGER", "sqlite:///own.db")
     assert options.ledger("other.db") == "other.db"
     assert "own.db" in str(options.ledger(None))
+
+
+def test_only_what_is_given_is_passed_on() -> None:
+    assert options.numbers_given({"--tau": "0.5", "--delta": None, "--rho": "1e-3"}) == {"tau": 0.5, "rho": 1e-3}
+    assert options.given(noise="laplace", theorem=None) == {"noise": "laplace"}
+    with pytest.raises(InvalidInputError, match="--rho must be a number"):
+        options.numbers_given({"--rho": "little"})

@@ -100,7 +100,7 @@ def test_independent_records_are_reported_and_the_chain_is_fine() -> None:
     path = walk(np.random.default_rng(3), first_order(np.full((2, 2), 0.5)), 5000)
     found = named(diagnose_chain(counted([path]), MarkovChain([[0.5, 0.5], [0.5, 0.5]])), "dependence")
     assert (found.verdict, found.word) == ("fine", "not seen")
-    assert "found no dependence: Independent() may describe" in found.meaning
+    assert "found no dependence: a model of independent records may describe" in found.meaning
 
 
 def test_dependence_is_present_not_fine() -> None:

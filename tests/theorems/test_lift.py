@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ class TestOddsNetwork(ApproximateContract):
     laws = network_laws(network_of)
 
 
-CONTRACTS = [
+CONTRACTS: list[Any] = [
     contract for contract in list(globals().values()) if isinstance(contract, type) and hasattr(contract, "laws")
 ]
 

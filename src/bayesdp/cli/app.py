@@ -19,15 +19,19 @@ from bayesdp.cli.parameters import (
     Credibility,
     Data,
     Dataset,
+    Delta,
     Engine,
     Growing,
     LedgerUrl,
     Master,
     Missing,
     ModelPath,
+    Neighbours,
+    Noise,
     Plot,
     Public,
     Separate,
+    TheoremName,
     text_of,
 )
 from bayesdp.cli.query_options import QueryOptions, Question
@@ -65,8 +69,20 @@ def leakage(
     model: ModelPath,
     question: Question,
     tau: Annotated[
-        str, typer.Option(metavar="τ", help="The privacy parameter of the release, as ordinary DP states it.")
-    ],
+        str | None, typer.Option(metavar="τ", help="The privacy parameter of the release, as ordinary DP states it.")
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(metavar="δ", help="With --tau, the δ of the release; with --rho, the δ of the promise."),
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ρ", help="The zCDP of the release instead of --tau: 1/(2·scale²) for Gaussian noise on a count."
+        ),
+    ] = None,
+    neighbours: Neighbours = None,
+    theorem: TheoremName = None,
     target: Annotated[
         str | None,
         typer.Option(metavar="I", help="Compute only what one adversary learns about record I (counted from 0)."),
@@ -82,7 +98,8 @@ def leakage(
     assumed = options.model(model)
     asked = question.under(assumed)
     one = options.adversary(target, known)
-    leaked = leak(assumed, asked, tau=options.number("--tau", tau), **one)
+    losses: dict[str, Any] = options.numbers_given({"--tau": tau, "--delta": delta, "--rho": rho})
+    leaked = leak(assumed, asked, **losses, **options.given(neighbours=neighbours, theorem=theorem), **one)
     if plot is not None:
         leaked.plot(plot)
     _print(leaked, as_json)
@@ -98,6 +115,13 @@ def calibrate(
         str | None, typer.Option(metavar="α", help="The largest error wanted, instead of --epsilon.")
     ] = None,
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[
+        str | None, typer.Option(metavar="K", help="The number of such questions that share the promise.")
+    ] = None,
+    neighbours: Neighbours = None,
+    theorem: TheoremName = None,
     credibility: Credibility = None,
     draws: Annotated[
         str | None, typer.Option(metavar="N", help="The number of models to draw for --credibility.")
@@ -114,6 +138,10 @@ def calibrate(
     target: dict[str, Any] = options.one_of("--epsilon", epsilon, "--alpha", alpha)
     target |= {"credibility": options.credibility(credibility)}
     target |= {} if draws is None else {"draws": options.natural("--draws", draws)}
+    target |= {} if count is None else {"count": options.natural("--count", count)}
+    target |= options.numbers_given({"--delta": delta}) | options.given(
+        noise=noise, neighbours=neighbours, theorem=theorem
+    )
     chosen = choose(assumed, asked, **target, beta=options.number("--beta", beta))
     if plot is not None:
         chosen.plot(plot)
@@ -127,6 +155,12 @@ def compare(
     question: Question,
     epsilon: Annotated[str, typer.Option(metavar="ε,ε", help="The promises at which to compare, separated by commas.")],
     beta: Beta = "0.05",
+    delta: Delta = None,
+    noise: Noise = None,
+    count: Annotated[
+        str | None, typer.Option(metavar="K", help="The number of such questions that share a promise.")
+    ] = None,
+    theorem: TheoremName = None,
     plot: Plot = None,
     as_json: AsJson = False,
 ) -> None:
@@ -137,7 +171,9 @@ def compare(
     assumed = options.model(model)
     asked = question.under(assumed)
     epsilons = options.numbers("--epsilon", epsilon)
-    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta))
+    more: dict[str, Any] = options.numbers_given({"--delta": delta}) | options.given(noise=noise, theorem=theorem)
+    more |= {} if count is None else {"count": options.natural("--count", count)}
+    comparison = all_theorems(assumed, asked, epsilons=epsilons, beta=options.number("--beta", beta), **more)
     if plot is not None:
         comparison.plot(plot)
     print(text_of(comparison, as_json))

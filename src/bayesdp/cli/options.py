@@ -26,11 +26,13 @@ __all__ = [
     "credibility",
     "files",
     "folder",
+    "given",
     "ledger",
     "model",
     "natural",
     "number",
     "numbers",
+    "numbers_given",
     "one_of",
     "picture",
     "positive",
@@ -139,6 +141,16 @@ def one_of(first: str, first_text: str | None, second: str, second_text: str | N
     if len(given) != 1:
         raise InvalidInputError(f"give either {first} or {second}")
     return {option.removeprefix("--"): number(option, text) for option, text in given.items()}
+
+
+def numbers_given(texts: dict[str, str | None]) -> dict[str, float]:
+    """Read those of several options that were given, by the names of their parameters."""
+    return {option.removeprefix("--"): number(option, text) for option, text in texts.items() if text is not None}
+
+
+def given(**texts: str | None) -> dict[str, Any]:
+    """Return those of several texts that were given."""
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 def _is_number(text: str) -> bool:

@@ -18,17 +18,21 @@ __all__ = [
     "Credibility",
     "Data",
     "Dataset",
+    "Delta",
     "Engine",
     "Growing",
     "LedgerUrl",
     "Master",
     "Missing",
     "ModelPath",
+    "Neighbours",
     "NewBudget",
+    "Noise",
     "Plot",
     "Public",
     "Separate",
     "SomeDataset",
+    "TheoremName",
     "text_of",
 ]
 
@@ -91,6 +95,15 @@ Beta = Annotated[str, typer.Option(metavar="β", help="How likely the error may 
 Credibility = Annotated[
     str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
 ]
+Delta = Annotated[str | None, typer.Option(metavar="δ", help="The delta of a promise of (epsilon, delta).")]
+Noise = Annotated[str | None, typer.Option(metavar="KIND", help="laplace or gaussian; by default what errs less.")]
+Neighbours = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND", help="What tau, delta and rho are about: replace (the default), or add-remove a record."
+    ),
+]
+TheoremName = Annotated[str | None, typer.Option("--theorem", metavar="NAME", help="Ask this theorem only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw the result: .png, .svg or .pdf.")]
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self, final
 
 from bayesdp._support import validation
+from bayesdp._support.messages import name_of
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import DiscreteGaussian, least_gaussian_scale
 from bayesdp.errors import InvalidInputError
@@ -59,7 +60,9 @@ class DiscreteGaussianMechanism(IntegerNoise):
     def __post_init__(self) -> None:
         squared = self.squared_sensitivity  # beyond 10^18 for sums on a fine grid, which `natural` refuses
         if not (type(squared) is int and 1 <= squared <= _LARGEST_SQUARE):
-            raise InvalidInputError(f"squared_sensitivity must be a whole number from 1 to 2^124, not {brief(squared)}")
+            raise InvalidInputError(
+                name_of("squared_sensitivity") + f" must be a whole number from 1 to 2^124, not {brief(squared)}"
+            )
         object.__setattr__(self, "rho", validation.positive("rho", self.rho))
         object.__setattr__(self, "dimension", checked_dimension(self.dimension))
         object.__setattr__(self, "scale", self._confirmed_scale())

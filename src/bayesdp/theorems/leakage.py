@@ -10,6 +10,7 @@ from typing import Any
 from bayesdp._support import hooks
 from bayesdp._support.display import Displayed, PrintedTable, Section, Words, warned
 from bayesdp._support.documents import Document
+from bayesdp._support.messages import params
 from bayesdp._support.validation import brief
 from bayesdp.accuracy import Laplace, laplace_scale
 from bayesdp.errors import InvalidInputError, NoTheoremAppliesError
@@ -243,7 +244,9 @@ def leakage(
     if promised_delta is None and not has_delta(spend):
         return report(model, spend, adversary=adversary, only=only)
     if adversary is not None:
-        raise InvalidInputError("target= and known= go with tau= alone: what one adversary learns is known for it only")
+        raise InvalidInputError(
+            params("{target} and {known} go with {tau} alone: no theorem about one adversary has a delta")
+        )
     return approximate_report(model, spend, promised_delta, only=only)
 
 
@@ -299,6 +302,7 @@ class Composition:
     Applicable theorems are cached, because an account asks about the same queries repeatedly.
 
     >>> from bayesdp import ArbitraryGroups, Count
+    >>> from bayesdp.theorems.spend import as_spend
     >>> Composition(ArbitraryGroups(3)).proven(as_spend(Count("ill", equals=True), 1.0))
     3.0
     """
