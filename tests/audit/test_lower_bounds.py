@@ -1,7 +1,9 @@
 import json
 import math
+import tempfile
 
 import numpy as np
+import polars
 import pytest
 from scipy.stats import norm
 
@@ -143,12 +145,34 @@ def test_what_the_lift_promises_of_a_published_record_is_kept() -> None:
         noisy = (data_sets == 1).sum(axis=1) + NOISE.laplace(scale=5.0, size=len(data_sets))
         return np.stack([published, np.where(published, middle, noisy)], axis=1)
 
-    leaked = bdp.leakage(STRONG, bdp.AnyMechanism(), tau=0.2, delta=0.02)
+    leaked = bdp.leakage(STRONG, bdp.AnyMechanism(), tau=0.2, delta=0.02, neighbours="replace")
     options = {"runs": 100_000, "confidence": 0.999, "vectorised": True, "seed": 4}
     found = lower_bound(release, STRONG, claimed=leaked.epsilon, delta=leaked.delta, **options)  # type: ignore[arg-type]
     assert not found.contradicted
     with pytest.raises(PromiseBrokenError):
         lower_bound(release, STRONG, claimed=0.2, delta=0.02, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "kept"), [(bdp.ArbitraryGroups(3), True), (bdp.Independent(), False)])
+def test_a_session_is_audited_like_any_function(model: bdp.Model, kept: bool) -> None:
+    """One that assumes independent records does not keep its ε where three are equal."""
+
+    def released(records: list[int]) -> float:
+        table = polars.DataFrame({"ill": records})
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            bdp.Session(table, model, epsilon=1.0, ledger=f"{folder}/budget.db", dataset="audited") as session,
+        ):
+            return float(session.release(bdp.Count("ill", equals=1), epsilon=1.0).value)
+
+    try:
+        found = lower_bound(released, bdp.ArbitraryGroups(3), claimed=1.0, delta=1e-6, runs=200, seed=1)
+    except PromiseBrokenError:
+        assert not kept
+    else:
+        assert kept
+        assert not found.contradicted
 
 
 def test_a_function_of_one_data_set_is_a_mechanism() -> None:
