@@ -87,6 +87,20 @@ def test_a_plain_delta_of_gaussian_noise_is_contradicted() -> None:
     assert proven > 1  # no theorem denies what the audit found
 
 
+@pytest.mark.slow
+def test_a_plain_delta_is_contradicted_at_odds_of_nine() -> None:
+    """The true δ is below 3e-4: it takes tens of millions of runs."""
+    chain = bdp.MarkovChain([[0.75, 0.25], [0.25, 0.75]])
+
+    def release(data_sets: np.ndarray) -> np.ndarray:
+        return (data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets))
+
+    claim = {"claimed": 1.0, "delta": _exact_profile(1.0), "confidence": 0.999, "runs": 40_000_000}
+    with pytest.raises(PromiseBrokenError) as caught:
+        lower_bound(release, chain, COUNT, vectorised=True, seed=1, **claim)  # type: ignore[arg-type]
+    assert 1e-4 < caught.value.lower_delta < 3e-4
+
+
 def test_a_plain_delta_of_independent_records_is_not() -> None:
     release, delta = _plain_gaussian(8.0)
     options = {"claimed": 1.0, "delta": delta, "runs": 30_000, "confidence": 0.999, "vectorised": True, "seed": 1}

@@ -137,8 +137,7 @@ def lower_bound(
     query:      the query it answers, if known; needed for sums of normal records, because of the bounds.
     claimed:    the ε claimed for it.
     delta:      the δ claimed beside it, if it is claimed to be (ε, δ): no event may be more than e^ε times as probable
-                on one table as on the other, plus δ. The smaller δ is, the more runs a contradiction takes: events
-                are counted whose probability is about the true δ.
+                on one table as on the other, plus δ. A contradiction takes more runs, the smaller the true δ is.
     runs:       the number of runs on each of two neighbouring tables; every other pair is tried with a fiftieth of it.
     confidence: the confidence that the bound holds.
     vectorised: the mechanism takes a table with a row for each data set, and returns a row for each.
