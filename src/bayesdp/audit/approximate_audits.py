@@ -101,7 +101,7 @@ class ApproximateAudit(Displayed, Document):
             f"{shown_above(self.epsilon)} with δ = {shown_above(self.delta)}, if {self.leakage.assumption}. At that ε, "
             f"ordinary differential privacy states δ = {shown_above(self.stated, 3)}."
         )
-        parts = [[Words(proven, filled=True)]]
+        parts: list[Section] = [[Words(proven, filled=True)]]
         if self.attained is None:
             parts.append(
                 headed("The worst known attacker", "None: his δ is computed for a number with Gaussian noise.")
