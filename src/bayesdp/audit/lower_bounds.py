@@ -221,15 +221,24 @@ class _Test:
 
     def event(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Event:
         """Return the event that promises the largest δ at the ε of an (ε, δ) claim, or the largest ε if none does."""
+        exceeding = self._exceeding(first, second)
+        return best_event(first, second, self.epsilon) if exceeding is None else exceeding
+
+    def promise(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[float, float]:
+        """Return the lower bounds on δ and on ε that these tables seem to support: first the larger δ, then ε."""
+        exceeding = self._exceeding(first, second)
+        return 0.0 if exceeding is None else exceeding.promise, best_event(first, second, self.epsilon).promise
+
+    def _exceeding(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> Event | None:
+        """Return the event that promises the largest δ at the ε of an (ε, δ) claim; None if none does."""
         claim = self.claim
-        if claim is not None and claim.delta:
-            epsilon = claim.epsilon
-            event = best_event(
-                first, second, lambda more, less, trials: excess_below(more, less, trials, self.confidence, epsilon)
-            )
-            if event.promise > 0:
-                return event
-        return best_event(first, second, self.epsilon)
+        if claim is None or not claim.delta:
+            return None
+        epsilon = claim.epsilon
+        event = best_event(
+            first, second, lambda more, less, trials: excess_below(more, less, trials, self.confidence, epsilon)
+        )
+        return event if event.promise > 0 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,10 +278,10 @@ class _Runs:
             )
             runs -= now
 
-    def promise(self, tables: NeighbouringTables, runs: int, test: _Test) -> float:
-        """Return the lower bound on ε that these tables seem to support."""
+    def promise(self, tables: NeighbouringTables, runs: int, test: _Test) -> tuple[float, float]:
+        """Return the lower bounds that these tables seem to support."""
         _, (first, second) = self.cells(tables, runs)
-        return best_event(first, second, test.epsilon).promise
+        return test.promise(first, second)
 
     def cells(self, tables: NeighbouringTables, runs: int) -> tuple[Cells, NDArray[np.int64]]:
         """Return cells that may distinguish outputs, and the counts in each, a row for each table."""
