@@ -1,4 +1,4 @@
-"""The three figures for δ on the first page are what the library computes."""
+"""The figures for δ that stand in sentences are what the library computes."""
 
 from __future__ import annotations
 
@@ -50,3 +50,24 @@ def test_plain_true_and_proven_delta_are_those_of_the_first_page() -> None:
     smaller = float(proven) - 0.05e-4
     assert bdp.leakage(model, bdp.AnyMechanism(), profile=noise, delta=smaller).epsilon > EPSILON
     assert float(plain) < _attained() < float(proven)
+
+
+def _leaked(model: bdp.Model) -> tuple[str, str]:
+    """Return what (1, 1e-5), for adding or removing a record, leaks, as pages show it."""
+    leaked = bdp.leakage(model, bdp.AnyMechanism(), tau=1.0, delta=1e-5, neighbours="add-remove")
+    return f"{leaked.epsilon:.2f}", f"{leaked.delta:.2g}"
+
+
+def test_the_sentences_for_model_trainers_have_figures_of_the_library() -> None:
+    page = (ROOT / "docs" / "model-trainers.md").read_text(encoding="utf-8")
+    epsilon, delta = _leaked(bdp.OddsChain(17.0))
+    assert f"({epsilon}, {delta}) is what is promised" in page
+    plain_epsilon, plain_delta = _leaked(bdp.Independent())
+    assert f"({float(plain_epsilon):g}, {float(plain_delta) * 1e5:.1f}·10⁻⁵), which is claimed here" in page
+
+
+def test_the_sentence_for_officers_has_figures_of_the_library() -> None:
+    page = (ROOT / "docs" / "data-protection-officer.md").read_text(encoding="utf-8")
+    assert f"at most {math.e:.2f} times its probability" in page
+    right = 100 * (math.e + 1e-6) / (1 + math.e)
+    assert f"is right in at most {math.ceil(100 * right) / 100} % of cases" in page
