@@ -24,6 +24,7 @@ STATES = bdp.OddsChain(9.0, states=["idle", "busy"])
         (bdp.OddsChain(9.0), SUM, True),
         (bdp.OddsChain(9.0, length=20), bdp.Proportion(equals=1, size=20), True),
         (STATES, bdp.Count(equals="busy"), True),
+        (bdp.OddsChain(1e40, length=5), COUNT, True),
         (bdp.OddsChain(9.0, memory=2), COUNT, True),
         (bdp.ArbitraryGroups(3), COUNT, True),
         (bdp.GaussianGroups(correlation=0.275, size=3), SUM, True),

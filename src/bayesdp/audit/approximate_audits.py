@@ -39,6 +39,9 @@ CHANCE = (
     "with a higher confidence, and please report it if it happens again."
 )
 
+_RAREST_CHANGE = 1e-6
+"""Neighbours of the symmetric chain differ at least so often: smaller odds are allowed, too."""
+
 _ROUNDING = 1e-9
 """Rounding: the attained δ may exceed the proven one by this share; more contradicts the proof."""
 
@@ -212,13 +215,14 @@ def _attained(model: Model, query: Query, loss: ConcentratedLoss, leaked: Approx
     """
     if query.by_cell or query.thresholds or query.made_elsewhere:
         return None
-    tau, found = tau_of_rho(loss.rho, leaked.delta), Attained(0.0, "")
+    tau = tau_of_rho(loss.rho, leaked.delta)
+    attackers = []
     for member in (member for each in model.members for member in _with_steady_chain(each, query)):
         for setting in settings(member, query, tau):
             if setting.of_query and not setting.attack_model.extremes:
                 scale = setting.attack_model.sensitivity / math.sqrt(2 * loss.rho)
-                excess = setting.attack_model.excess(leaked.epsilon, scale)
-                found = max(found, Attained(excess.delta, setting.who), key=lambda one: one.delta)
+                attackers.append(Attained(setting.attack_model.excess(leaked.epsilon, scale).delta, setting.who))
+    found = max(attackers, key=lambda one: one.delta)
     if found.delta > leaked.delta * (1 + _ROUNDING):
         raise TheoremError(
             f"{leaked.theorem} proves δ = {leaked.delta!r}, but an attacker attains {found.delta!r}: the proof or the "
@@ -234,6 +238,6 @@ def _with_steady_chain(model: Model, query: Query) -> Iterator[Model]:
     """
     yield model
     if isinstance(model, OddsChain) and model.memory == 1 and model.unit == 1:
-        stay = 1 / (1 + 1 / math.sqrt(model.odds))
+        change = max(1 / (1 + math.sqrt(model.odds)), _RAREST_CHANGE)
         states: Any = model.states if len(model.states) == 2 else distinguished_values(query)
-        yield MarkovChain([[stay, 1 - stay], [1 - stay, stay]], states=states, length=model.length)
+        yield MarkovChain([[1 - change, change], [change, 1 - change]], states=states, length=model.length)
