@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 from bayesdp._support.messages import Message
@@ -168,21 +169,36 @@ class PromiseBrokenError(BayesDPError):
     """A mechanism leaks more than claimed, with the requested confidence.
 
     claimed: the claimed ε. lower_bound: a lower bound on its leakage. evidence: the audit's `LowerBound`.
+    claimed_delta: the claimed δ; 0 for a pure claim. lower_delta: a lower bound on δ at that ε.
 
     >>> print(PromiseBrokenError(claimed=1.0, lower_bound=2.5, confidence=0.95))
     the promise is broken: ε = 1 is claimed, but at least 2.5 leaks (with a confidence of 95 %)
+    >>> print(PromiseBrokenError(1.0, 1.2, 0.95, claimed_delta=1e-6, lower_delta=0.25))
+    the promise is broken: δ = 1e-06 at ε = 1 is claimed, but it is at least 0.25 (with a confidence of 95 %)
     """
 
-    def __init__(self, claimed: float, lower_bound: float, confidence: float, evidence: object = None) -> None:
+    def __init__(
+        self,
+        claimed: float,
+        lower_bound: float,
+        confidence: float,
+        evidence: object = None,
+        *,
+        claimed_delta: float = 0.0,
+        lower_delta: float = 0.0,
+    ) -> None:
         self.claimed = claimed
         self.lower_bound = lower_bound
         self.confidence = confidence
         self.evidence = evidence
-        leaks = math.floor(1000 * lower_bound) / 1000
-        super().__init__(
-            f"the promise is broken: ε = {claimed:g} is claimed, but at least {leaks:g} leaks (with a confidence of "
-            f"{100 * confidence:.6g} %)"
-        )
+        self.claimed_delta = claimed_delta
+        self.lower_delta = lower_delta
+        if claimed_delta:
+            least = Context(prec=3, rounding=ROUND_FLOOR).create_decimal_from_float(lower_delta)
+            broken = f"δ = {claimed_delta:.3g} at ε = {claimed:g} is claimed, but it is at least {float(least):g}"
+        else:
+            broken = f"ε = {claimed:g} is claimed, but at least {math.floor(1000 * lower_bound) / 1000:g} leaks"
+        super().__init__(f"the promise is broken: {broken} (with a confidence of {100 * confidence:.6g} %)")
 
 
 class BudgetError(BayesDPError):

@@ -192,6 +192,11 @@ def audit(
     epsilon: Annotated[
         str | None, typer.Option(metavar="ε", help="Audit the release that leaks at most ε, instead of --tau.")
     ] = None,
+    delta: Delta = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="ρ", help="Audit a release with Gaussian noise of this zCDP, with --delta.")
+    ] = None,
+    noise: Noise = None,
     runs: Annotated[str, typer.Option(metavar="N", help="The number of simulated attacks and releases.")] = "20000",
     confidence: Annotated[
         str, typer.Option(metavar="SHARE", help="The confidence of the intervals and the lower bound.")
@@ -208,9 +213,13 @@ def audit(
     options.picture(plot, [model])
     assumed = options.model(model)
     asked = question.under(assumed)
-    promise: dict[str, Any] = options.one_of("--tau", tau, "--epsilon", epsilon)
+    losses: dict[str, Any] = options.numbers_given({"--delta": delta, "--rho": rho}) | options.given(noise=noise)
+    if losses:
+        losses |= options.numbers_given({"--tau": tau, "--epsilon": epsilon})
+    else:
+        losses = options.one_of("--tau", tau, "--epsilon", epsilon)
     times = options.natural("--runs", runs, least=100)
-    report = audited(assumed, asked, **promise, runs=times, confidence=options.number("--confidence", confidence))
+    report = audited(assumed, asked, **losses, runs=times, confidence=options.number("--confidence", confidence))
     if plot is not None:
         report.plot(plot)
     print(text_of(report, as_json))
