@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,8 +40,9 @@ COUNT, SUM = bdp.Count(equals=1), bdp.Sum(bounds=(0, 10))
 def test_nothing_realised_is_more_than_is_proven(
     model: bdp.Model, query: bdp.Query, attacked: bool, bounded: bool
 ) -> None:
-    for promise in ({"tau": 0.5}, {"epsilon": 0.5}):
-        audit = audited(model, query, runs=300, confidence=0.9999, **promise)  # type: ignore[arg-type]
+    promises: list[Any] = [{"tau": 0.5}, {"epsilon": 0.5}]
+    for promise in promises:
+        audit = audited(model, query, runs=300, confidence=0.9999, **promise)
         assert audit.worst_case.realised <= audit.epsilon
         assert (audit.attack is not None) == attacked
         assert (audit.lower_bound is not None) == bounded

@@ -1,6 +1,7 @@
 import json
 import math
 import tempfile
+from typing import Any
 
 import numpy as np
 import polars
@@ -59,7 +60,8 @@ def _plain_gaussian(scale: float) -> tuple[object, float]:
     dp.enable_features("contrib")
     longest = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
     measurement = dp.m.make_gaussian(*longest, scale=scale)
-    profile = dp.c.make_zCDP_to_approxDP(measurement).map(1.0)
+    converted: Any = dp.c.make_zCDP_to_approxDP(measurement)
+    profile = converted.map(1.0)
     return lambda data_sets: measurement((data_sets == 1).sum(axis=1).tolist()), profile.delta(1.0)
 
 
@@ -93,7 +95,7 @@ def test_a_plain_delta_is_contradicted_at_odds_of_nine() -> None:
     chain = bdp.MarkovChain([[0.75, 0.25], [0.25, 0.75]])
 
     def release(data_sets: np.ndarray) -> np.ndarray:
-        return (data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets))
+        return np.asarray((data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets)))
 
     claim = {"claimed": 1.0, "delta": _exact_profile(1.0), "confidence": 0.999, "runs": 40_000_000}
     with pytest.raises(PromiseBrokenError) as caught:
@@ -111,9 +113,11 @@ def test_a_plain_delta_of_independent_records_is_not() -> None:
 
 def test_our_own_gaussian_noise_is_not_accused() -> None:
     calibrated = bdp.calibrate(STRONG, COUNT, epsilon=1.0, delta=0.05, noise="gaussian")
+    assert calibrated.rho is not None
+    rho = calibrated.rho
 
     def release(data_sets: np.ndarray) -> tuple[int, ...]:
-        mechanism = DiscreteGaussianMechanism(1, calibrated.rho, dimension=len(data_sets))
+        mechanism = DiscreteGaussianMechanism(1, rho, dimension=len(data_sets))
         return mechanism.release((data_sets == 1).sum(axis=1).tolist())
 
     options = {"runs": 10_000, "confidence": 0.999, "vectorised": True, "seed": 2}
@@ -131,11 +135,11 @@ def _approximate_audits(number: int, runs: int) -> list[float]:
     leaked = bdp.leakage(STRONG, bdp.AnyMechanism(), profile=profile, delta=0.1)
 
     def release(data_sets: np.ndarray) -> np.ndarray:
-        return (data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets))
+        return np.asarray((data_sets == 1).sum(axis=1) + NOISE.normal(scale=8.0, size=len(data_sets)))
 
-    claim = {"claimed": leaked.epsilon, "delta": leaked.delta, "confidence": 0.999}
+    claim: Any = {"claimed": leaked.epsilon, "delta": leaked.delta, "confidence": 0.999}
     return [
-        lower_bound(release, STRONG, COUNT, runs=runs, vectorised=True, seed=audit, **claim).delta / leaked.delta  # type: ignore[arg-type]
+        lower_bound(release, STRONG, COUNT, runs=runs, vectorised=True, seed=audit, **claim).delta / leaked.delta
         for audit in range(number)
     ]
 
@@ -178,7 +182,9 @@ def test_a_session_is_audited_like_any_function(model: bdp.Model, kept: bool) ->
             tempfile.TemporaryDirectory() as folder,
             bdp.Session(table, model, epsilon=1.0, ledger=f"{folder}/budget.db", dataset="audited") as session,
         ):
-            return float(session.release(bdp.Count("ill", equals=1), epsilon=1.0).value)
+            value = session.release(bdp.Count("ill", equals=1), epsilon=1.0).value
+            assert isinstance(value, int)
+            return float(value)
 
     try:
         found = lower_bound(released, bdp.ArbitraryGroups(3), claimed=1.0, delta=1e-6, runs=200, seed=1)
