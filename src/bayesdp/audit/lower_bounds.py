@@ -1,7 +1,8 @@
 """A lower bound on what any mechanism leaks, from its outputs alone.
 
 Runs the mechanism on pairs of neighbouring tables (`neighbouring_tables`), chooses an event on half of the outputs
-(`testers`) and counts it on the other half. It uses no theorem, so it treats this package, pipelines and other libraries alike.
+(`testers`) and counts it on the other half. It uses no theorem, so it treats this package, pipelines and other
+libraries alike.
 """
 
 from __future__ import annotations
