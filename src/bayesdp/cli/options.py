@@ -34,6 +34,7 @@ __all__ = [
     "one_of",
     "picture",
     "positive",
+    "promised",
     "split",
     "table",
     "whole",
@@ -131,6 +132,11 @@ def numbers(option: str, text: str) -> list[float]:
 def columns(option: str, texts: Sequence[str] | None) -> list[str]:
     """Read column names: comma-separated, and the option may be given several times."""
     return [part for text in texts or () for part in split(option, text)]
+
+
+def promised(delta: str | None) -> dict[str, float]:
+    """Read --budget-delta, as a session takes it; nothing if it was not given."""
+    return {} if delta is None else {"delta": number("--budget-delta", delta)}
 
 
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:

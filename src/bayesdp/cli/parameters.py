@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "Beta",
+    "BudgetDelta",
     "Credibility",
     "Data",
     "Dataset",
@@ -90,6 +91,12 @@ Missing = Annotated[
 Beta = Annotated[str, typer.Option(metavar="β", help="How likely the error may be to reach alpha.")]
 Credibility = Annotated[
     str | None, typer.Option(metavar="SHARE", help="Keep the promise for this share of a fitted model's posterior.")
+]
+BudgetDelta = Annotated[
+    str | None,
+    typer.Option(
+        metavar="δ", help="The delta of an account that promises (epsilon, delta), fixed when it is opened: 1e-6."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Plot = Annotated[str | None, typer.Option("--plot", metavar="FILE", help="Also draw the result: .png, .svg or .pdf.")]

@@ -12,12 +12,14 @@ from bayesdp.errors import FrameError, LedgerError, QueryError, RecordsError
 from bayesdp.frames.boolean_columns import TRUTH, boolean_column
 from bayesdp.frames.grid import FINEST_BITS
 from bayesdp.ledger import Account, State
+from bayesdp.losses import PureLoss
 from bayesdp.mechanisms import RandomizedResponseMechanism, require_private
 from bayesdp.queries import Count
 from bayesdp.rounding import shown_above, shown_below, shown_odds, shown_remaining
-from bayesdp.session.accounting import Accountant, spend_of
+from bayesdp.session.accounting import spend_of
+from bayesdp.session.approximate_accounting import ApproximateAccountant
 from bayesdp.session.charging import Charged, Decision, Work, carry_out
-from bayesdp.session.plan import Plan, Target, begun_before
+from bayesdp.session.plan import AnyAccountant, Plan, Target, begun_before
 from bayesdp.session.prepare import CheckedTable
 from bayesdp.session.prepared_query import PreparedQuery
 from bayesdp.session.retries import Attempt
@@ -80,7 +82,7 @@ class Randomized(Stored):
 def randomize(
     frame: object,
     checked_table: CheckedTable,
-    accountant: Accountant,
+    accountant: AnyAccountant,
     account: Account,
     target: Target,
     terms: Mapping[str, Any],
@@ -112,7 +114,7 @@ class Randomizing(Work[Randomized]):
     subject: str
     asked: PreparedQuery
     truths: Any
-    accountant: Accountant
+    accountant: AnyAccountant
     target: Target
     terms: Mapping[str, Any]
     attempt: Attempt
@@ -126,11 +128,16 @@ class Randomizing(Work[Randomized]):
         """Return what to charge: nothing if the column was charged in the same terms, and never drawn."""
         begun = begun_before(self.asked, state, {"asked": self.target.to_dict()})
         if begun:
-            return Decision(self.attempt.unless_in_progress(Plan(state, 0.0, (), {}, None, begun=begun)), ())
+            return Decision(self.attempt.unless_in_progress(Plan(state, PureLoss(0.0), (), {}, None, begun=begun)), ())
         spent, epsilon = spend_of(state), self.target.epsilon or 0.0
-        cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
+        if isinstance(self.accountant, ApproximateAccountant):
+            (cost,) = self.accountant.offers(
+                (self.asked.query,), epsilon=epsilon, share=None, noise="laplace", spent=spent, budget=state.budget
+            )
+        else:
+            cost = self.accountant.affordable((self.asked.query,), epsilon=epsilon, spent=spent, budget=state.budget)
         require_private(RandomizedResponseMechanism(cost.tau))
-        planned = Plan(state, cost.tau, (self.asked,), {}, cost)
+        planned = Plan(state, cost.loss, (self.asked,), {}, cost)
         terms = {**self.terms, "randomized": self.subject}
         return Decision(planned, planned.to_charge(lambda _: {"asked": self.target.to_dict()}, terms))
 
