@@ -54,11 +54,14 @@ _ROUNDS = 100
 _TOLERANCE = 1e-11
 """How far, relatively, the ε used so far may be above the smallest one."""
 
+_ROUNDED = Fraction(1, 2**40)
+"""By so much is a share of the limit less than it says: then a hundred hundredths fit, though totals are rounded up."""
+
 _REMEMBERED = 256
 """How many results of a search are kept."""
 
 _NUDGES = 64
-"""How often a ρ is lowered by a few floats until the totals, each rounded up, stay within the limit."""
+"""How often a loss is lowered, by twice as much each time, until the totals, each rounded up, are within the limit."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +191,8 @@ class ApproximateAccountant:
         standing = tuple(query.standing().query for query in queries)
         target = None
         if share is not None:
-            each = float_below(Fraction(share) * Fraction(self.limits(budget).rho) / _most(standing))
+            whole = Fraction(self.limits(budget).rho) * (1 - _ROUNDED)
+            each = float_below(Fraction(share) * whole / _most(standing))
             losses: list[Loss] = [loss for loss in (_laplace(each), _gaussian(each)) if loss is not None]
         else:
             assert epsilon is not None
@@ -242,11 +246,12 @@ class ApproximateAccountant:
             raise BudgetError(epsilon, left)
         target = min(float_below(Fraction(before) + Fraction(epsilon)), budget)
         rho = self._largest_each(standing, spent, target)
-        tau = max((loss.tau for loss in [_laplace(rho)] if loss is not None), default=0.0)
+        laplace, gaussian = (self._fitting(loss, standing, spent, target) for loss in (_laplace(rho), _gaussian(rho)))
         pure = _pure(spent)
-        if pure is not None:
-            tau = max(tau, self._largest_pure(queries, pure, target, budget))
-        return [*([PureLoss(tau)] if tau > 0 else []), *([ConcentratedLoss(rho)] if rho > 0 else [])], target
+        tau = 0.0 if pure is None else self._largest_pure(queries, pure, target, budget)
+        if tau > (laplace.tau if isinstance(laplace, PureLoss) else 0.0):
+            laplace = PureLoss(tau)
+        return [loss for loss in (laplace, gaussian) if loss is not None], target
 
     def _allowed(self, spent: Spend, budget: float) -> bool:
         """Tell whether everything released keeps the promise of the account: the filter."""
@@ -273,12 +278,17 @@ class ApproximateAccountant:
         before = self._met(spent, standing)
         if before.delta > limits.delta:
             return 0.0
-        rho = float_below(max(Fraction(0), Fraction(limits.rho) - before.rho) / _most(standing))
-        for _ in range(_NUDGES):
-            if rho <= 0 or limits.allow(self._met(_together(spent, standing, ConcentratedLoss(rho)), standing)):
-                return max(0.0, rho)
-            rho = down(rho, 4)
-        return 0.0
+        return float_below(max(Fraction(0), Fraction(limits.rho) - before.rho) / _most(standing))
+
+    def _fitting(self, loss: Loss | None, standing: tuple[Query, ...], spent: Spend, target: float) -> Loss | None:
+        """Return a loss, lowered until what the queries touch keeps a promise by the totals as a ledger rounds them."""
+        for step in range(_NUDGES):
+            if loss is None or self.limits(target).allow(self._met(_together(spent, standing, loss), standing)):
+                return loss
+            amount = loss.tau if isinstance(loss, PureLoss) else _rho(loss)
+            less = amount - math.ldexp(math.ulp(amount), step)
+            loss = None if less <= 0 else PureLoss(less) if isinstance(loss, PureLoss) else ConcentratedLoss(less)
+        return None
 
     def further(self, totals: Spend, standing: tuple[Query, ...], loss: Loss, budget: float) -> int:
         """Return how many more releases of this size, and of queries with these keys, the limits allow at least."""
