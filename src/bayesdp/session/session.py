@@ -486,7 +486,7 @@ class Session(Displayed):
     ) -> Preview:
         """Say what a release of `query` would cost and how accurate it would be. Nothing is charged.
 
-        The parameters are those of `release`, and so is what it raises.
+        `epsilon`, `alpha`, `beta`, `share` and `noise` are those of `release`, and so is what it raises.
 
         Only the number of records is read, and public columns: how many records pass a public filter, or are in a
         part. What depends on more is None. Of several parts it is the preview of the one whose answer would be least
