@@ -235,8 +235,7 @@ def _law(loss: Loss, counts: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """Return the probability of each answer to a count with discrete noise; what is beyond the last belongs to it."""
     noise = answers[None, :] - counts[:, None]
     if isinstance(loss, PureLoss):
-        weights = np.exp(-np.abs(noise) * loss.tau)
-        return weights * math.tanh(loss.tau / 2)
+        return np.asarray(np.exp(-np.abs(noise) * loss.tau) * math.tanh(loss.tau / 2))
     scale = least_gaussian_scale(Fraction(1), _rho(loss))
     whole = np.arange(-20 * math.ceil(scale), 20 * math.ceil(scale) + 1)
     return np.asarray(np.exp(-((noise / scale) ** 2) / 2) / np.exp(-((whole / scale) ** 2) / 2).sum())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesdp._support.files import refuse_overwriting
-from bayesdp._support.validation import brief
+from bayesdp._support.validation import brief, probability
 from bayesdp._support.validation import natural as at_least
 from bayesdp._support.validation import positive as above_zero
 from bayesdp.cli.wording import worded
@@ -136,7 +136,8 @@ def columns(option: str, texts: Sequence[str] | None) -> list[str]:
 
 def promised(delta: str | None) -> dict[str, float]:
     """Read --budget-delta, as a session takes it; nothing if it was not given."""
-    return {} if delta is None else {"delta": number("--budget-delta", delta)}
+    option = "--budget-delta"
+    return {} if delta is None else {"delta": probability(option, number(option, delta))}
 
 
 def one_of(first: str, first_text: str | None, second: str, second_text: str | None) -> dict[str, float]:
