@@ -270,6 +270,16 @@ def test_a_pure_account_takes_no_delta(tmp_path: Path) -> None:
         assert len(ledger.entries(kind="charge")) == 1
 
 
+def test_shares_are_refused_once_pure_releases_passed_the_limit(tmp_path: Path) -> None:
+    with opened(tmp_path) as session:
+        session.release(ON, epsilon=1.5)
+        for asked in ({"share": 0.001}, {"epsilon": 0.1, "noise": "gaussian"}):
+            with pytest.raises(CalibrationError, match="passed the limit"):
+                session.release(OFF, **asked)  # type: ignore[arg-type]
+        assert session.release(OFF, epsilon=session.remaining).noise_kind == "laplace"
+        assert session.leaked <= 2.0
+
+
 def test_delta_is_fixed_for_the_life_of_an_account(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         session.release(ON, share=0.01)
@@ -324,6 +334,7 @@ def test_a_private_fit_never_raises_the_limit(tmp_path: Path) -> None:
         assert session.model == assumed
         assert session.preview(ON, share=0.01).rho == first
         assert fit.epsilon_total == session.leaked
+        assert "used" in str(fit)
         assert session.fit(tau=0.1).reused
         answer = session.release(ON, share=0.01)
     with opened(tmp_path, fit.model, epsilon=None, delta=None) as session:
@@ -335,6 +346,7 @@ def test_randomized_columns_cost_a_tau(tmp_path: Path) -> None:
     with opened(tmp_path) as session:
         column = session.randomize(epsilon=0.3)
         assert column.epsilon_total == session.leaked <= 0.3
+        assert "δ = 1e-06" in str(column)
     assert charged_rho(tmp_path) >= Fraction(column.tau) ** 2 / 2
 
 
@@ -353,6 +365,7 @@ def test_parts_have_the_limit_each(tmp_path: Path) -> None:
         frame, chain, dataset="homes", epsilon=1.0, delta=1e-5, ledger=tmp_path / "b.db", public=["district"]
     ) as session:
         answers = session.release_by(by, share=0.5)
+        assert "δ is not the probability" in str(answers)
         assert {answer.rho for answer in answers} == {session.preview(Count("on", equals=True), share=0.5).rho}
         session.release(Count("on", equals=True), share=0.5)
         with pytest.raises(BudgetError):

@@ -178,6 +178,8 @@ class Posting:
                 raise InvalidInputError(f"an answer with {', '.join(_given(promise)) or 'further_answers'} has a delta")
             return
         validation.every((validation.probability, {"delta": self.delta}), (validation.positive, promise))
+        if self.loss is not None and self.loss.get("rho") != self.rho:
+            raise InvalidInputError(name_of("rho") + f" must be that of the loss, not {brief(self.rho)}")
         if self.further_answers is not None:
             validation.natural("further_answers", self.further_answers, least=0)
 

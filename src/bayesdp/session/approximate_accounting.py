@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+from bayesdp._support.messages import param
 from bayesdp.calibration.calibrate import largest_taus
 from bayesdp.concentrated import delta_of_rho, largest_rho, tau_of_rho
 from bayesdp.errors import (
@@ -102,7 +103,7 @@ class ApproximateAccountant:
     >>> account = ApproximateAccountant(OddsChain(17.12), 1e-6)
     >>> costs = account.offers((Count(equals=1),), epsilon=None, share=0.01, noise=None, spent=(), budget=1.0)
     >>> [cost.loss.description for cost in costs]
-    ['tau = 0.00508447', 'rho = 1.29259e-05']
+    ['tau = 0.00535098', 'rho = 1.43165e-05']
     """
 
     model: Model
@@ -190,6 +191,8 @@ class ApproximateAccountant:
         self.model.check_queries(queries)
         standing = tuple(query.standing().query for query in queries)
         target = None
+        if share is not None or noise == "gaussian":
+            self._check_not_passed(standing, spent, budget)
         if share is not None:
             whole = Fraction(self.limits(budget).rho) * (1 - _ROUNDED)
             each = float_below(Fraction(share) * whole / _most(standing))
@@ -230,6 +233,14 @@ class ApproximateAccountant:
         leakage = replace(leakage, epsilon=max(leakage.epsilon, after))
         further = self.further(totals, standing, loss, budget)
         return Cost(loss, before, leakage, budget, after, totals, further)
+
+    def _check_not_passed(self, standing: tuple[Query, ...], spent: Spend, budget: float) -> None:
+        """Refuse what is taken of the limit if pure releases have passed it and keep the promise without any δ."""
+        if self._allowed(spent, budget) and not self.limits(budget).allow(self._met(spent, standing)):
+            raise CalibrationError(
+                "the pure releases so far have passed the limit of which Gaussian noise and shares are taken, and go "
+                "on without a delta: ask with " + param("epsilon") + ", for Laplace noise"
+            )
 
     def _most_after(self, totals: Spend, standing: tuple[Query, ...], target: float | None) -> float:
         """Return the target if what the queries touch keeps it: the search for the smallest ε may end just above."""

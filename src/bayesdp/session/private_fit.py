@@ -39,6 +39,7 @@ class Fit(Stored):
     tau:     the privacy of the noisy numbers behind it, which stand in `model.learnt`.
     epsilon: by how much the release raised the leakage under the ceiling, all that was known before it.
     epsilon_total, epsilon_remaining: the account afterwards, converted with what was learnt.
+    delta:   the δ of the account, if it promises (ε, δ); what was learnt then changes nothing in it.
     """
 
     model: Learner
@@ -52,8 +53,10 @@ class Fit(Stored):
     head: str
     by: str | None = None
     reused: bool = field(default=False, compare=False)
+    delta: float | None = None
 
     kind: ClassVar[str] = "fit"
+    added: ClassVar[frozenset[str]] = frozenset({"delta"})
     passing: ClassVar[frozenset[str]] = frozenset({"reused"})
 
     @classmethod
@@ -97,7 +100,10 @@ class Fit(Stored):
             f"The {learnt.noun} is at most {shown_above(self.bound)}, with a credibility of "
             f"{shown_below(100 * learnt.credibility)} %.",
             f"{cost}; with this {name} {self.dataset} has leaked ε = {shown_above(self.epsilon_total)} in all "
-            f"({shown_odds(self.epsilon_total)}); remaining: {left}.",
+            f"({shown_odds(self.epsilon_total)}); remaining: {left}."
+            if self.delta is None
+            else f"{cost}; {self.dataset} has used ε = {shown_above(self.epsilon_total)} so far at δ = "
+            f"{shown_above(self.delta)}, under what was assumed when it was opened; remaining: {left}.",
             learnt.origin,
         ]
         hidden = f"the noise hides the {name}, and the ceiling stands; a larger tau would show more."
@@ -184,6 +190,7 @@ class PrivateFitWork(Work[Fit]):
             entry=charged.entry,
             head=charged.head,
             by=self.terms.get("by"),
+            delta=None if state.promise is None else state.promise["delta"],
         )
 
     def stored(self, body: Mapping[str, Any]) -> Fit:

@@ -33,6 +33,7 @@ class Randomized(Stored):
     """A column of true and false, each kept or flipped by chance, and what it cost.
 
     column: None in a session's history: the ledger does not keep it.
+    delta:  the δ of the account, if it promises (ε, δ); `epsilon_total` is then the ε used so far at this δ.
     """
 
     subject: str
@@ -45,14 +46,16 @@ class Randomized(Stored):
     entry: int
     head: str
     column: Any = field(default=None, compare=False)
+    delta: float | None = None
 
     kind: ClassVar[str] = "randomized"
     passing: ClassVar[frozenset[str]] = frozenset({"column"})
+    added: ClassVar[frozenset[str]] = frozenset({"delta"})
 
     @classmethod
     def _recognised(cls, body: Mapping[str, Any]) -> bool:
         """Whether it is one: the first version did not write its kind, and then it is known by its entries."""
-        return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) <= set(body))
+        return super()._recognised(body) or ("kind" not in body and set(cls._stored_names()) - cls.added <= set(body))
 
     @property
     def about(self) -> str:
@@ -73,7 +76,9 @@ class Randomized(Stored):
                 f"{shown_below(self.tau)}).",
                 f"It raises what has leaked by ε = {shown_above(self.epsilon)}, to ε = "
                 f"{shown_above(self.epsilon_total)} in all (theorem {self.theorem}); remaining: {left}.",
-                f"With that, {shown_odds(self.epsilon_total)}.",
+                f"With that, {shown_odds(self.epsilon_total)}."
+                if self.delta is None
+                else f"That is the ε used so far at the account's δ = {shown_above(self.delta)}.",
                 "The column is in `column`." if self.column is not None else "The ledger does not keep the column.",
             )
         ]
@@ -152,6 +157,7 @@ class Randomizing(Work[Randomized]):
             entry=charged.entry,
             head=charged.head,
             column=mechanism.release_column(self.truths, TRUTH),
+            delta=None if decision.plan.state.promise is None else decision.plan.state.promise["delta"],
         )
 
     def stored(self, body: Mapping[str, Any]) -> Randomized:
